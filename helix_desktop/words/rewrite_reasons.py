@@ -90,8 +90,10 @@ def _fill_text(share: str) -> str:
     return tr("context reached {share}", share=share)
 
 
-def sweep_reason_text(reason: SweepReason) -> str:
+def sweep_reason_text(reason: SweepReason, averted_handover_at: float = 0.0) -> str:
     """Return why outputs were cached; empty for the usual reason: they are older."""
+    if averted_handover_at and reason not in _SWEEPS:
+        return _fill_text(format_percent(averted_handover_at))
     return translate(_SWEEPS.get(reason, ""))
 
 
@@ -126,11 +128,22 @@ def divider_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
             | FoldMade(how="truncate")
         ):
             return translate(_TOO_LARGE)
-        case ObservationsPlaced(averted_handover_at=share) if share:
+        case (
+            SweepMade(averted_handover_at=share)
+            | FoldMade(averted_handover_at=share)
+            | ObservationsPlaced(averted_handover_at=share)
+        ) if share:
             return _fill_text(format_percent(share))
         case SweepMade(reason=SweepReason.REFUSED):
             return translate(_SWEEPS[SweepReason.REFUSED])
     return ""
+
+
+def retaken_text(outputs: int) -> str:
+    """Return that a rewrite took so many outputs that the user had brought back; empty if none."""
+    if not outputs:
+        return ""
+    return tr.plural(outputs, "with %n output that you had restored", "with %n outputs that you had restored")
 
 
 def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:

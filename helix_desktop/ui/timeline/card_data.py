@@ -62,6 +62,7 @@ class HandoverCard(msgspec.Struct, frozen=True):
     carries: str = ""  # what its undo restores too
     parts: tuple[ChangePart, ...] = ()  # what else became of the context before the same request
     undo_with: tuple[int, ...] = ()  # of these, what is undone or redone with it
+    retaken: int = 0  # outputs that the user had brought back
 
 
 class SweepCard(msgspec.Struct, frozen=True):
@@ -85,6 +86,8 @@ class SweepCard(msgspec.Struct, frozen=True):
     image_messages: int = 0
     inside: str = ""
     undone_with: str = ""
+    retaken: int = 0  # outputs that the user had brought back
+    averted_handover_at: float = 0.0  # as of its event
 
 
 class FoldCard(msgspec.Struct, frozen=True):
@@ -99,6 +102,7 @@ class FoldCard(msgspec.Struct, frozen=True):
     is_undone: bool = False
     inside: str = ""
     carries: str = ""  # what its undo restores too
+    retaken: int = 0  # outputs that the user had brought back
 
 
 class ObservationsCard(msgspec.Struct, frozen=True):
@@ -137,6 +141,7 @@ class PlacedCard(msgspec.Struct, frozen=True):
     inside: str = ""
     averted_handover_at: float = 0.0
     carries: str = ""  # what its undo restores too
+    retaken: int = 0  # outputs that the user had brought back
 
 
 ChangePart: TypeAlias = SweepCard | FoldCard | PlacedCard

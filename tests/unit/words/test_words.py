@@ -16,9 +16,12 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
+    FoldMade,
     HandoverTrigger,
     Pinned,
     PlacementReason,
+    SweepMade,
+    SweepReason,
     Unpinned,
 )
 from helix_desktop.domain.events.session import (
@@ -567,3 +570,12 @@ def test_a_line_about_facts_says_that_the_threshold_was_reached() -> None:
     early = ObservationsPlaced(78, PlacementReason.THRESHOLD, 2_612, threshold=0.38)
     assert divider_reason_text(early) == ""
     assert divider_reason_text(replace(early, averted_handover_at=0.85)) == "context reached 85 %"
+
+
+def test_a_line_about_outputs_and_notes_says_that_the_threshold_was_reached() -> None:
+    """The user saw "Compacts at 83 %" before; what only saves tokens comes earlier."""
+    swept = SweepMade((3,), 900, SweepReason.BATCH, averted_handover_at=0.83)
+    noted = FoldMade(2, 9, "", 20, "", 1, 2, 900, averted_handover_at=0.83)
+    assert divider_reason_text(swept) == divider_reason_text(noted) == "context reached 83 %"
+    assert divider_reason_text(replace(swept, reason=SweepReason.OVERFLOW)) == "context was full"
+    assert divider_reason_text(replace(noted, averted_handover_at=0.0)) == "to save tokens"
