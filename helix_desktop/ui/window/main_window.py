@@ -35,7 +35,6 @@ from helix_desktop.ui.design.focus import TabsInReadingOrder, refocus
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import LazyPage, PageArea, column, row
 from helix_desktop.ui.design.style.stylesheet import Appearance, ThemeMode
-from helix_desktop.ui.kit.commands import action_shortcut
 from helix_desktop.ui.kit.intents import (
     ClosePage,
     FocusPane,
@@ -307,7 +306,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.welcome = LazyPage(lambda: WelcomePage(self._center))
         self.missing_folder = LazyPage(lambda: MissingFolderPage(self._center))
         self.closed_workspace = LazyPage(lambda: ClosedWorkspacePage(self._center))
-        self.no_session = LazyPage(lambda: NoSessionPage(self._center))
+        self.no_session = LazyPage(lambda: NoSessionPage(self._center, self.commands.new_session))
         self.search_panel = LazyPage(lambda: SearchPanel(self, self.session))
         self.switcher = Switcher(self, self.help_windows.command_list)
         self.sidebar.add_session_list()
@@ -332,20 +331,12 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             for lazy_page in lazy_pages.values():
                 lazy_page.when_built(partial(self._add_page, area))
         self.inspector_pane.setLayout(column(pages.inspector))
-        self.no_session.when_built(self._follow_new_session_keys)
         self.show_center_page("opening")
         self.help_windows.hide_followed_links()
 
     def _add_page(self, area: QStackedWidget, page: QWidget) -> None:
         area.addWidget(page)
         self.help_windows.hide_followed_links()
-
-    def _follow_new_session_keys(self, page: NoSessionPage) -> None:
-        def show_keys() -> None:
-            page.show_keys(action_shortcut(self.commands.new_session))
-
-        self.commands.new_session.changed.connect(show_keys)
-        show_keys()
 
     def _arrange(self) -> Panes:
         center = QFrame()
