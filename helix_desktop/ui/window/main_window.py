@@ -19,21 +19,15 @@ from PySide6.QtGui import (
     QShowEvent,
     QWhatsThisClickedEvent,
 )
-from PySide6.QtWidgets import (
-    QFrame,
-    QGridLayout,
-    QHBoxLayout,
-    QMainWindow,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QGridLayout, QMainWindow, QStackedWidget, QWidget
 
 from helix_desktop import APP_NAME
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
 from helix_desktop.ui.design.focus import TabsInReadingOrder, refocus
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout import LazyPage, PageArea, column, row
+from helix_desktop.ui.design.layout import LazyPage, PageArea, column, pane, row
 from helix_desktop.ui.design.style.stylesheet import Appearance, ThemeMode
 from helix_desktop.ui.kit.intents import (
     ClosePage,
@@ -74,7 +68,7 @@ from helix_desktop.ui.window.key_bindings import KeyBindings, focus_pane, press_
 from helix_desktop.ui.window.panes import LayoutStore, Panes
 from helix_desktop.ui.window.sidebar.rail import Rail, WorkspaceRow
 from helix_desktop.ui.window.sidebar.sidebar import Sidebar
-from helix_desktop.ui.window.top_bar import TopBar
+from helix_desktop.ui.window.top_bar import TopBar, TopBarState
 from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
 
@@ -251,8 +245,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.waiting_sessions = WaitingSessionsLine()
         self._waiting: tuple[Sequence[WaitingSession], str] = ((), "")  # for the user, and which is on screen
         self._workspace_name = self._session_title = ""
-        self._is_one_of_several, self._title_number = False, 1
-        self.unnumbered_title = APP_NAME
         self.pages: WindowPages
         self.welcome: LazyPage[WelcomePage]
         self.missing_folder: LazyPage[MissingFolderPage]
@@ -341,9 +333,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def _arrange(self) -> Panes:
         center = QFrame()
         center.setObjectName("center")
-        session = QWidget()
-        session.setLayout(column(self._center, self.cost_line, gap=0))
-        self._main.addWidget(session)
+        self._main.addWidget(pane(column(self._center, self.cost_line, gap=0)))
         # What comes and goes by itself lies over the page, and moves nothing.
         body = self._body = QGridLayout()
         body.setContentsMargins(0, 0, 0, 0)
@@ -360,13 +350,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.inspector_pane.setMinimumWidth(264)
         self._side.setLayout(column(self.sidebar, gap=0))
         panes = Panes(self._side, center, self.inspector_pane, self.layout_store)
-        root = QWidget()
-        line = QHBoxLayout(root)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(0)
-        line.addWidget(self.rail)
-        line.addWidget(panes, 1)
-        self.setCentralWidget(root)
+        self.setCentralWidget(pane(row(self.rail, panes, gap=0, stretch=1)))
         return panes
 
     def perform(self, intent: Intent) -> None:
@@ -392,11 +376,11 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     @handles(ToggleSidebar)
     def toggle_sidebar(self) -> None:
-        self._panes.set_sidebar_visible(not self._side.isVisibleTo(self._panes))
+        self._panes.toggle("sidebar")
 
     @handles(ToggleContextPanel)
     def toggle_inspector(self) -> None:
-        self._panes.set_inspector_visible(not self.inspector_pane.isVisibleTo(self._panes))
+        self._panes.toggle("inspector")
 
     @handles(RenameSession)
     def edit_title(self, title: str, session_id: str) -> None:
@@ -474,32 +458,25 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             [session for session in sessions if self._is_settings_shown or session.session_id != on_screen]
         )
 
-    def show_session_title(self, session_title: str) -> None:
-        self._session_title = session_title
-        self._show_window_title()
-
-    def set_one_of_several(self, is_one_of_several: bool) -> None:
-        """Say whether other windows are open: then the title names the session."""
-        self._is_one_of_several = is_one_of_several
+    def show_session(self, state: TopBarState | None) -> None:
+        """Say in the top bar and the title which session is on screen; None: none is."""
+        self.top_bar.show_session(state)
+        self._session_title = ellipsize_title(state.title) if state is not None else ""
         self._show_window_title()
 
     def _show_window_title(self) -> None:
-        name = self._workspace_name
-        title = tr("{workspace} — Helix Desktop", workspace=name) if name else APP_NAME
-        count = len(self._waiting[0])
-        waiting = waiting_text(count) if count else ""
-        session_title = self._session_title if self._is_one_of_several else ""
-        self.unnumbered_title = " · ".join(filter(None, (waiting, session_title, title)))
+        self.setWindowTitle(self.title(names_session=False))
         self.title_changed.emit()
-        self._show_title_number()
 
-    def set_title_number(self, number: int) -> None:
+    def title(self, *, names_session: bool) -> str:
+        """Return what the window's title says, with the session where other windows are open."""
+        name, count = self._workspace_name, len(self._waiting[0])
+        title = tr("{workspace} — Helix Desktop", workspace=name) if name else APP_NAME
+        parts = (waiting_text(count) if count else "", self._session_title if names_session else "", title)
+        return " · ".join(filter(None, parts))
+
+    def number_title(self, title: str, number: int) -> None:
         """Tell this window from others with the same title; the first of them has the number 1."""
-        self._title_number = number
-        self._show_title_number()
-
-    def _show_title_number(self) -> None:
-        title, number = self.unnumbered_title, self._title_number
         self.setWindowTitle(tr("{title} ({number})", title=title, number=number) if number > 1 else title)
 
     def last_workspace(self) -> str:

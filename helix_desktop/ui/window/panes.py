@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from PySide6.QtCore import QByteArray, Qt, Signal
 from PySide6.QtGui import QResizeEvent
@@ -84,15 +85,14 @@ class Panes(QSplitter):
             self._fits = sidebar, inspector
             self._lay_out()
 
-    def set_sidebar_visible(self, visible: bool) -> None:
-        """Show or hide the sidebar, also where it is narrow, and remember it."""
-        self._remember_visible("sidebar", visible)
-        self._apply(visible, self._inspector.isVisibleTo(self))
-
-    def set_inspector_visible(self, visible: bool) -> None:
-        """Show or hide the inspector, also where it is narrow, and remember it."""
-        self._remember_visible("inspector", visible)
-        self._apply(self._sidebar.isVisibleTo(self), visible)
+    def toggle(self, name: Literal["sidebar", "inspector"]) -> None:
+        """Show or hide a pane, also where it is narrow, and remember it."""
+        shown = {"sidebar": self._sidebar.isVisibleTo(self), "inspector": self._inspector.isVisibleTo(self)}
+        shown[name] = not shown[name]
+        self._requested[name] = b"on" if shown[name] else b"off"
+        self._layout_store.save(name, self._requested[name])
+        self.changed.emit()
+        self._apply(**shown)
 
     def widen_inspector(self, is_wide: bool) -> None:
         """Give the inspector room for a text that is read in it, or what it had before."""
@@ -116,17 +116,11 @@ class Panes(QSplitter):
 
     def save(self) -> None:
         """Remember the widths, but for those that are for a text."""
-        if self._widths_before is not None:
-            return
-        self._layout_store.save("splitter", bytes(self.saveState().data()))
+        if self._widths_before is None:
+            self._layout_store.save("splitter", bytes(self.saveState().data()))
 
     def _on_moved(self) -> None:
         self._has_own_widths, self._widths_before = True, None
-        self.changed.emit()
-
-    def _remember_visible(self, key: str, visible: bool) -> None:
-        self._requested[key] = b"on" if visible else b"off"
-        self._layout_store.save(key, self._requested[key])
         self.changed.emit()
 
     def _lay_out(self) -> None:
@@ -137,12 +131,8 @@ class Panes(QSplitter):
         )
 
     def _apply(self, sidebar: bool, inspector: bool) -> None:
-        sidebar, inspector = (
-            sidebar and self._available["sidebar"],
-            inspector and self._available["inspector"],
-        )
-        if self._is_sidebar_alone:
-            sidebar, inspector = self._fits[0], False
+        sidebar = self._fits[0] if self._is_sidebar_alone else sidebar and self._available["sidebar"]
+        inspector = inspector and self._available["inspector"] and not self._is_sidebar_alone
         self._sidebar.setVisible(sidebar)
         self._inspector.setVisible(inspector)
         self.panes_shown.emit(sidebar, inspector)

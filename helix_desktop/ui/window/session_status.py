@@ -14,7 +14,6 @@ from helix_desktop.agent.session import (
 )
 from helix_desktop.domain.cost import Budget, tokens_by_purpose
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.kit.intents import SetBudget, ToggleContextPanel, handles
@@ -82,13 +81,10 @@ class SessionStatus(WindowPart):
     def _show(self) -> None:
         conversation = self._session.find_conversation()
         self._window.cost_line.show_cost(_cost_state(conversation) if conversation else None)
+        self._window.show_session(top_bar_state(conversation) if conversation is not None else None)
         if conversation is None:
-            self._window.top_bar.show_session(None)
-            self._window.show_session_title("")
             return
         transcript, window = self._session.transcript, conversation.window
-        self._window.top_bar.show_session(top_bar_state(conversation))
-        self._window.show_session_title(ellipsize_title(session_title(transcript.title)))
         policy_text = policy_in_use(transcript.session_policy, self._session.workspace.policy)
         self._gauge.show_usage(window.measure()[1], window.policy, policy_text, transcript.on_hold)
 

@@ -202,8 +202,6 @@ class WindowGroup(QObject):
 
     def _on_opened_or_closed(self) -> None:
         self._bind_quit_key()
-        for app_window in self._open:
-            app_window.window.set_one_of_several(len(self._open) > 1)
         self._number_titles()
         self.opened_or_closed.emit()
 
@@ -212,9 +210,9 @@ class WindowGroup(QObject):
         count: Counter[str] = Counter()
         for app_window in self._windows:
             if app_window in self._open:
-                title = app_window.window.unnumbered_title
+                title = app_window.window.title(names_session=len(self._open) > 1)
                 count[title] += 1
-                app_window.window.set_title_number(count[title])
+                app_window.window.number_title(title, count[title])
 
     def _on_activated(self, app_window: AppWindow) -> None:
         self.activated.emit()
