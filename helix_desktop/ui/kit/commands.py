@@ -14,6 +14,7 @@ from PySide6.QtGui import QAction, QActionGroup, QHelpEvent, QKeyEvent, QKeySequ
 from PySide6.QtWidgets import QMenu, QToolTip, QWidget
 
 from helix_desktop.domain.translatable_text import TranslatableText
+from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.key_names import native_key, pressed_key, tip_with_key
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.words.translation import translate
@@ -219,6 +220,16 @@ def keep_tip(action: QAction, text: str, set_tip: Callable[[str], object]) -> No
 
     action.changed.connect(update)
     update()
+
+
+def command_button(
+    action: QAction, icon_name: str, words: str, *, px: int = 17, edge: int = 30
+) -> IconButton:
+    """Return a button that does a command; sizes are those of `IconButton`."""
+    button = IconButton(icon_name, "", px=px, edge=edge)
+    keep_tip(action, words, button.set_tip)
+    button.clicked.connect(action.trigger)
+    return button
 
 
 class PageKeys(QObject):

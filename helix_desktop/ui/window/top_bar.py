@@ -17,13 +17,7 @@ from PySide6.QtGui import (
     QMouseEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import (
-    QApplication,
-    QButtonGroup,
-    QLineEdit,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QButtonGroup, QLineEdit, QStackedWidget, QWidget
 
 from helix_desktop import APP_NAME
 from helix_desktop.domain.text_format import ellipsize_title
@@ -39,7 +33,7 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.kit.commands import keep_tip
+from helix_desktop.ui.kit.commands import command_button
 from helix_desktop.ui.kit.intents import RenameSession, ShowPage, ShowWaiting, perform
 from helix_desktop.ui.kit.window_commands import WindowCommands, more_menu
 from helix_desktop.words.direction import dotted
@@ -176,8 +170,7 @@ class PageSwitch(Themed, TabList):
         self._drag_timer.timeout.connect(self._show_dragged_to)
         line = row(margins=(3, 3, 3, 3), gap=2)
         for name, page_title, _ in PAGES:
-            button = TabButton(translate(page_title), "segment")
-            button.setObjectName(f"{name}_tab")
+            button = TabButton(translate(page_title), "segment", name=f"{name}_tab")
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(lambda _=False, page=name: perform(self, ShowPage(page)))
             self._group.addButton(button)
@@ -282,12 +275,8 @@ class TopBar(Themed, QWidget):
         self._git = GitLabel()
         self._git.clicked.connect(commands.commit_changes.trigger)
         self.pages = PageSwitch()
-        self.inspector = IconButton("panel-right", "")
-        keep_tip(commands.toggle_inspector, tr("Context panel"), self.inspector.set_tip)
-        self.inspector.clicked.connect(commands.toggle_inspector.trigger)
-        self.sidebar = IconButton("panel-left", "")
-        keep_tip(commands.toggle_sidebar, tr("Show sidebar"), self.sidebar.set_tip)
-        self.sidebar.clicked.connect(commands.toggle_sidebar.trigger)
+        self.inspector = command_button(commands.toggle_inspector, "panel-right", tr("Context panel"))
+        self.sidebar = command_button(commands.toggle_sidebar, "panel-left", tr("Show sidebar"))
         self.more = IconButton("ellipsis", tr("More actions"))
         self.more.setMenu(more_menu(self, commands))
         self._arrange()

@@ -43,7 +43,7 @@ from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, Pill, Row, Text, paint_box
-from helix_desktop.ui.kit.commands import PageKeys
+from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import (
     ArchiveSession,
     CopyLink,
@@ -687,32 +687,22 @@ class SessionList(Themed, QListView):
     def menu_for(self, index: QModelIndex) -> QMenu:
         """Make the menu of a session's row."""
         item: SessionItem = index.data(ITEM_ROLE)
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-
-        def add(words: str, intent: Intent, name: str = "") -> None:
-            action = menu.addAction(words, lambda: perform(self, intent))
-            action.setObjectName(name)
-
-        menu.addAction(tr("Open", "verb"), lambda: self._select(index))
-        add(tr("Open in new window"), OpenInNewWindow(item.id), "open_in_window")
+        menu, key_of, intents = EntryMenu(self), self.keys.shown_key, _intents(item)
+        menu.add("open", tr("Open", "verb"), lambda: self._select(index))
+        menu.add("open_in_window", tr("Open in new window"), OpenInNewWindow(item.id))
         if self._sessions_model.flags(index) & Qt.ItemFlag.ItemIsEditable:
-            menu.addAction(f"{tr('Rename…')}\t{_RENAME_KEY}", lambda: self.edit(index))
-        add(tr("Copy link"), CopyLink(session_id=item.id), "copy_link")
-        add(tr("Export…"), Export(session_id=item.id), "export")
+            menu.add("rename", tr("Rename…"), lambda: self.edit(index), _RENAME_KEY)
+        menu.add("copy_link", tr("Copy link"), CopyLink(session_id=item.id))
+        menu.add("export", tr("Export…"), Export(session_id=item.id))
         if not item.parent:  # a subagent's place goes with the one that it works for
-            intents = _intents(item)
             menu.addSeparator()
             pin = tr("Unpin") if item.place.pinned else tr("Pin")
             archive = tr("Unarchive") if item.place.archived else tr("Archive")
-            add(self._with_key(pin, "session_pin"), intents["session_pin"], "pin")
-            add(self._with_key(archive, "session_archive"), intents["session_archive"], "archive")
+            menu.add("pin", pin, intents["session_pin"], key_of("session_pin"))
+            menu.add("archive", archive, intents["session_archive"], key_of("session_archive"))
             menu.addSeparator()
-            add(self._with_key(tr("Move to trash"), "session_trash"), intents["session_trash"])
+            menu.add("trash", tr("Move to trash"), intents["session_trash"], key_of("session_trash"))
         return menu
-
-    def _with_key(self, words: str, command: str) -> str:
-        return "\t".join(filter(None, (words, self.keys.shown_key(command))))
 
     def event(self, event: QEvent) -> bool:
         """Keep the key that renames the current row from the window, where it renames the open session."""
