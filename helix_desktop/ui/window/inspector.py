@@ -21,7 +21,6 @@ from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import Redone, Undone
 from helix_desktop.domain.messages import API_KEY, WireRequest
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.text_format import ellipsize
@@ -30,7 +29,7 @@ from helix_desktop.ui.cache.entry_actions import RecallIntoContext
 from helix_desktop.ui.chat.actions import CacheNow, RowKey
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.row_types import DividerRow
-from helix_desktop.ui.design.dialogs import DialogChoice, ask
+from helix_desktop.ui.design.dialogs import confirm
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.inspector.from_window import (
     cache_uses_text,
@@ -62,9 +61,9 @@ from helix_desktop.ui.kit.intents import (
     WidenPanel,
     handles,
 )
-from helix_desktop.ui.kit.notices import Answer, Notice
+from helix_desktop.ui.kit.notices import Answer
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.rewrite_controller import CONTEXT_CHANGE
+from helix_desktop.ui.window.rewrite_controller import context_notice
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.steps import looking_at_text, sent_at_step, sent_at_text, step_figures, step_name
@@ -376,7 +375,8 @@ class InspectorPresenter(WindowPart):
         what = tr("Recall “{name}” into the context?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("All of it is sent again where it was. You can undo this.")
         cost = recall_price_text(output_tokens(entry.tokens) - row.tokens, row.resent)
-        if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("recall", tr("Recall"), "primary")):
+        why = f"{cost}\n\n{why}"
+        if await confirm(self._window, what, why, "recall", tr("Recall"), "primary"):
             await self._change(conversation, "include" if "include" in row.actions else "recall", row)
 
     def _change(
@@ -416,8 +416,8 @@ class InspectorPresenter(WindowPart):
         name, saved = ellipsize(row.name, _NAME_CHARS), await conversation.window.caching_savings(row.seq)
         what = tr("Cache “{name}” now?", name=name)
         why = tr("A marker takes its place, and the agent can recall it. You can undo this.")
-        cost = change_price_text(saved, row.resent)
-        if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("cache", tr("Cache now"), "primary")):
+        why = f"{change_price_text(saved, row.resent)}\n\n{why}"
+        if await confirm(self._window, what, why, "cache", tr("Cache now"), "primary"):
             await conversation.window.cache_now(row.seq)
             self._offer_undo(conversation, tr("Cached “{name}”.", name=name))
 
@@ -426,8 +426,8 @@ class InspectorPresenter(WindowPart):
         what = tr("Leave “{name}” out of the requests?", name=name)
         why = tr("A line says that you left it out, and the agent can recall it. You can undo this.")
         saved = await conversation.window.exclusion_savings(row.seq, row.part)
-        cost = change_price_text(saved, row.resent)
-        if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("exclude", tr("Leave out"), "primary")):
+        why = f"{change_price_text(saved, row.resent)}\n\n{why}"
+        if await confirm(self._window, what, why, "exclude", tr("Leave out"), "primary"):
             await conversation.window.exclude(row.seq, row.part)
             self._offer_undo(conversation, tr("Left out “{name}”.", name=name))
 
@@ -435,21 +435,7 @@ class InspectorPresenter(WindowPart):
         """Say what was changed, with its undo: its row may be out of sight by now."""
         seq = conversation.session.transcript.window.last_rewrite_seq
         undo = Answer(action_label("undo"), lambda: self._window.perform(Undo((seq,))), "undo", ends=True)
-        session_id = conversation.session.id
-        self._window.notices.notify(
-            Notice(
-                CONTEXT_CHANGE,
-                what,
-                answers=(undo,),
-                session_id=session_id,
-                is_brief=True,
-                ends_with=(Undone, Redone),
-            )
-        )
-
-    async def _agrees(self, what: str, why: str, choice: DialogChoice) -> bool:
-        cancel = DialogChoice("", tr("Cancel"))
-        return await ask(self._window, what, why, (cancel, choice)) == choice.id
+        self._session.notify(context_notice(conversation, what, "", undo))
 
 
 def _rows(conversation: Conversation) -> list[WindowRow]:

@@ -278,8 +278,10 @@ class RewriteController(WindowPart):
 
     def _change_last(self, *, is_undo: bool) -> None:
         conversation = self._session.conversation
-        target, output = (_newest_change if is_undo else _newest_undone)(conversation)
-        if output:
+        last = last_change(conversation.session.transcript)
+        changed_seq, target = (last, last) if is_undo else _last_undone(conversation)
+        pinned_seq, output = _newest_pin(conversation, is_held=is_undo)
+        if pinned_seq > changed_seq:
             self._start(self._pin_and_say(conversation, output, is_pinned=not is_undo), "pin")
         elif target:
             self._start(self._change_row(conversation, target, is_undo=is_undo), "undo or redo")
@@ -328,18 +330,15 @@ class RewriteController(WindowPart):
         self._say(conversation, pin_text(change, conversation.session.transcript))
 
     def _say(self, conversation: Conversation, text: str, why: str = "", *answers: Answer) -> None:
-        session_id = conversation.session.id
-        self._session.notify(
-            Notice(
-                CONTEXT_CHANGE,
-                text,
-                why,
-                answers=answers,
-                session_id=session_id,
-                is_brief=True,
-                ends_with=(Undone, Redone),
-            )
-        )
+        self._session.notify(context_notice(conversation, text, why, *answers))
+
+
+def context_notice(conversation: Conversation, what: str, why: str, *answers: Answer) -> Notice:
+    """Return the notice about what was changed, undone or redone in the context."""
+    session_id, ends_with = conversation.session.id, (Undone, Redone)
+    return Notice(
+        CONTEXT_CHANGE, what, why, answers=answers, session_id=session_id, is_brief=True, ends_with=ends_with
+    )
 
 
 def also_changed(cards: Iterable[TimelineCard], transcript: Transcript, seqs: Sequence[int]) -> str:
@@ -369,20 +368,6 @@ def has_change(transcript: Transcript) -> bool:
 def has_undone(transcript: Transcript) -> bool:
     rewrites = transcript.rewrites
     return bool(rewrites.unpinned) or any(map(transcript.can_redo, rewrites.undone))
-
-
-def _newest_change(conversation: Conversation) -> tuple[int, int]:
-    """Return what undo takes back: a rewrite, or else the output that was pinned; zeros for nothing."""
-    rewrite = last_change(conversation.session.transcript)
-    pin, output = _newest_pin(conversation, is_held=True)
-    return (0, output) if pin > rewrite else (rewrite, 0)
-
-
-def _newest_undone(conversation: Conversation) -> tuple[int, int]:
-    """Return what redo brings back: a rewrite, or else the output that was unpinned; zeros for nothing."""
-    undone, rewrite = _last_undone(conversation)
-    unpinned, output = _newest_pin(conversation, is_held=False)
-    return (0, output) if unpinned > undone else (rewrite, 0)
 
 
 def last_change(transcript: Transcript) -> int:
