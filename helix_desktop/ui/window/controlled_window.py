@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.services.app_services import AppServices
@@ -15,7 +14,6 @@ from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.completion_sources import PromptFileActions, add_completions
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.drafts.attachments import RecallController
-from helix_desktop.ui.chat.drafts.session_drafts import UnsavedDraft
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.session_notices import follow_session
 from helix_desktop.ui.chat.turn import TurnController
@@ -63,6 +61,9 @@ class ControlledWindow:
         self._add_workspaces()
         self._add_session_actions()
         self._add_workspace_actions(appearance)
+        # What other windows ask for.
+        self.save_drafts, self.unsaved_settings = self.composer.drafts.save_all, self.settings.unsaved_pages
+        self.leave_workspace, self.show_error = self.workspace_controller.leave, actions.show_error
         windows.lists_changed.connect(self._follow_lists)
         windows.settings_changed.connect(self._follow_settings)
         self.session.model_chosen.connect(lambda: windows.settings_changed.emit(window))
@@ -168,10 +169,6 @@ class ControlledWindow:
         """Take the session off the screen and store its draft; the workspace stays."""
         await self.session.show(self.session.workspace if self.session.has_workspace else None, None)
 
-    async def leave_workspace(self) -> None:
-        """Take the workspace off the screen until it is open again, and store the draft."""
-        await self.workspace_controller.leave()
-
     async def clear(self) -> None:
         """Take session and workspace off the screen and store the draft; what runs goes on."""
         self.window.leave_settings()
@@ -183,16 +180,6 @@ class ControlledWindow:
         self.workspace_controller.requested_ids = ("", "")
         await self.session.show(None, None)
         self.windows.lists_changed.emit(self.window)  # what was typed is a draft only now
-
-    async def save_drafts(self) -> list[UnsavedDraft]:
-        """Store what the user wrote; return what can't be stored."""
-        return await self.composer.drafts.save_all()
-
-    def unsaved_settings(self) -> list[str]:
-        return self.settings.unsaved_pages()
-
-    def show_error(self, error: HelixError) -> None:
-        self.async_actions.show_error(error)
 
     async def end_tasks(self) -> None:
         """End what the window's actions started, and start nothing more."""

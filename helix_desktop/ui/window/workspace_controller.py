@@ -55,7 +55,7 @@ from helix_desktop.ui.kit.intents import (
     ShowWorkspace,
     handles,
 )
-from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice
+from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeLevel
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.session_lists import (
@@ -296,8 +296,7 @@ class WorkspaceController(WindowPart):
             await health.acknowledge()
 
     def _report(self, error: HelixError, workspace: OpenWorkspace) -> None:
-        what, why, fix = (translate(part) for part in (error.what, error.why, error.fix))
-        self._session.notify(Notice(error.what, what, why, fix, level="warning", workspace_id=workspace.id))
+        self._session.notify(_error_notice(error.what, error, "warning", workspace.id))
 
     async def _report_undone_changes(self, workspace: OpenWorkspace) -> None:
         """Show what was taken back because a command was cut off when the app ended; it can be restored."""
@@ -305,15 +304,12 @@ class WorkspaceController(WindowPart):
         changes = await store.unreported() if store is not None else ()
         change_ids = tuple(change.change_id for change in changes if change.outcome == "removed")
         put = partial(self._window.perform, PutAutoRun(change_ids, restore=True))
+        answers = (Answer(tr("Restore"), put, ",".join(change_ids)),) if change_ids else ()
+        what, why = tr("A command was cut off before its changes were reported."), auto_run_texts(changes)
         if changes:
             self._session.notify(
                 Notice(
-                    UNDONE_CHANGES,
-                    tr("A command was cut off before its changes were reported."),
-                    "\n".join(auto_run_texts(changes)),
-                    answers=(Answer(tr("Restore"), put, ",".join(change_ids)),) if change_ids else (),
-                    level="warning",
-                    workspace_id=workspace.id,
+                    UNDONE_CHANGES, what, "\n".join(why), "", answers, "warning", workspace_id=workspace.id
                 )
             )
 
@@ -353,16 +349,7 @@ class WorkspaceController(WindowPart):
         else:
             self._window.closed_workspace.get().show_workspace(record.id, record.name)
             self._window.show_center_page("closed")
-            self._session.notify(
-                Notice(
-                    _CLOSED_NOTICE,
-                    translate(error.what),
-                    translate(error.why),
-                    translate(error.fix),
-                    level="error",
-                    workspace_id=record.id,
-                )
-            )
+            self._session.notify(_error_notice(_CLOSED_NOTICE, error, "error", record.id))
         await self.sidebar.refresh()
 
     def _other_with(self, workspace_id: str, session_id: str) -> AppWindow | None:
@@ -462,8 +449,7 @@ class WorkspaceController(WindowPart):
 
     @handles(ShowFolder)
     def _show_folder(self, workspace_id: str) -> None:
-        path = self._services.registry.get(workspace_id).path
-        QDesktopServices.openUrl(QUrl.fromLocalFile(path))
+        QDesktopServices.openUrl(QUrl.fromLocalFile(self._services.registry.get(workspace_id).path))
 
     @handles(RenameWorkspace)
     async def _rename(self, workspace_id: str) -> None:
@@ -476,12 +462,9 @@ class WorkspaceController(WindowPart):
     @handles(LocateWorkspace)
     async def _locate(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
-        path = await dialogs.pick_folder(
-            self._window,
-            tr("Choose the folder of {workspace}", workspace=record.name),
-            start_folder(self._services, workspace_id),
-        )
-        if path is not None:
+        title = tr("Choose the folder of {workspace}", workspace=record.name)
+        start = start_folder(self._services, workspace_id)
+        if path := await dialogs.pick_folder(self._window, title, start):
             self._services.registry.relocate(workspace_id, path)  # may refuse: then what runs goes on
             await self.reopen(workspace_id)
 
@@ -531,7 +514,14 @@ class WorkspaceController(WindowPart):
             self._window.no_session.get().show_workspace(name, has_sessions=bool(await workspace.sessions()))
             self._window.show_center_page("empty")
         else:
-            conversation = await self._open(workspace, session_id)
+            self.sidebar.mark_opening(session_id)
+            try:
+                conversation = await workspace.open_session(session_id)
+            except HelixError:
+                self.sidebar.schedule_refresh()  # the one on screen is marked again
+                raise
+            finally:
+                self.sidebar.end_opening(session_id)
             if self.requested_ids != (workspace.id, session_id) or self._session.workspace_id != workspace.id:
                 return
             if await self._show_elsewhere(workspace.id, session_id):  # it came there while it was opened
@@ -550,20 +540,9 @@ class WorkspaceController(WindowPart):
                 self._window.pages.chat.composer.editor.setFocus()
         await self.sidebar.refresh()
 
-    async def _open(self, workspace: OpenWorkspace, session_id: str) -> Conversation:
-        """Return the conversation of a session, which is marked in the list from now on."""
-        self.sidebar.mark_opening(session_id)
-        try:
-            return await workspace.open_session(session_id)
-        except HelixError:
-            self.sidebar.schedule_refresh()  # the one on screen is marked again
-            raise
-        finally:
-            self.sidebar.end_opening(session_id)
-
     async def _show_elsewhere(self, workspace_id: str, session_id: str) -> bool:
         """Bring another window that shows a session to the front; return True if there is one."""
-        other = self._windows.other_with(self._window, workspace_id, session_id)
+        other = self._other_with(workspace_id, session_id)
         if other is None:
             return False
         bring_to_front(other.window)
@@ -571,8 +550,7 @@ class WorkspaceController(WindowPart):
         return True
 
     async def open_session(self, session_id: str) -> None:
-        workspace = self._session.opened
-        if workspace is not None:
+        if (workspace := self._session.opened) is not None:
             await self.show_session(workspace, session_id)
 
     @handles(OpenListedSession)
@@ -608,7 +586,7 @@ class WorkspaceController(WindowPart):
             await self.begin_session(workspace)
         if session_id == self._session.id:  # nothing was said in it yet: it is the new session
             return
-        other = self._windows.other_with(self._window, workspace.id, session_id)
+        other = self._other_with(workspace.id, session_id)
         if other is not None:
             bring_to_front(other.window)
         else:
@@ -621,7 +599,7 @@ class WorkspaceController(WindowPart):
                 info.id
                 for info in await workspace.sessions()
                 if not info.messages and info.title == NEW_TITLE and not (info.archived or info.branch_of)
-                if self._windows.other_with(self._window, workspace.id, info.id) is None
+                if self._other_with(workspace.id, info.id) is None
                 if info.id == self._session.id
                 or (is_untouched(info) and not await workspace.store.draft(info.id))
             ]
@@ -671,6 +649,11 @@ class WorkspaceController(WindowPart):
             session_id = session_id or self._session.conversation.session.id
             await self._session.workspace.rename(session_id, title.strip())
             await self.sidebar.refresh()
+
+
+def _error_notice(name: str, error: HelixError, level: NoticeLevel, workspace_id: str) -> Notice:
+    what, why, fix = (translate(part) for part in (error.what, error.why, error.fix))
+    return Notice(name, what, why, fix, level=level, workspace_id=workspace_id)
 
 
 def start_folder(services: AppServices, workspace_id: str) -> Path:
