@@ -124,10 +124,9 @@ class GuideDialog(Themed, SizedDialog):
             QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
             for key in (QKeySequence.StandardKey.Back, QKeySequence.StandardKey.Forward)
         )
-        self.back = IconButton("arrow-left", tip_with_key(tr("Back"), back), px=15, edge=28)
-        self.forward = IconButton("arrow-right", tip_with_key(tr("Forward"), forward), px=15, edge=28)
-        self.back.clicked.connect(self._go_back)
-        self.forward.clicked.connect(self._go_forward)
+        tips = tip_with_key(tr("Back"), back), tip_with_key(tr("Forward"), forward)
+        self.back = IconButton("arrow-left", tips[0], px=15, edge=28, on_click=self._go_back)
+        self.forward = IconButton("arrow-right", tips[1], px=15, edge=28, on_click=self._go_forward)
         self._names = PageNames(guide_contents())
         self._names.selected.connect(self._go_to)
         self._names_area = VerticalScrollArea(self._names)
@@ -215,7 +214,7 @@ class GuideDialog(Themed, SizedDialog):
         self._names_area.ensureWidgetVisible(self._names.current_button)
 
     def _refresh(self) -> None:
-        self._show(self.topic, self.browser.verticalScrollBar().value())
+        self._show(*self._place())
 
     def _place(self) -> tuple[str, int]:
         return self.topic, self.browser.verticalScrollBar().value()

@@ -20,15 +20,7 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.key_names import native_key, pressed_key
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout import (
-    LayoutItem,
-    ResponsiveRow,
-    VerticalScrollArea,
-    card,
-    column,
-    pane,
-    row,
-)
+from helix_desktop.ui.design.layout import ResponsiveRow, VerticalScrollArea, card, column, pane, row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import reduce_motion, restyle
@@ -149,9 +141,8 @@ class _CommandLine(QWidget):
         self.recorder = KeyRecorder(title, assign)
         self.recorder.clicked.connect(page.hide_notice)
         self.recorder.setObjectName(f"keys:{command}")
-        self.reset = IconButton("rotate-ccw", tr("Reset keys for {command}", command=title), edge=28)
-        self.reset.setObjectName(f"reset:{command}")
-        self.reset.clicked.connect(partial(assign, DEFAULT_KEYS[command]))
+        tip, reset = tr("Reset keys for {command}", command=title), partial(assign, DEFAULT_KEYS[command])
+        self.reset = IconButton("rotate-ccw", tip, edge=28, name=f"reset:{command}", on_click=reset)
         fixed = [label(tr("Always {keys}", keys=self._fixed_keys), "faint")] if self._fixed_keys else []
         ends = pane(row(self.reset, *fixed, self.recorder, gap=6))
         self.below = column(ResponsiveRow(label(title, wrap=True), [ends], 120), gap=6)
@@ -237,23 +228,23 @@ class KeyboardPage(QWidget):
             margins=(28, 24, 40, 10), gap=6,
         )  # fmt: skip
         foot = column(self._undo_line, margins=(28, 6, 40, 12))  # below the list: none of its lines moves
-        self.setLayout(page_column(column(head, self._scrolling_list(), foot, gap=0)))
+        fixed = tr(
+            "Keys that move, open or edit text, such as the arrows, Enter and Ctrl+C, can't be changed."
+        )
+        inner = pane(
+            column(
+                self._nothing, self._body, 10, label(fixed, "note", wrap=True), None,
+                margins=(28, 6, 28, 24), gap=6,
+            )
+        )  # fmt: skip
+        inner.setObjectName("page")
+        scroll = VerticalScrollArea(inner)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setLayout(page_column(column(head, scroll, foot, gap=0)))
         for title, commands in _command_groups(bindings.commands):
             self._add_group(title, commands)
         self.bindings.changed.connect(self._refresh)
         self._refresh()
-
-    def _scrolling_list(self) -> QWidget:
-        fixed = tr(
-            "Keys that move, open or edit text, such as the arrows, Enter and Ctrl+C, can't be changed."
-        )
-        inner = QWidget()
-        inner.setObjectName("page")
-        parts: list[LayoutItem] = [self._nothing, self._body, 10, label(fixed, "note", wrap=True), None]
-        inner.setLayout(column(*parts, margins=(28, 6, 28, 24), gap=6))
-        scroll = VerticalScrollArea(inner)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        return scroll
 
     def _refresh(self) -> None:
         self._waiting = None
@@ -287,11 +278,8 @@ class KeyboardPage(QWidget):
         self._previous = self.bindings.stored
         self.bindings.change(command, keys)
         title = command_title(command).rstrip("…")
-        self._save(
-            tr("{command}: now {keys}", command=title, keys=_names(keys))
-            if keys
-            else tr("{command}: no keys", command=title)
-        )
+        done = tr("{command}: now {keys}", command=title, keys=_names(keys))
+        self._save(done if keys else tr("{command}: no keys", command=title))
 
     def _reset_all(self) -> None:
         self._previous = self.bindings.stored
@@ -317,9 +305,8 @@ class KeyboardPage(QWidget):
 
     def _add_group(self, title: str, commands: Sequence[tuple[str, str]]) -> None:
         lines = {command: _CommandLine(command, words, title, self) for command, words in commands}
-        frame = QWidget()
         inside = card(column(*lines.values(), margins=(14, 8, 14, 8), gap=4))
-        frame.setLayout(column(label(title, "strong"), inside, gap=6))
+        frame = pane(column(label(title, "strong"), inside, gap=6))
         self._body.addWidget(frame)
         self._groups.append((frame, list(lines.values())))
         self._lines |= lines
@@ -478,13 +465,10 @@ class SettingsController(WindowPart):
                 self._open("policy")
             case "open_log":
                 QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._services.data_folder / "logs")))
-            case _:
-                pass
 
     def _session_provider(self) -> str:
-        return (
-            self._session.conversation.model.label.partition("/")[0] if self._session.has_conversation else ""
-        )
+        conversation = self._session.find_conversation()
+        return conversation.model.label.partition("/")[0] if conversation is not None else ""
 
     @handles(OpenSettings)
     def open_page(self, page: SettingsPage | Literal[""]) -> None:
