@@ -17,18 +17,9 @@ from helix_desktop.ui.design.labels import IconLabel, key_label, label, show_tex
 from helix_desktop.ui.design.layout import FlowBox, card, clear_layout, column, pane, row
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed, restyle
+from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.commands import action_shortcut
-from helix_desktop.ui.kit.intents import (
-    AddProvider,
-    ImportSessions,
-    LocateWorkspace,
-    NewSession,
-    OpenFolder,
-    OpenSample,
-    RemoveWorkspace,
-    ShowWorkspace,
-    perform,
-)
+from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 
@@ -131,14 +122,14 @@ _SUGGESTIONS = (
             "and return."
         ),
         text("Start sample"),
-        OpenSample(),
+        intents.OpenSample(),
     ),
     (
         "folder-open",
         text("Open a folder"),
         text("A project becomes a workspace with its own sessions. You can drop it here."),
         text("Open folder…"),
-        OpenFolder(),
+        intents.OpenFolder(),
     ),
     (
         "plug",
@@ -148,7 +139,7 @@ _SUGGESTIONS = (
             "Ollama, LM Studio, llama.cpp or vLLM."
         ),
         text("Add provider…"),
-        AddProvider(),
+        intents.AddProvider(),
     ),
 )
 """Icon, title, words, button and what it wants: the three ways to begin."""
@@ -221,7 +212,7 @@ class WelcomePage(_CenteredPage):
             words.setAlignment(Qt.AlignmentFlag.AlignTop)
             button = self._buttons[icon_name] = PushButton(translate(action), name=f"suggestion:{icon_name}")
             button.clicked.connect(lambda _=False, intent=intent: perform(self, intent))
-            more = (self._key, row(scan, None)) if isinstance(intent, AddProvider) else ()
+            more = (self._key, row(scan, None)) if isinstance(intent, intents.AddProvider) else ()
             body = column(
                 row(IconTile(icon_name), None), 4, heading, words, 6, None, *more, row(button, None), gap=6,
                 margins=(18, 18, 18, 18),
@@ -271,7 +262,7 @@ class WelcomePage(_CenteredPage):
         key = self._key.text().strip()
         self._key.clear()
         if key:
-            perform(self, AddProvider(key))
+            perform(self, intents.AddProvider(key))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -287,9 +278,9 @@ class NoSessionPage(_CenteredPage):
         self._new_session = new_session
         self._title, self._words = label("", "heading", wrap=True), label("", "muted", wrap=True)
         button = PushButton(tr("New session"), "primary", "plus", name="new_session")
-        button.clicked.connect(lambda: perform(self, NewSession()))
+        button.clicked.connect(lambda: perform(self, intents.NewSession()))
         import_button = PushButton(tr("Import sessions…"), name="import_sessions")
-        import_button.clicked.connect(lambda: perform(self, ImportSessions()))
+        import_button.clicked.connect(lambda: perform(self, intents.ImportSessions()))
         self._keys = key_label("")
         hint = label(tr("New session, from anywhere in the window"), "faint", wrap=True)
         self._hint = pane(row(self._keys, hint, gap=7, stretch=1))
@@ -321,7 +312,7 @@ class ClosedWorkspacePage(_CenteredPage):
         self._title = label("", "heading", wrap=True)
         words = label(tr("What is saved there stays as it is. Try again to see why."), "muted", wrap=True)
         button = PushButton(tr("Try again"), "primary", "refresh-cw", name="retry")
-        button.clicked.connect(lambda: perform(self, ShowWorkspace(self._id)))
+        button.clicked.connect(lambda: perform(self, intents.ShowWorkspace(self._id)))
         tile = IconTile("triangle-alert", "warn", "warn_soft")
         body = column(row(tile, None), 6, self._title, words, 8, row(button, None), gap=6)
         self.lay_out(body, _NARROW_PX)
@@ -346,11 +337,11 @@ class MissingFolderPage(_CenteredPage):
             "muted",
             wrap=True,
         )
-        parts: list[QWidget] = []
+        parts, read_only = list[QWidget](), partial(intents.ShowWorkspace, read_only=True)
         for name, title, kind, icon_name, intent in (
-            ("locate", tr("Locate…"), "primary", "folder-search", LocateWorkspace),
-            ("open_read_only", tr("Open read-only"), "", "eye", partial(ShowWorkspace, read_only=True)),
-            ("remove_from_list", tr("Remove from list"), "danger", "", RemoveWorkspace),
+            ("locate", tr("Locate…"), "primary", "folder-search", intents.LocateWorkspace),
+            ("open_read_only", tr("Open read-only"), "", "eye", read_only),
+            ("remove_from_list", tr("Remove from list"), "danger", "", intents.RemoveWorkspace),
         ):
             button = PushButton(title, kind, icon_name, name=name)
             button.clicked.connect(lambda _=False, intent=intent: perform(self, intent(self._id)))

@@ -33,19 +33,8 @@ from helix_desktop.services.sharing import SharedText
 from helix_desktop.ui.cache.entry_actions import CopyEntryLinks, ExportEntries, is_readable
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
-from helix_desktop.ui.kit.intents import (
-    CopyLink,
-    Export,
-    ExportHandover,
-    GoToSession,
-    ImportArchive,
-    ImportFile,
-    ImportSessions,
-    OpenCacheEntry,
-    ShareSession,
-    ShowPage,
-    handles,
-)
+from helix_desktop.ui.kit import intents
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.main_window import MainWindow
@@ -82,7 +71,7 @@ class ImportExportController(WindowPart):
         super().__init__(window, windows)
         self._workspaces, self._is_asking = workspaces, False
 
-    @handles(Export)
+    @handles(intents.Export)
     async def _export_any(self, workspace_id: str, session_id: str) -> None:
         """Export what is named; else ask what to export of what is on screen. Raises HelixError."""
         if workspace_id or session_id:
@@ -113,12 +102,12 @@ class ImportExportController(WindowPart):
             case "all":
                 await _back_up(self._window, self._session)
 
-    @handles(ImportFile)
+    @handles(intents.ImportFile)
     async def _import(self, workspace_id: str) -> None:
         if workspace_id or self._session.opened is not None:
             await self.import_file(workspace_id or self._session.workspace_id)
         elif path := await dialogs.pick_file(self._window, tr("Import"), _name_filter()):
-            self._session.perform(ImportArchive(path))
+            self._session.perform(intents.ImportArchive(path))
 
     @handles(ExportEntries)
     async def _export_entries(self, digests: Sequence[str]) -> None:
@@ -137,7 +126,7 @@ class ImportExportController(WindowPart):
             if path := await dialogs.pick_save_file(self._window, title, f"cache{_ZIP}", _ZIP):
                 await self.save_as_zip(digests, path)
 
-    @handles(ShareSession)
+    @handles(intents.ShareSession)
     async def _share_upto(self, seq: int) -> None:
         """Share the session on screen up to an event. Raises HelixError."""
         session_id = self._session.conversation.session.id
@@ -155,7 +144,7 @@ class ImportExportController(WindowPart):
         }
         await self._share(workspace_id, documents, title)
 
-    @handles(ExportHandover)
+    @handles(intents.ExportHandover)
     async def _share_handover(self, seq: int) -> None:
         """Share a handover of the session on screen. Raises HelixError."""
         session, transcript = self._session.conversation.session, self._session.transcript
@@ -313,7 +302,7 @@ class ImportExportController(WindowPart):
         if done is not None:
             await self._show_imported(workspace_id, path.name, done)
 
-    @handles(ImportSessions)
+    @handles(intents.ImportSessions)
     async def _import_sessions(self) -> None:
         """Let the user choose sessions of other agents, and import them. Raises HelixError."""
         workspace = self._session.workspace
@@ -361,7 +350,7 @@ class ImportExportController(WindowPart):
             answers += [
                 Answer(
                     tr("Open session"),
-                    partial(self._session.perform, GoToSession(workspace_id, to_open)),
+                    partial(self._session.perform, intents.GoToSession(workspace_id, to_open)),
                     "open_imported",
                     ends=True,
                 ),
@@ -384,7 +373,7 @@ class ImportExportController(WindowPart):
     async def _show_survival(self, workspace_id: str, session_id: str) -> None:
         await self._workspaces.open_in_front(workspace_id, session_id)
         if self._session.id == session_id:
-            self._session.perform(ShowPage("survives"))
+            self._session.perform(intents.ShowPage("survives"))
 
     async def _show_imported(self, workspace_id: str, file_name: str, result: ImportResult) -> None:
         """Say what was added, and open the newest session of it if its workspace is on screen."""
@@ -453,7 +442,7 @@ class ImportExportController(WindowPart):
         """Return the workspace of a result's notice; one that is not on screen gets its notice everywhere."""
         return workspace_id if workspace_id == self._session.workspace_id else ""
 
-    @handles(CopyLink)
+    @handles(intents.CopyLink)
     def copy_link(self, workspace_id: str, session_id: str) -> None:
         if place := workspace_id or self._session.workspace_id:
             QGuiApplication.clipboard().setText(Link(place, session_id=session_id).text)
@@ -531,9 +520,9 @@ class ImportExportController(WindowPart):
                 text("The cache opens with a session, and this workspace has none."),
                 text("Start a session, then open the link again."),
             )
-        self._session.perform(OpenCacheEntry(link.digest))
+        self._session.perform(intents.OpenCacheEntry(link.digest))
 
-    @handles(ImportArchive)
+    @handles(intents.ImportArchive)
     async def import_archive(self, path: Path) -> None:
         """Ask where an exported workspace is to be merged into, and do it. Raises HelixError."""
         inside = await self._services.backup.inspect(path)

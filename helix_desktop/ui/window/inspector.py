@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -51,16 +52,8 @@ from helix_desktop.ui.inspector.request_list import (
     recall_price_text,
 )
 from helix_desktop.ui.inspector.view import ShowCacheUses
-from helix_desktop.ui.kit.intents import (
-    LookAtStep,
-    OpenCacheEntry,
-    ShowEvent,
-    ShowRequest,
-    ToggleContextPanel,
-    Undo,
-    WidenPanel,
-    handles,
-)
+from helix_desktop.ui.kit import intents
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.rewrite_controller import context_notice
@@ -109,7 +102,7 @@ class PastController(WindowPart):
         window = self._session.conversation.window
         return window.measure()[0], window.items()
 
-    @handles(LookAtStep)
+    @handles(intents.LookAtStep)
     def look_at(self, seq: int) -> None:
         """Look at the step whose answer is an event; 0: come back to now."""
         if not seq:
@@ -268,7 +261,7 @@ class InspectorPresenter(WindowPart):
         details.setChecked(stored.load(_DETAILS) == b"on")
         details.toggled.connect(lambda is_open: stored.save(_DETAILS, b"on" if is_open else b"off"))
         self._session.changing.connect(self._inspector.close_page)
-        self._inspector.text_shown.connect(lambda is_shown: window.perform(WidenPanel(is_shown)))
+        self._inspector.text_shown.connect(lambda is_shown: window.perform(intents.WidenPanel(is_shown)))
         self._session.on_refresh(self.refresh)
 
     async def refresh(self) -> None:
@@ -313,7 +306,7 @@ class InspectorPresenter(WindowPart):
         text = cache_uses_text(conversation.session.log, conversation.window.policy)
         self._inspector.show_page(tr("Provider's discount"), text)
 
-    @handles(ShowRequest)
+    @handles(intents.ShowRequest)
     async def show_request(self) -> None:
         conversation, request = self._session.conversation, self._past.request_on_screen()
         past, step = self._past.window, self._past.step
@@ -332,7 +325,7 @@ class InspectorPresenter(WindowPart):
         if not self._session.shows(conversation):
             return
         if not self._window.commands.toggle_inspector.isChecked():
-            self._window.perform(ToggleContextPanel())
+            self._window.perform(intents.ToggleContextPanel())
         self._inspector.show_request(replace(texts, made_of=made_of))
         self._inspector.follow_request(_parts_of_next_request(conversation))  # it may be another by now
 
@@ -343,7 +336,7 @@ class InspectorPresenter(WindowPart):
             case "show":
                 self._show_place(row.seq)
             case "open":
-                self._session.perform(OpenCacheEntry(row.digest))
+                self._session.perform(intents.OpenCacheEntry(row.digest))
             case _:
                 self._start(self._change(conversation, action, row), action)
 
@@ -351,7 +344,7 @@ class InspectorPresenter(WindowPart):
         """Show an event's place, and leave the keyboard in the list: a page that is shown takes it."""
         focused = QApplication.focusWidget()
         is_by_keyboard = self._window.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
-        self._session.perform(ShowEvent(seq))
+        self._session.perform(intents.ShowEvent(seq))
         if focused is not None and self._inspector.isAncestorOf(focused):
             reason = Qt.FocusReason.ShortcutFocusReason if is_by_keyboard else Qt.FocusReason.OtherFocusReason
             focused.setFocus(reason)
@@ -434,8 +427,9 @@ class InspectorPresenter(WindowPart):
     def _offer_undo(self, conversation: Conversation, what: str) -> None:
         """Say what was changed, with its undo: its row may be out of sight by now."""
         seq = conversation.session.transcript.window.last_rewrite_seq
-        undo = Answer(action_label("undo"), lambda: self._window.perform(Undo((seq,))), "undo", ends=True)
-        self._session.notify(context_notice(conversation, what, "", undo))
+        undo = partial(self._session.perform, intents.Undo((seq,)))
+        answer = Answer(action_label("undo"), undo, "undo", ends=True)
+        self._session.notify(context_notice(conversation, what, "", answer))
 
 
 def _rows(conversation: Conversation) -> list[WindowRow]:

@@ -29,28 +29,8 @@ from helix_desktop.ui.design.focus import TabsInReadingOrder, refocus
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import LazyPage, PageArea, column, pane, row
 from helix_desktop.ui.design.style.stylesheet import Appearance, ThemeMode
-from helix_desktop.ui.kit.intents import (
-    ClosePage,
-    FocusPane,
-    ImportArchive,
-    Intent,
-    IntentHandlers,
-    OpenFolder,
-    OpenSwitcher,
-    PressKey,
-    RenameSession,
-    SearchEverything,
-    SetTheme,
-    ShowPage,
-    StopAgent,
-    ToggleContextPanel,
-    ToggleSidebar,
-    ToggleTheme,
-    WidenPanel,
-    Zoom,
-    handles,
-    perform,
-)
+from helix_desktop.ui.kit import intents
+from helix_desktop.ui.kit.intents import Intent, IntentHandlers, handles, perform
 from helix_desktop.ui.kit.notices import NoticeArea
 from helix_desktop.ui.kit.window_commands import (
     OPEN_SESSION,
@@ -157,9 +137,9 @@ class WindowDrops(QObject):
             dragged = read_drag(event.mimeData())
             answer_drag(event, is_accepted=_is_taken(dragged))
             if dragged.folders:
-                perform(self, OpenFolder(str(dragged.folders[0])))
+                perform(self, intents.OpenFolder(str(dragged.folders[0])))
             elif dragged.archive is not None:
-                perform(self, ImportArchive(dragged.archive))
+                perform(self, intents.ImportArchive(dragged.archive))
         elif event.type() is QEvent.Type.DragLeave:
             self.hint.hide()
         else:
@@ -358,40 +338,40 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self.leave_settings()
         self.intents.perform(intent)
 
-    @handles(WidenPanel)
+    @handles(intents.WidenPanel)
     def widen_panel(self, is_wide: bool) -> None:
         """Give the panel room for a text, or what it had before."""
         self._panes.widen_inspector(is_wide)
 
-    @handles(PressKey)
+    @handles(intents.PressKey)
     def press_key(self, key: str) -> None:
         press_key(key)
 
-    @handles(FocusPane)
+    @handles(intents.FocusPane)
     def focus_pane(self, step: int) -> None:
         """Give the keyboard to the next (1) or previous (-1) pane."""
         head = () if self._settings_head is None else (self._settings_head,)
         focus_pane((self.rail, self._side, *head, self._main, self.inspector_pane), step)
 
-    @handles(ToggleSidebar)
+    @handles(intents.ToggleSidebar)
     def toggle_sidebar(self) -> None:
         self._panes.toggle("sidebar")
 
-    @handles(ToggleContextPanel)
+    @handles(intents.ToggleContextPanel)
     def toggle_inspector(self) -> None:
         self._panes.toggle("inspector")
 
-    @handles(RenameSession)
+    @handles(intents.RenameSession)
     def edit_title(self, title: str, session_id: str) -> None:
         """Let the user edit the session's title in its place, unless it was typed already."""
         if not title:
             self.top_bar.title.edit()
 
-    @handles(OpenSwitcher)
+    @handles(intents.OpenSwitcher)
     def open_switcher(self) -> None:
         self.switcher.open()
 
-    @handles(SearchEverything)
+    @handles(intents.SearchEverything)
     def search_everything(self, words: str) -> None:
         self.search_panel.get().open_with(words)
 
@@ -412,15 +392,15 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             # Built before the appearance: Qt sets such a window's font only under a style sheet.
             appearance.apply_stylesheet()
 
-    @handles(SetTheme)
+    @handles(intents.SetTheme)
     def choose_theme(self, mode: ThemeMode) -> None:
         self._appearance.set_mode(mode)
 
-    @handles(ToggleTheme)
+    @handles(intents.ToggleTheme)
     def toggle_theme(self) -> None:
         self._appearance.set_mode("light" if self._appearance.theme.dark else "dark")
 
-    @handles(Zoom)
+    @handles(intents.Zoom)
     def zoom(self, steps: int) -> None:
         """Make all texts larger (1) or smaller (-1), or of normal size (0)."""
         self._appearance.zoom(steps)
@@ -505,7 +485,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._enable_close_page()
         self._panes.set_available(sidebar=center_page != "welcome", inspector=center_page == "work")
 
-    @handles(ShowPage)
+    @handles(intents.ShowPage)
     def show_page(self, name: str) -> None:
         """Show chat, cache, timeline, changes or survives, with which the next start doesn't begin."""
         self.session_pages.setCurrentWidget(self._pages[name].get())
@@ -609,7 +589,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._place_news(self.page())
         self._show_waiting()
 
-    @handles(ClosePage)
+    @handles(intents.ClosePage)
     def close_page(self) -> None:
         if self._is_settings_shown:
             self.leave_settings()
@@ -680,7 +660,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.stop_offered.emit(not is_second)
         if is_second:
             self._second_esc.stop()
-            self.perform(StopAgent())
+            self.perform(intents.StopAgent())
         else:
             self._second_esc.start()
 

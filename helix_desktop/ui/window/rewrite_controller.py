@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.steps import read_steps
@@ -28,24 +29,9 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.handover.versions import NOW
 from helix_desktop.ui.handover.window import HandoverWindow, Place
+from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.commands import keep_tip
-from helix_desktop.ui.kit.intents import (
-    CancelCompaction,
-    Compact,
-    CompareHandover,
-    EditHandover,
-    Observe,
-    PauseCompaction,
-    Redo,
-    RedoLast,
-    RetrySummary,
-    RunHandoverAgain,
-    ShowHandovers,
-    ShowInTimeline,
-    Undo,
-    UndoLast,
-    handles,
-)
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
 from helix_desktop.ui.kit.window_commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
 from helix_desktop.ui.timeline.card_data import (
@@ -91,7 +77,7 @@ class RewriteController(WindowPart):
         session.on(RewriteEvent, lambda _: self._offer())
         self._offer()
 
-    @handles(Undo)
+    @handles(intents.Undo)
     async def undo(self, seqs: tuple[int, ...]) -> None:
         """Undo rewrites of the window; one inside a wider one only says so, as no request would change.
 
@@ -108,21 +94,22 @@ class RewriteController(WindowPart):
             )
         await conversation.window.undo(*seqs)
         if len(seqs) > 1 or transcript.rewrites.attached_to(seqs[0]):
-            redo = Answer(action_label("redo"), lambda: self._session.perform(Redo(seqs)), "redo", ends=True)
-            await self._say_change(conversation, seqs, redo)
+            redo = partial(self._session.perform, intents.Redo(seqs))
+            answer = Answer(action_label("redo"), redo, "redo", ends=True)
+            await self._say_change(conversation, seqs, answer)
 
-    @handles(Redo)
+    @handles(intents.Redo)
     async def redo(self, seqs: tuple[int, ...]) -> None:
         """Let undone rewrites hold again; a sweep that fell with another one returns with it."""
         can_redo = self._session.transcript.can_redo
         await self._session.conversation.window.redo(*(seq if can_redo(seq) else seq - 1 for seq in seqs))
 
-    @handles(Observe)
+    @handles(intents.Observe)
     def observe(self) -> None:
         """Have older messages observed, its price first, or put in place what waits. Raises HelixError."""
         self._session.conversation.observations.start(is_price_shown=True)
 
-    @handles(Compact)
+    @handles(intents.Compact)
     async def compact(self, focus: str) -> None:
         """Open the window of the handovers, once; with what a new one is to dwell on, as typed.
 
@@ -148,29 +135,29 @@ class RewriteController(WindowPart):
             rerun_seq = active[0]
         await self._show_handover(rerun_seq or NOW, upto=seq, is_compaction=True)
 
-    @handles(ShowHandovers)
+    @handles(intents.ShowHandovers)
     async def show_handovers(self) -> None:
         await self._show_handover(NOW)
 
-    @handles(RunHandoverAgain)
+    @handles(intents.RunHandoverAgain)
     async def run_again(self, seq: int) -> None:
         """Open the window to write a handover again, with a focus or another range."""
         await self._show_handover(seq, is_compaction=True)
 
-    @handles(CompareHandover)
+    @handles(intents.CompareHandover)
     async def compare(self, seq: int) -> None:
         """Show what differs between a handover and another one, the one before it at first."""
         await self._show_handover(seq, "changes")
 
-    @handles(EditHandover)
+    @handles(intents.EditHandover)
     async def edit(self, seq: int) -> None:
         await self._show_handover(seq)
 
-    @handles(RetrySummary)
+    @handles(intents.RetrySummary)
     def retry(self, kind: str) -> None:
         """Try a handover, observations or the newest turn again."""
         if kind == "handover":
-            self._session.perform(Compact())
+            self._session.perform(intents.Compact())
         elif kind == "observations":
             self.observe()
         else:
@@ -200,9 +187,9 @@ class RewriteController(WindowPart):
         active = conversation.session.transcript.window.handover
         is_shown = self._session.shows(conversation) and self._window.page() == "timeline"
         if is_shown and active is not None and active != previous:
-            self._session.perform(ShowInTimeline(active[0]))
+            self._session.perform(intents.ShowInTimeline(active[0]))
 
-    @handles(CancelCompaction)
+    @handles(intents.CancelCompaction)
     def cancel_current(self) -> None:
         """Cancel what the running card shows: the handover, or the observations while none is written."""
         conversation = self._session.conversation
@@ -254,7 +241,7 @@ class RewriteController(WindowPart):
             Notice(_HOLD, what, why, answers=answers, ends_with=_HOLD_ENDS_WITH)
         )
 
-    @handles(PauseCompaction)
+    @handles(intents.PauseCompaction)
     def pause(self) -> None:
         """Keep the context as it is, or no longer."""
         self._set(not self._session.transcript.on_hold)
@@ -267,12 +254,12 @@ class RewriteController(WindowPart):
         self._window.commands.set_met(UNDOABLE_CHANGE, has_change(self._session.transcript))
         self._window.commands.set_met(REDOABLE_CHANGE, has_undone(self._session.transcript))
 
-    @handles(UndoLast)
+    @handles(intents.UndoLast)
     def undo_last(self) -> None:
         """Undo the newest change of the context that holds: a recall or a pin is one as a handover is."""
         self._change_last(is_undo=True)
 
-    @handles(RedoLast)
+    @handles(intents.RedoLast)
     def redo_last(self) -> None:
         self._change_last(is_undo=False)
 

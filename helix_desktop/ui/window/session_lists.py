@@ -38,18 +38,9 @@ from helix_desktop.domain.store import ListPlace, SessionSummary, SessionVersion
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.minute_clock import MinuteClock
+from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.commands import set_action_words
-from helix_desktop.ui.kit.intents import (
-    ArchiveSession,
-    LocateWorkspace,
-    OpenSession,
-    PinSession,
-    RefreshLists,
-    RestoreSession,
-    ShowWorkspace,
-    TrashSession,
-    handles,
-)
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.window_commands import OWN_PLACE
 from helix_desktop.ui.window.jobs import WaitingSession
@@ -153,7 +144,7 @@ class SessionLists(WindowPart):
         if not self._refresh_timer.isActive():
             self._refresh_timer.start()
 
-    @handles(RefreshLists)
+    @handles(intents.RefreshLists)
     async def refresh(self) -> None:
         """Show workspaces and sessions as they are now: something changed them here. Others follow."""
         self._windows.lists_changed.emit(self._window)
@@ -222,7 +213,7 @@ class SessionLists(WindowPart):
         if row.badge != "missing" or opened is None or opened.is_read_only:
             notices.end(MISSING_FOLDER, row.id)
         elif MISSING_FOLDER not in notices.names():
-            locate = partial(self._window.perform, LocateWorkspace(row.id))
+            locate = partial(self._window.perform, intents.LocateWorkspace(row.id))
             fix = tr("The agent can't read or change its files until the folder is back.")
             answers = (Answer(tr("Locate…"), locate, "locate"),)
             what, why = tr("Folder not found"), f"{row.path}."
@@ -303,12 +294,12 @@ class SessionLists(WindowPart):
         archive = tr("Unarchive session") if place.archived else tr("Archive session")
         set_action_words(commands.archive_session, archive)
 
-    @handles(PinSession)
+    @handles(intents.PinSession)
     async def _pin(self, session_id: str, is_on: bool) -> None:
         is_pinned = self._session.transcript.place.pinned
         await self._move(session_id, pinned=is_on if session_id else not is_pinned)
 
-    @handles(ArchiveSession)
+    @handles(intents.ArchiveSession)
     async def _archive(self, session_id: str, is_on: bool) -> None:
         is_archived = self._session.transcript.place.archived
         await self._move(session_id, archived=is_on if session_id else not is_archived)
@@ -343,7 +334,7 @@ class SessionLists(WindowPart):
             await workspace.move_in_list(session_id, pinned=place.pinned, archived=place.archived)
             await self.refresh()
 
-    @handles(TrashSession)
+    @handles(intents.TrashSession)
     async def _delete(self, session_id: str) -> None:
         if self._moved is not None and session_id == self._moved.session_id:
             self._session.notices.end(_MOVED)
@@ -371,7 +362,7 @@ class SessionLists(WindowPart):
         self._deleted.pop(session_id, None)
         self._deleted[session_id] = workspace.id
         if not self._session.has_conversation:
-            await self._session.run(ShowWorkspace(workspace.id))
+            await self._session.run(intents.ShowWorkspace(workspace.id))
 
         async def undo() -> None:
             await self._restore(session_id)
@@ -391,7 +382,7 @@ class SessionLists(WindowPart):
         if has_keyboard:  # which the opening of a session gives to the message
             self._window.sidebar.session_list.setFocus()
 
-    @handles(RestoreSession)
+    @handles(intents.RestoreSession)
     async def _undo_last(self) -> None:
         """Restore the session of the workspace on screen that was deleted last in this run."""
         here = self._session.workspace_id
@@ -412,7 +403,7 @@ class SessionLists(WindowPart):
             return False
         if self._session.workspace_id == workspace.id:
             has_keyboard = self._window.sidebar.session_list.hasFocus()
-            await self._session.run(OpenSession(session_id))
+            await self._session.run(intents.OpenSession(session_id))
             if has_keyboard:
                 self._window.sidebar.session_list.setFocus()
         return True

@@ -24,17 +24,10 @@ from helix_desktop.ui.design.layout import ResponsiveRow, VerticalScrollArea, ca
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import reduce_motion, restyle
+from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.commands import action_words
 from helix_desktop.ui.kit.forms import Values
-from helix_desktop.ui.kit.intents import (
-    AddProvider,
-    ApplyRemedy,
-    EnterKey,
-    Find,
-    OpenSettings,
-    ShowServer,
-    handles,
-)
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.window_commands import MENUS, WindowCommands
 from helix_desktop.ui.onboarding.pages import WelcomePage
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
@@ -387,7 +380,7 @@ class SettingsController(WindowPart):
             lambda server: start(self._add_found_server(server), "add a local server")
         )
 
-    @handles(AddProvider)
+    @handles(intents.AddProvider)
     async def add_provider(self, key: str) -> None:
         await self._run_on_providers_page(lambda page: page.add_key(key) if key else page.add())
 
@@ -430,7 +423,7 @@ class SettingsController(WindowPart):
             self._view.policy.preview.stop()
         await self.replays.close()
 
-    @handles(Find)
+    @handles(intents.Find)
     def find(self, words: str) -> None:
         if self._window.page() == "settings":
             self.view.focus_filter()
@@ -452,7 +445,7 @@ class SettingsController(WindowPart):
         if self._view is not None:
             self._view.refresh()
 
-    @handles(ApplyRemedy)
+    @handles(intents.ApplyRemedy)
     def apply_remedy(self, remedy: str) -> None:
         """Do what helps against an error, if it is done here."""
         match remedy:
@@ -470,7 +463,7 @@ class SettingsController(WindowPart):
         conversation = self._session.find_conversation()
         return conversation.model.label.partition("/")[0] if conversation is not None else ""
 
-    @handles(OpenSettings)
+    @handles(intents.OpenSettings)
     def open_page(self, page: SettingsPage | Literal[""]) -> None:
         """Show a page; no name: the page that was shown last, or leave the settings."""
         if not page and self._window.page() == "settings":
@@ -499,11 +492,11 @@ class SettingsController(WindowPart):
         await self.show("providers")
         do(self.view.providers)
 
-    @handles(EnterKey)
+    @handles(intents.EnterKey)
     async def enter_key(self, provider: str) -> None:
         await self._run_on_providers_page(lambda page: page.enter_key(provider))
 
-    @handles(ShowServer)
+    @handles(intents.ShowServer)
     async def show_server(self, name: str, lacks_secret: bool) -> None:
         await self.show("mcp")
         if lacks_secret:

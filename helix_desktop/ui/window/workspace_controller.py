@@ -30,31 +30,8 @@ from helix_desktop.ui.cache.entry_actions import OpenHandover
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.sized_dialog import bring_to_front
-from helix_desktop.ui.kit.intents import (
-    ContinueSession,
-    FocusComposer,
-    GoToSession,
-    LocateWorkspace,
-    NewSession,
-    NewWindow,
-    OpenCacheEntry,
-    OpenFolder,
-    OpenInNewWindow,
-    OpenListedSession,
-    OpenSample,
-    OpenSession,
-    OpenSwitcher,
-    RemoveWorkspace,
-    RenameSession,
-    RenameWorkspace,
-    ShowEvent,
-    ShowFolder,
-    ShowInTimeline,
-    ShowWaiting,
-    ShowWaitingSession,
-    ShowWorkspace,
-    handles,
-)
+from helix_desktop.ui.kit import intents
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeLevel
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.window.main_window import MainWindow
@@ -147,19 +124,19 @@ class WorkspaceController(WindowPart):
         self._window.show_center_page("welcome")
         self._window.welcome.get().setFocus(Qt.FocusReason.OtherFocusReason)
 
-    @handles(OpenSample)
+    @handles(intents.OpenSample)
     async def open_sample(self) -> None:
         """Open the guided sample, at first with a session that is prepared now."""
         record = await self._session.job(tr("Preparing the sample"), self._services.sample_workspace)
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
 
-    @handles(ShowWorkspace)
+    @handles(intents.ShowWorkspace)
     async def _switch(self, workspace_id: str, read_only: bool) -> None:
         self._window.leave_settings()
         await self.open_workspace(workspace_id, read_only)
 
-    @handles(OpenFolder)
+    @handles(intents.OpenFolder)
     async def pick_folder(self, path: str = "") -> None:
         start = start_folder(self._services, self._session.workspace_id)
         folder = Path(path) if path else await dialogs.pick_folder(self._window, tr("Open folder"), start)
@@ -186,7 +163,7 @@ class WorkspaceController(WindowPart):
         if self.requested_ids == (workspace_id, "") and not self._session.has_conversation:
             await self._begin_session()
         elif self._session.has_conversation and self._window.page() != "settings":
-            self._window.perform(FocusComposer())
+            self._window.perform(intents.FocusComposer())
 
     async def open_workspace(
         self, workspace_id: str, read_only: bool = False, session_id: str | None = ""
@@ -370,7 +347,7 @@ class WorkspaceController(WindowPart):
             self._window.show_page("chat")
         return self._window
 
-    @handles(GoToSession)
+    @handles(intents.GoToSession)
     async def go_to(self, workspace_id: str, session_id: str, seq: int, mark: str, digest: str) -> None:
         self._window.leave_settings()
         if session_id:
@@ -380,16 +357,16 @@ class WorkspaceController(WindowPart):
             if self._session.workspace_id != workspace_id:
                 await self.open_workspace(workspace_id)
         if digest:
-            window.perform(OpenCacheEntry(digest))
+            window.perform(intents.OpenCacheEntry(digest))
         elif seq and (window is not self._window or self._session.id == session_id):
-            window.perform(ShowEvent(seq, mark))
+            window.perform(intents.ShowEvent(seq, mark))
 
-    @handles(ShowWaitingSession)
+    @handles(intents.ShowWaitingSession)
     async def show_waiting(self, workspace_id: str, session_id: str) -> None:
         """Show what a session asks the user, in the window that shows it or in this one."""
-        (await self.open_in_front(workspace_id, session_id)).perform(ShowWaiting())
+        (await self.open_in_front(workspace_id, session_id)).perform(intents.ShowWaiting())
 
-    @handles(NewSession)
+    @handles(intents.NewSession)
     async def new_session(self, workspace_id: str = "") -> None:
         """Begin a session in a workspace, which is opened first if it is not, and show it."""
         self._window.leave_settings()
@@ -447,11 +424,11 @@ class WorkspaceController(WindowPart):
             await self._session.show(None, None)
         await self._services.close_workspace(workspace_id)
 
-    @handles(ShowFolder)
+    @handles(intents.ShowFolder)
     def _show_folder(self, workspace_id: str) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(self._services.registry.get(workspace_id).path))
 
-    @handles(RenameWorkspace)
+    @handles(intents.RenameWorkspace)
     async def _rename(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
         name = await dialogs.get_text(self._window, tr("Rename workspace"), record.name, tr("Rename"))
@@ -459,7 +436,7 @@ class WorkspaceController(WindowPart):
             self._services.registry.change(workspace_id, name=name)
             await self.sidebar.refresh()
 
-    @handles(LocateWorkspace)
+    @handles(intents.LocateWorkspace)
     async def _locate(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
         title = tr("Choose the folder of {workspace}", workspace=record.name)
@@ -468,7 +445,7 @@ class WorkspaceController(WindowPart):
             self._services.registry.relocate(workspace_id, path)  # may refuse: then what runs goes on
             await self.reopen(workspace_id)
 
-    @handles(RemoveWorkspace)
+    @handles(intents.RemoveWorkspace)
     async def _remove(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
         if not await dialogs.confirm(
@@ -486,7 +463,7 @@ class WorkspaceController(WindowPart):
             await self.restore_last()
         await self.sidebar.refresh()
 
-    @handles(OpenSwitcher)
+    @handles(intents.OpenSwitcher)
     def _refresh_all_git(self) -> None:
         """Read the states of all workspaces: the switcher lists them."""
         for record in self._services.registry.list_workspaces():
@@ -553,7 +530,7 @@ class WorkspaceController(WindowPart):
         if (workspace := self._session.opened) is not None:
             await self.show_session(workspace, session_id)
 
-    @handles(OpenListedSession)
+    @handles(intents.OpenListedSession)
     async def _open_chosen(self, session_id: str, seq: int, mark: str) -> None:
         """Show a session that was chosen in the list; if that fails, keys are commands of the list again."""
         try:
@@ -570,15 +547,15 @@ class WorkspaceController(WindowPart):
         if session_id != self._session.id:
             await self.open_session(session_id)
         if session_id == self._session.id:
-            self._session.perform(ShowInTimeline(seq))
+            self._session.perform(intents.ShowInTimeline(seq))
 
-    @handles(NewWindow)
+    @handles(intents.NewWindow)
     async def open_new_window(self) -> None:
         """Open a window with a new session of this workspace, or to choose a workspace if there is none."""
         workspace = self._session.opened
         await self._windows.open_window(workspace.id if workspace is not None else "")
 
-    @handles(OpenInNewWindow)
+    @handles(intents.OpenInNewWindow)
     async def open_in_new_window(self, session_id: str) -> None:
         """Show a session in another window; if it is on screen here, this one goes on with a new session."""
         workspace = self._session.workspace
@@ -613,9 +590,9 @@ class WorkspaceController(WindowPart):
         """Let the user write in a session that is new, unless the settings came on screen meanwhile."""
         if self._window.page() != "settings":
             self._window.show_page("chat")
-            self._window.perform(FocusComposer())
+            self._window.perform(intents.FocusComposer())
 
-    @handles(ContinueSession)
+    @handles(intents.ContinueSession)
     async def continue_session(self, handover_seq: int, handover: HandoverMade | None = None) -> None:
         """Begin a session with a handover of the one on screen; 0: as it would be now, or `handover`."""
         workspace, conversation = self._session.workspace, self._session.conversation
@@ -632,7 +609,7 @@ class WorkspaceController(WindowPart):
         self._show_composer()
         return conversation
 
-    @handles(OpenSession)
+    @handles(intents.OpenSession)
     async def open_linked_session(self, session_id: str) -> None:
         workspace = self._session.workspace
         if session_id not in {info.id for info in await workspace.store.sessions()}:
@@ -643,7 +620,7 @@ class WorkspaceController(WindowPart):
             )
         await self.open_session(session_id)
 
-    @handles(RenameSession)
+    @handles(intents.RenameSession)
     async def rename(self, title: str, session_id: str) -> None:
         if title.strip():
             session_id = session_id or self._session.conversation.session.id

@@ -22,20 +22,10 @@ from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme, Themed
+from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.boxes import Pen
 from helix_desktop.ui.kit.commands import EntryMenu, command_button
-from helix_desktop.ui.kit.intents import (
-    CopyLink,
-    Export,
-    ImportFile,
-    LocateWorkspace,
-    RemoveWorkspace,
-    RenameWorkspace,
-    ShowFolder,
-    ShowWorkspace,
-    ToggleTheme,
-    perform,
-)
+from helix_desktop.ui.kit.intents import perform
 from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.translation import Translator
@@ -217,7 +207,7 @@ class Rail(Themed, QFrame):
         add = command_button(commands.open_folder, "plus", tr("Open folder"), px=_ICON_PX - 1, edge=_TILE_PX)
         add.setProperty("kind", "tile")
         self._theme_button = IconButton("moon", tr("Use dark theme"), px=_ICON_PX, edge=34)
-        self._theme_button.clicked.connect(lambda: perform(self, ToggleTheme()))
+        self._theme_button.clicked.connect(lambda: perform(self, intents.ToggleTheme()))
         settings = command_button(commands.settings, "settings", tr("Settings"), px=_ICON_PX, edge=34)
         settings.setCheckable(True)
         self.settings_button = settings
@@ -260,15 +250,15 @@ class Rail(Themed, QFrame):
     def menu_for(self, workspace_id: str) -> QMenu:
         menu = EntryMenu(self)
         is_there = self._buttons[workspace_id].workspace.badge != "missing"
-        menu.add("show_folder", tr("Show folder"), ShowFolder(workspace_id), is_enabled=is_there)
-        menu.add("rename", tr("Rename…"), RenameWorkspace(workspace_id))
-        menu.add("locate", tr("Locate…"), LocateWorkspace(workspace_id))
-        menu.add("copy_link", tr("Copy link"), CopyLink(workspace_id))
+        menu.add("show_folder", tr("Show folder"), intents.ShowFolder(workspace_id), is_enabled=is_there)
+        menu.add("rename", tr("Rename…"), intents.RenameWorkspace(workspace_id))
+        menu.add("locate", tr("Locate…"), intents.LocateWorkspace(workspace_id))
+        menu.add("copy_link", tr("Copy link"), intents.CopyLink(workspace_id))
         menu.addSeparator()
-        menu.add("export", tr("Export…"), Export(workspace_id))
-        menu.add("import", tr("Import…"), ImportFile(workspace_id))
+        menu.add("export", tr("Export…"), intents.Export(workspace_id))
+        menu.add("import", tr("Import…"), intents.ImportFile(workspace_id))
         menu.addSeparator()
-        menu.add("remove_from_list", tr("Remove from list…"), RemoveWorkspace(workspace_id))
+        menu.add("remove_from_list", tr("Remove from list…"), intents.RemoveWorkspace(workspace_id))
         return menu
 
     def apply_theme(self) -> None:
@@ -279,7 +269,7 @@ class Rail(Themed, QFrame):
 
     def _make(self, workspace: WorkspaceRow) -> WorkspaceButton:
         button = WorkspaceButton(workspace)
-        button.clicked.connect(lambda: perform(self, ShowWorkspace(workspace.id)))
+        button.clicked.connect(lambda: perform(self, intents.ShowWorkspace(workspace.id)))
         button.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         button.customContextMenuRequested.connect(
             lambda at: self.menu_for(workspace.id).popup(button.mapToGlobal(at))

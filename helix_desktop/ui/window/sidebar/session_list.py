@@ -42,21 +42,10 @@ from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, Pill, Row, Text, paint_box
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
-from helix_desktop.ui.kit.intents import (
-    ArchiveSession,
-    CopyLink,
-    Export,
-    Intent,
-    OpenInNewWindow,
-    OpenListedSession,
-    PinSession,
-    RenameSession,
-    RestoreSession,
-    TrashSession,
-    perform,
-)
+from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.kit.window_commands import SessionCommands
 from helix_desktop.ui.window.sidebar.rail import badge_label, matches_query
 from helix_desktop.words.direction import dotted
@@ -432,7 +421,7 @@ class SessionModel(QAbstractListModel):
         name = str(value).strip()
         if role != Qt.ItemDataRole.EditRole or isinstance(entry, str) or not name or name == entry.title:
             return False
-        perform(self, RenameSession(name, entry.id))
+        perform(self, intents.RenameSession(name, entry.id))
         return True
 
     @staticmethod
@@ -670,21 +659,21 @@ class SessionList(Themed, QListView):
     def menu_for(self, index: QModelIndex) -> QMenu:
         """Make the menu of a session's row."""
         item: SessionItem = index.data(ITEM_ROLE)
-        menu, key_of, intents = EntryMenu(self), self.keys.shown_key, _intents(item)
+        menu, key_of, wants = EntryMenu(self), self.keys.shown_key, _intents(item)
         menu.add("open", tr("Open", "verb"), lambda: self._select(index))
-        menu.add("open_in_window", tr("Open in new window"), OpenInNewWindow(item.id))
+        menu.add("open_in_window", tr("Open in new window"), intents.OpenInNewWindow(item.id))
         if self._sessions_model.flags(index) & Qt.ItemFlag.ItemIsEditable:
             menu.add("rename", tr("Rename…"), lambda: self.edit(index), _RENAME_KEY)
-        menu.add("copy_link", tr("Copy link"), CopyLink(session_id=item.id))
-        menu.add("export", tr("Export…"), Export(session_id=item.id))
+        menu.add("copy_link", tr("Copy link"), intents.CopyLink(session_id=item.id))
+        menu.add("export", tr("Export…"), intents.Export(session_id=item.id))
         if not item.parent:  # a subagent's place goes with the one that it works for
             menu.addSeparator()
             pin = tr("Unpin") if item.place.pinned else tr("Pin")
             archive = tr("Unarchive") if item.place.archived else tr("Archive")
-            menu.add("pin", pin, intents["session_pin"], key_of("session_pin"))
-            menu.add("archive", archive, intents["session_archive"], key_of("session_archive"))
+            menu.add("pin", pin, wants["session_pin"], key_of("session_pin"))
+            menu.add("archive", archive, wants["session_archive"], key_of("session_archive"))
             menu.addSeparator()
-            menu.add("trash", tr("Move to trash"), intents["session_trash"], key_of("session_trash"))
+            menu.add("trash", tr("Move to trash"), wants["session_trash"], key_of("session_trash"))
         return menu
 
     def event(self, event: QEvent) -> bool:
@@ -700,7 +689,7 @@ class SessionList(Themed, QListView):
         index = self.currentIndex()
         is_renaming = self.state() is QListView.State.EditingState  # its field passes Enter on
         if event.matches(QKeySequence.StandardKey.Undo) and not is_renaming:
-            perform(self, RestoreSession())
+            perform(self, intents.RestoreSession())
             return
         if is_renaming or not index.isValid() or not self._do(event, index):
             super().keyPressEvent(event)
@@ -745,7 +734,7 @@ class SessionList(Themed, QListView):
     def _open(self, item: SessionItem) -> None:
         """Open a session, at the message that a search found in it."""
         found = item.found or FoundMessage(0, "")
-        perform(self, OpenListedSession(found.session_id or item.id, found.seq, found.mark))
+        perform(self, intents.OpenListedSession(found.session_id or item.id, found.seq, found.mark))
 
     def _fold(self, *, is_folded: bool) -> None:
         """Fold or unfold the archive, and stay on its heading."""
@@ -761,7 +750,7 @@ class SessionList(Themed, QListView):
 def _intents(item: SessionItem) -> dict[str, Intent]:
     """Return what each command of the list wants with a session."""
     return {
-        "session_pin": PinSession(item.id, not item.place.pinned),
-        "session_archive": ArchiveSession(item.id, not item.place.archived),
-        "session_trash": TrashSession(item.id),
+        "session_pin": intents.PinSession(item.id, not item.place.pinned),
+        "session_archive": intents.ArchiveSession(item.id, not item.place.archived),
+        "session_trash": intents.TrashSession(item.id),
     }
