@@ -73,13 +73,12 @@ class Command:
 
 
 class CommandTable:
-    """The commands of one page, under its title. No two tables share a name."""
+    """The commands of one page; their keys work while the keyboard is there. No two tables share a name."""
 
     title: ClassVar[TranslatableText]
     commands: ClassVar[Mapping[str, Command]]
 
     def __init_subclass__(cls) -> None:
-        """Collect the commands, in the order of the table."""
         cls.commands = {name: own for name, own in vars(cls).items() if isinstance(own, Command)}
 
 
@@ -253,7 +252,6 @@ class PageKeys(QObject):
         return native_key(self._keys[command][0]) if self._keys[command] else ""
 
     def command_of(self, event: QKeyEvent) -> str:
-        """Return the command that a pressed key belongs to; empty if it is none's."""
         pressed = pressed_key(event)
         return next((command for command, keys in self._keys.items() if pressed in keys), "")
 

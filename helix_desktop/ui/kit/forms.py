@@ -340,7 +340,6 @@ def _with_groups(fields: Fields) -> list[tuple[Field, str]]:
 
 
 def all_fields(fields: Fields) -> list[Field]:
-    """Return the fields of a table, those of its groups among them, in order."""
     return [field for field, _ in _with_groups(fields)]
 
 
@@ -474,7 +473,6 @@ class FieldRow(QWidget):
         self.setAccessibleName(self._words.text())
 
     def label_width(self) -> int:
-        """Return the width in pixels that the label takes in one line."""
         return self._words.fontMetrics().horizontalAdvance(self._words.text())
 
     def set_label_width(self, width: int) -> None:
@@ -662,7 +660,6 @@ class Form(QWidget):
         self.rows[name].show_error(why)
 
     def errors(self) -> dict[str, str]:
-        """Return what is shown as wrong, by field."""
         return {name: line.error_text() for name, line in self.rows.items() if line.error_text()}
 
     def focus_error(self) -> bool:

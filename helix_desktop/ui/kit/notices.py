@@ -346,7 +346,6 @@ class NoticeArea(QWidget):
         return tuple(notice.name for notice in self._here())
 
     def visible_cards(self) -> list[QWidget]:
-        """Return what is on screen, from the top."""
         return [card for card in self._cards.values() if card.isVisible()]
 
     def showEvent(self, event: QShowEvent) -> None:

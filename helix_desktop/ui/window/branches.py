@@ -111,7 +111,6 @@ class BranchController(WindowPart):
         await self._branch(lambda workspace, of: workspace.branches.open(of, seq))
 
     async def _branch(self, make: _MakeBranch) -> Conversation:
-        """Make a branch of the session on screen, show it and return it."""
         workspace, conversation = self._session.workspace, self._session.conversation
         compacted = conversation.session.transcript.window.handover
         made = await self._workspaces.show_new_session(workspace, make(workspace, conversation.session.id))

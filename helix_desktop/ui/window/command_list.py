@@ -106,7 +106,6 @@ class CommandList(QObject):
         yield from (_item(action, commands[action]) for action in by_other_words)
 
     def recent(self) -> Iterator[QStandardItem]:
-        """Return the commands that were used last and can be used now."""
         commands = dict(self._commands())
         return (_item(action, commands[action]) for action in self._recent(commands))
 
@@ -145,7 +144,6 @@ def paint_command(
 
 
 def command_text(action: QAction) -> str:
-    """Return the words of a menu entry, without the keys that stand behind them."""
     return without_mnemonic(action_words(action))
 
 
@@ -273,7 +271,6 @@ class HelpWindows:
             link.setVisible(link.topic not in opened_topics)
 
     def close(self) -> None:
-        """Take the guide along when the window closes."""
         if self.guide is not None:
             self.guide.close()
 

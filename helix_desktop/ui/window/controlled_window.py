@@ -148,7 +148,6 @@ class ControlledWindow:
 
     @property
     def background_jobs(self) -> Mapping[str, BackgroundJobs]:
-        """Return what runs in the background, by session, in all open workspaces."""
         return self.jobs.background
 
     async def show_session(self, workspace_id: str, session_id: str | None) -> None:
@@ -187,13 +186,11 @@ class ControlledWindow:
         await self.settings.end_replays()
 
     def _follow_lists(self, window: object) -> None:
-        """Show workspaces and sessions as another window left them."""
         if window is not self.window and self in self.windows.open_windows:
             self.sidebar.schedule_refresh()
             self.session.schedule_refresh()  # the cache may have changed
 
     def _follow_settings(self, window: object) -> None:
-        """Show trust and models as another window left them."""
         if window is not self.window and self in self.windows.open_windows:
             self.trust.show()
             self.session.follow_models()

@@ -119,7 +119,6 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
 
 
 def _texts(state: CostState) -> tuple[str, str, str]:
-    """Return usage, budget and provider cache, each in full."""
     return tr("Session usage: {usage}", usage=state.text), state.budget_text, state.cache_text
 
 

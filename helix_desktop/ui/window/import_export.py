@@ -111,7 +111,6 @@ class ImportExportController(WindowPart):
 
     @handles(ExportEntries)
     async def _export_entries(self, digests: Sequence[str]) -> None:
-        """Ask for the kind of file and its place, and write entries to it. Raises HelixError."""
         choices = (
             ("folder", tr("Folder"), tr("One file for each output, and a list of what they are.")),
             ("zip", tr("Zip"), tr("The same in one file.")),
@@ -128,7 +127,6 @@ class ImportExportController(WindowPart):
 
     @handles(intents.ShareSession)
     async def _share_upto(self, seq: int) -> None:
-        """Share the session on screen up to an event. Raises HelixError."""
         session_id = self._session.conversation.session.id
         await self._share_session(session_id, await self._title_of(session_id), seq)
 
@@ -146,7 +144,6 @@ class ImportExportController(WindowPart):
 
     @handles(intents.ExportHandover)
     async def _share_handover(self, seq: int) -> None:
-        """Share a handover of the session on screen. Raises HelixError."""
         session, transcript = self._session.conversation.session, self._session.transcript
         handover = transcript.written_handovers.get(seq)
         if handover is None:
@@ -167,7 +164,6 @@ class ImportExportController(WindowPart):
             self._show_file(workspace_id, path, what)
 
     async def save_to_folder(self, digests: Sequence[str], folder: Path) -> None:
-        """Write entries into a folder. Raises HelixError."""
         store, done = self._session.workspace.store, ExportedEntries(folder)
 
         async def save(on_progress: OnProgress) -> bool:
@@ -184,7 +180,6 @@ class ImportExportController(WindowPart):
         self._report_entries(done, folder, tr("Saving canceled.") if ended is None else "")
 
     async def save_as_zip(self, digests: Sequence[str], path: Path) -> None:
-        """Write entries into a zip. Raises HelixError."""
         store, done = self._session.workspace.store, ExportedEntries(path)
 
         async def save(on_progress: OnProgress) -> bool:
@@ -222,7 +217,6 @@ class ImportExportController(WindowPart):
         )
 
     async def export(self, workspace_id: str) -> None:
-        """Ask for a file, and write the workspace to it. Raises HelixError."""
         backup, name = self._services.backup, self._services.registry.get(workspace_id).name
         await self._save_archive(
             workspace_id,
@@ -255,7 +249,6 @@ class ImportExportController(WindowPart):
         self._show_file(workspace_id, path, what, export_summary(done), level)
 
     async def _export_session(self, session_id: str) -> None:
-        """Ask for the kind of file and its place, and write a session to it. Raises HelixError."""
         workspace, backup = self._session.workspace, self._services.backup
         title = await self._title_of(session_id)
         kind = await dialogs.ask(
@@ -304,7 +297,6 @@ class ImportExportController(WindowPart):
 
     @handles(intents.ImportSessions)
     async def _import_sessions(self) -> None:
-        """Let the user choose sessions of other agents, and import them. Raises HelixError."""
         workspace = self._session.workspace
         name = self._services.registry.get(workspace.id).name
         here = {session.id for session in await workspace.sessions()}
@@ -402,7 +394,6 @@ class ImportExportController(WindowPart):
         return Answer(tr("Undo"), undo, "undo", ends=True)
 
     async def _undo_import(self, workspace_id: str, imported: Set[str]) -> None:
-        """Move the sessions that an import added to the trash."""
         workspace = self._session.opened
         if workspace is None or workspace.id != workspace_id:
             return
@@ -524,7 +515,6 @@ class ImportExportController(WindowPart):
 
     @handles(intents.ImportArchive)
     async def import_archive(self, path: Path) -> None:
-        """Ask where an exported workspace is to be merged into, and do it. Raises HelixError."""
         inside = await self._services.backup.inspect(path)
         # The workspace that the file was made of, if it is here; else the one on screen, if any.
         listed = {record.id: record for record in self._services.registry.list_workspaces()}
@@ -622,7 +612,6 @@ class _BackupSummary(NamedTuple):
 
 
 async def _back_up(window: MainWindow, session: Session) -> None:
-    """Ask for a folder, and write each workspace to a file in it. Raises InvalidInput."""
     backup = session.app.backup
     records, errors = backup.stored_workspaces(), backup.unreadable_workspaces()
     if errors and not records:

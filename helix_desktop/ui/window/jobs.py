@@ -264,7 +264,6 @@ class JobLines(Themed, QWidget):
             line.setFixedHeight(scaled(STATUS_LINE_PX))
 
     def job_ids(self) -> tuple[str, ...]:
-        """Return the jobs that are shown, oldest first."""
         return tuple(self._lines)
 
 

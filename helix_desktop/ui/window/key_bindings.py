@@ -130,7 +130,6 @@ def _meet(command: str, other: str) -> bool:
 
 
 def command_title(command: str) -> str:
-    """Return the words of a command, with its page if it has one."""
     page, own = _PAGE_OF.get(command), translate(COMMANDS[command].words)
     return own if page is None else tr("{page}: {command}", page=translate(page.title), command=own)
 

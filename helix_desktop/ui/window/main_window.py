@@ -340,7 +340,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     @handles(intents.WidenPanel)
     def widen_panel(self, is_wide: bool) -> None:
-        """Give the panel room for a text, or what it had before."""
         self._panes.widen_inspector(is_wide)
 
     @handles(intents.PressKey)
@@ -349,7 +348,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     @handles(intents.FocusPane)
     def focus_pane(self, step: int) -> None:
-        """Give the keyboard to the next (1) or previous (-1) pane."""
         head = () if self._settings_head is None else (self._settings_head,)
         focus_pane((self.rail, self._side, *head, self._main, self.inspector_pane), step)
 
@@ -529,7 +527,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self.pages.chat.composer.editor.type_text(typed)
 
     def last_page(self) -> str:
-        """Return the page that was shown last, also in the run before this one."""
         name = self.layout_store.load("page").decode("ascii", "ignore")
         return name if name in self._pages else "chat"
 

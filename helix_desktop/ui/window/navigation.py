@@ -194,7 +194,6 @@ class SessionNavigation(WindowPart):
 
     @handles(ShowEntryInChat)
     def show_entry_in_chat(self, digest: str) -> None:
-        """Show the newest event with a cached content."""
         self.show_event(self._newest_event_with(digest), "")
 
     @handles(ShowEntryInTimeline)
@@ -215,7 +214,6 @@ class SessionNavigation(WindowPart):
 
     @handles(intents.ApplyRemedy)
     def apply_remedy(self, remedy: str) -> None:
-        """Do what helps against an error, if it is done here."""
         if remedy in self._remedies:
             self._remedies[remedy]()
 

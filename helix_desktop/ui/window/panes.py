@@ -65,7 +65,6 @@ class Panes(QSplitter):
         self.splitterMoved.connect(self._on_moved)
 
     def set_available(self, sidebar: bool, inspector: bool) -> None:
-        """Say which panes the place has at all."""
         self._available = {"sidebar": sidebar, "inspector": inspector}
         self._lay_out()
 

@@ -327,7 +327,6 @@ class QuitController(WindowPart):
         return {workspace_id: error for workspace_id, error in errors.items() if error is not None}
 
     def _running_titles(self) -> list[str]:
-        """Return the titles of the sessions whose agent is at work, in every open workspace."""
         return [
             session_title(conversation.session.transcript.title)
             for workspace in self._services.open_workspaces.values()

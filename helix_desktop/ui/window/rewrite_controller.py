@@ -141,7 +141,6 @@ class RewriteController(WindowPart):
 
     @handles(intents.RunHandoverAgain)
     async def run_again(self, seq: int) -> None:
-        """Open the window to write a handover again, with a focus or another range."""
         await self._show_handover(seq, is_compaction=True)
 
     @handles(intents.CompareHandover)
@@ -155,7 +154,6 @@ class RewriteController(WindowPart):
 
     @handles(intents.RetrySummary)
     def retry(self, kind: str) -> None:
-        """Try a handover, observations or the newest turn again."""
         if kind == "handover":
             self._session.perform(intents.Compact())
         elif kind == "observations":
@@ -243,14 +241,12 @@ class RewriteController(WindowPart):
 
     @handles(intents.PauseCompaction)
     def pause(self) -> None:
-        """Keep the context as it is, or no longer."""
         self._set(not self._session.transcript.on_hold)
 
     def _set(self, on: bool) -> None:
         self._start(self._session.conversation.hold(on), "hold")
 
     def _offer(self) -> None:
-        """Let the commands be used while there is something to undo or redo."""
         self._window.commands.set_met(UNDOABLE_CHANGE, has_change(self._session.transcript))
         self._window.commands.set_met(REDOABLE_CHANGE, has_undone(self._session.transcript))
 
@@ -321,7 +317,6 @@ class RewriteController(WindowPart):
 
 
 def context_notice(conversation: Conversation, what: str, why: str, *answers: Answer) -> Notice:
-    """Return the notice about what was changed, undone or redone in the context."""
     session_id, ends_with = conversation.session.id, (Undone, Redone)
     return Notice(
         CONTEXT_CHANGE, what, why, answers=answers, session_id=session_id, is_brief=True, ends_with=ends_with

@@ -250,7 +250,6 @@ class SearchPanel(QuickPicker):
 
     @property
     def is_here(self) -> bool:
-        """Whether only the workspace on screen is searched."""
         return self._here.isChecked()
 
     def open_with(self, words: str) -> None:
@@ -364,7 +363,6 @@ class SearchPanel(QuickPicker):
         return 1
 
     def accept_item(self, index: QModelIndex) -> None:
-        """Open a session where something was found, or search for more."""
         target, request = index.data(ROW_ROLE), self._search.findings.request
         if isinstance(target, SearchHit):
             self.hide()
@@ -424,7 +422,6 @@ class _ResultDelegate(LineDelegate):
 
 
 def _detail(words: str, most: float) -> Box:
-    """Return words at the end of a line, at most so many pixels of it."""
     text = Text(words, 12, "muted", elide=Qt.TextElideMode.ElideMiddle)
     return Frame(text, wide=min(text.width(), most))
 

@@ -224,7 +224,6 @@ class SessionLists(WindowPart):
             )
 
     async def _recount(self, workspace: OpenWorkspace) -> None:
-        """Count the sessions whose usage is not known, then show them."""
         self._recounting.add(workspace.id)
         try:
             with suppress(StoreClosed):

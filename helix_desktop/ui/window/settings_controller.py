@@ -385,7 +385,6 @@ class SettingsController(WindowPart):
         await self._run_on_providers_page(lambda page: page.add_key(key) if key else page.add())
 
     def _offer_pages(self) -> None:
-        """Offer each page in the command palette."""
         actions = []
         for page, title in SettingsView.page_titles().items():
             action = QAction(title, self)
@@ -408,7 +407,6 @@ class SettingsController(WindowPart):
         return self._view
 
     def unsaved_pages(self) -> list[str]:
-        """Return the titles of the pages where something was typed and not saved."""
         return self._view.unsaved_pages() if self._view is not None else []
 
     def _policy_page(self) -> PolicyPage:
@@ -417,7 +415,6 @@ class SettingsController(WindowPart):
         return page
 
     async def end_replays(self) -> None:
-        """End the process that replays sessions."""
         self.preparation.stop()
         if self._view is not None and self._view.is_built("policy"):
             self._view.policy.preview.stop()
@@ -447,7 +444,6 @@ class SettingsController(WindowPart):
 
     @handles(intents.ApplyRemedy)
     def apply_remedy(self, remedy: str) -> None:
-        """Do what helps against an error, if it is done here."""
         match remedy:
             case "provider_settings":
                 provider = self._session_provider()
@@ -488,7 +484,6 @@ class SettingsController(WindowPart):
         await view.fill(page)
 
     async def _run_on_providers_page(self, do: Callable[[ProvidersPage], object]) -> None:
-        """Show the page of the providers, and do something there."""
         await self.show("providers")
         do(self.view.providers)
 

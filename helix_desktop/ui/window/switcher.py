@@ -286,7 +286,6 @@ class Switcher(QuickPicker):
         self._show_sessions(found)
 
     async def list_again(self) -> None:
-        """List and search also what was opened meanwhile."""
         if self.isVisible():
             await self._list_sessions()
             self._request_messages()

@@ -103,7 +103,6 @@ class EditableTitle(QStackedWidget):
         return self.label.full_width()
 
     def edit(self) -> None:
-        """Begin to edit, all text selected."""
         if not self.editable:
             return
         if not self.is_editing():

@@ -138,7 +138,6 @@ class TrustController(WindowPart):
 
     @handles(ChangeTrust)
     async def change(self, is_trusted: bool) -> None:
-        """Ask whether the folder on screen is trusted, or take the trust away."""
         workspace_id = self._session.workspace.id
         if is_trusted:
             await self.ask(workspace_id)

@@ -100,7 +100,6 @@ class WindowGroup(QObject):
 
     @property
     def current(self) -> AppWindow:
-        """Return the window that the user looked at last."""
         return self._open[-1]
 
     def find(self, window: MainWindow) -> AppWindow:
@@ -115,12 +114,10 @@ class WindowGroup(QObject):
             current.window.perform(GoToSession(workspace_id, session_id))
 
     def show(self) -> None:
-        """Show all open windows: they may be in the tray."""
         for app_window in self._open:
             app_window.window.show()
 
     def hide(self) -> None:
-        """Hide all open windows; they stay open."""
         for app_window in self._open:
             app_window.window.hide()
 

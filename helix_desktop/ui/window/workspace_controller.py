@@ -291,7 +291,6 @@ class WorkspaceController(WindowPart):
             )
 
     def _listen(self, workspace: OpenWorkspace) -> None:
-        """Follow the sessions of a workspace, whichever window shows it."""
         if workspace not in self._listening:
             self._listening.add(workspace)
             for kind, handler in self._handlers:
@@ -368,7 +367,6 @@ class WorkspaceController(WindowPart):
 
     @handles(intents.NewSession)
     async def new_session(self, workspace_id: str = "") -> None:
-        """Begin a session in a workspace, which is opened first if it is not, and show it."""
         self._window.leave_settings()
         if workspace_id not in {"", self._session.workspace_id}:
             await self.open_workspace(workspace_id)

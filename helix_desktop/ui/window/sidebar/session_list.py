@@ -344,7 +344,6 @@ class SessionModel(QAbstractListModel):
         return [row for row in self._rows if isinstance(row, SessionItem)]
 
     def session_count(self) -> int:
-        """Return how many sessions there are, shown or not."""
         return sum(not item.parent for item in self._items)
 
     def index_of(self, session_id: str) -> QModelIndex:
@@ -354,7 +353,6 @@ class SessionModel(QAbstractListModel):
         return QModelIndex()
 
     def index_of_archive(self) -> QModelIndex:
-        """Return the index of the archive's heading; invalid without archived sessions."""
         return self.index(self._rows.index("archived")) if "archived" in self._rows else QModelIndex()
 
     def rowCount(self, parent: _Index = _NOWHERE) -> int:
@@ -657,7 +655,6 @@ class SessionList(Themed, QListView):
             self.setCurrentIndex(self.index_of(sessions[0].id) if sessions else archive)
 
     def menu_for(self, index: QModelIndex) -> QMenu:
-        """Make the menu of a session's row."""
         item: SessionItem = index.data(ITEM_ROLE)
         menu, key_of, wants = EntryMenu(self), self.keys.shown_key, _intents(item)
         menu.add("open", tr("Open", "verb"), lambda: self._select(index))
@@ -748,7 +745,6 @@ class SessionList(Themed, QListView):
 
 
 def _intents(item: SessionItem) -> dict[str, Intent]:
-    """Return what each command of the list wants with a session."""
     return {
         "session_pin": intents.PinSession(item.id, not item.place.pinned),
         "session_archive": intents.ArchiveSession(item.id, not item.place.archived),

@@ -149,7 +149,6 @@ class Sidebar(QFrame):
         self._git.show_text(text)
 
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
-        """Show these sessions, grouped as seen from a local `now`."""
         self.session_list.show_sessions(items, now)
         self._choose_page()
 
