@@ -57,10 +57,8 @@ class ControlledWindow:
         self.window, self.services, self.windows, self.async_actions = window, services, windows, actions
         window.intents.async_actions = actions
         self.session = window.session = Session(window, services, actions)
-        self._add_pages()
-        self._add_workspaces()
-        self._add_session_actions()
-        self._add_workspace_actions(appearance)
+        self._show_session_on_pages()
+        self._do_what_users_ask(appearance)
         # What other windows ask for.
         self.save_drafts, self.unsaved_settings = self.composer.drafts.save_all, self.settings.unsaved_pages
         self.leave_workspace, self.show_error = self.workspace_controller.leave, actions.show_error
@@ -68,7 +66,7 @@ class ControlledWindow:
         windows.settings_changed.connect(self._follow_settings)
         self.session.model_chosen.connect(lambda: windows.settings_changed.emit(window))
 
-    def _add_pages(self) -> None:
+    def _show_session_on_pages(self) -> None:
         """Make what shows the session on screen; it comes there, and is refreshed, in this order."""
         window, session, windows, pages = self.window, self.session, self.windows, self.window.pages
         SessionStatus(window, windows)
@@ -94,38 +92,30 @@ class ControlledWindow:
         window.page_shown.connect(session.refresh_page)
         window.page_shown.connect(window.focus_page)
 
-    def _add_workspaces(self) -> None:
-        window, session, windows = self.window, self.session, self.windows
+    def _do_what_users_ask(self, appearance: Appearance) -> None:
+        window, session, windows, pages = self.window, self.session, self.windows, self.window.pages
         self.sidebar = SessionLists(window, windows)
         stored = self.composer.attachments.content_stored
         stored.connect(self.sidebar.schedule_refresh)
         stored.connect(lambda: windows.lists_changed.emit(window))
         self.trust = TrustController(window, windows)
-        self.workspace_controller = WorkspaceController(window, windows, self.sidebar)
+        workspaces = self.workspace_controller = WorkspaceController(window, windows, self.sidebar)
         search_sessions(window.sidebar, session)
         window.switcher.follow(session, partial(unused_sessions, windows))
         windows.workspace_opened.connect(
             lambda _: session.start(window.switcher.list_again(), "list sessions")
         )
-
-    def _add_session_actions(self) -> None:
-        window, session, windows = self.window, self.session, self.windows
-        workspaces = self.workspace_controller
         ViewStateController(window, session, self.past)
         self.rewrites = RewriteController(window, windows)
         SessionNavigation(window, windows, self.composer, self.chat, self.past)
-        RecallController(session, self.composer.attachments, window.pages.cache)
-        self._reverts = RevertFlow(session, window.pages.changes)
+        RecallController(session, self.composer.attachments, pages.cache)
+        reverts = RevertFlow(session, pages.changes)
         window.page_shown.connect(lambda _: window.notices.end(REVERTED))
         follow_session(session)
         workspaces.on(ApprovalGiven, self.turn.follow_approval)
         workspaces.on(ModeChanged, self.turn.follow_mode)
         workspaces.on(BackgroundProgress, self.jobs.follow)
-        PromptFileActions(window.pages.chat.composer, session, window.help_windows.command_list.offer)
-
-    def _add_workspace_actions(self, appearance: Appearance) -> None:
-        window, session, windows = self.window, self.session, self.windows
-        workspaces = self.workspace_controller
+        PromptFileActions(pages.chat.composer, session, window.help_windows.command_list.offer)
         tray = Tray(window, session.start)
         self.notifications = NotificationController(
             window, self.services, tray, is_current=lambda: windows.current.window is window
@@ -135,7 +125,7 @@ class ControlledWindow:
         tray.clicked.connect(windows.open_in_current)
         windows.activated.connect(tray.clear_message)
         self.quit_controller = QuitController(window, windows, tray)
-        BranchController(window, windows, workspaces, self._reverts, self.chat)
+        BranchController(window, windows, workspaces, reverts, self.chat)
         self.cleanup = CleanupController(window, windows)
         self.redaction = RedactionController(window, windows, self.composer)
         self.import_export = ImportExportController(window, windows, workspaces)

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from PySide6.QtGui import QGuiApplication
 
@@ -25,7 +24,6 @@ from helix_desktop.domain.store_reports import ArchiveInfo, ExportResult, Import
 from helix_desktop.domain.text_format import ellipsize_title, first_line
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.services.backup import BackupService
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
 from helix_desktop.services.foreign_import import ForeignImport, ids_of
 from helix_desktop.services.links import Link, parse_link
@@ -603,14 +601,6 @@ def _job_text(count: int) -> str:
     return tr.plural(count, "Saving %n entry", "Saving %n entries")
 
 
-class _BackupSummary(NamedTuple):
-    """What came of a backup so far: files, and the names of what is not whole, with why."""
-
-    requested: int
-    files: list[ExportResult]
-    problems: list[tuple[str, str]]
-
-
 async def _back_up(window: MainWindow, session: Session) -> None:
     backup = session.app.backup
     records, errors = backup.stored_workspaces(), backup.unreadable_workspaces()
@@ -623,64 +613,49 @@ async def _back_up(window: MainWindow, session: Session) -> None:
         return
     await backup.check_folder(folder)
     problems = [(tr("Not backed up"), translate(error.what)) for error in errors]
-    summary = _BackupSummary(len(records) + len(errors), [], problems)
-    ended = await session.job(
-        tr.plural(summary.requested, "Backing up %n workspace", "Backing up %n workspaces"),
-        lambda tell: _write_backup(backup, records, folder, summary, tell),
-        tr("Files of workspaces that are done stay in the folder."),
-    )
-    session.notify(_backup_notice(summary, folder, canceled=ended is None))
+    count, files = len(records) + len(errors), list[ExportResult]()
 
+    async def write(on_progress: OnProgress) -> bool:
+        for number, record in enumerate(records):
 
-async def _write_backup(
-    backup: BackupService,
-    records: Sequence[WorkspaceRecord],
-    folder: Path,
-    summary: _BackupSummary,
-    on_progress: OnProgress,
-) -> bool:
-    for number, record in enumerate(records):
+            def report(done: int, size: int, before: int = number) -> None:
+                steps = before * _STEPS_PER_WORKSPACE + done * _STEPS_PER_WORKSPACE // max(1, size)
+                on_progress(steps, len(records) * _STEPS_PER_WORKSPACE)
 
-        def report(done: int, size: int, before: int = number) -> None:
-            on_progress(
-                before * _STEPS_PER_WORKSPACE + done * _STEPS_PER_WORKSPACE // max(1, size),
-                len(records) * _STEPS_PER_WORKSPACE,
-            )
+            try:
+                result = await backup.back_up(record.id, folder, report)
+            except HelixError as error:
+                problems.append((record.name, translate(join_sentences(error.what, error.why))))
+                continue
+            files.append(result)
+            if lost := len(result.totals.lost) + len(result.totals.left_out):
+                problem = tr.plural(
+                    lost,
+                    "%n part is damaged and isn't in the file.",
+                    "%n parts are damaged and aren't in the file.",
+                )
+                problems.append((record.name, problem))
+        return True
 
-        try:
-            result = await backup.back_up(record.id, folder, report)
-        except HelixError as error:
-            summary.problems.append((record.name, translate(join_sentences(error.what, error.why))))
-            continue
-        summary.files.append(result)
-        if lost := len(result.totals.lost) + len(result.totals.left_out):
-            problem = tr.plural(
-                lost,
-                "%n part is damaged and isn't in the file.",
-                "%n parts are damaged and aren't in the file.",
-            )
-            summary.problems.append((record.name, problem))
-    return True
-
-
-def _backup_notice(summary: _BackupSummary, folder: Path, canceled: bool) -> Notice:
-    what = _backup_text(summary)
-    if canceled:
+    words = tr.plural(count, "Backing up %n workspace", "Backing up %n workspaces")
+    ended = await session.job(words, write, tr("Files of workspaces that are done stay in the folder."))
+    what = _backup_text(files, count)
+    if ended is None:
         what = translate(join_sentences(tr("Backup canceled."), what))
-    named = summary.problems[:_MAX_NAMED]
-    problems = [tr("{workspace}: {problem}", workspace=name, problem=problem) for name, problem in named]
-    if (more := len(summary.problems) - _MAX_NAMED) > 0:
-        problems.append(tr.plural(more, "and %n more", "and %n more", "problems"))
-    why = "\n".join(problems) or tr("Folder: {folder}", folder=folder)
-    answers = (show_folder(folder),) if summary.files else ()
-    return Notice("backup", what, why, "", answers, "warning" if summary.problems else "info")
+    named = problems[:_MAX_NAMED]
+    lines = [tr("{workspace}: {problem}", workspace=name, problem=problem) for name, problem in named]
+    if (more := len(problems) - _MAX_NAMED) > 0:
+        lines.append(tr.plural(more, "and %n more", "and %n more", "problems"))
+    why = "\n".join(lines) or tr("Folder: {folder}", folder=folder)
+    answers = (show_folder(folder),) if files else ()
+    session.notify(Notice("backup", what, why, "", answers, "warning" if problems else "info"))
 
 
-def _backup_text(summary: _BackupSummary) -> str:
-    count, size = len(summary.files), format_size(sum(result.file_size for result in summary.files))
+def _backup_text(files: Sequence[ExportResult], requested: int) -> str:
+    count, size = len(files), format_size(sum(result.file_size for result in files))
     if not count:
         return tr("No workspace was backed up.")
-    if count == summary.requested:
+    if count == requested:
         return tr.plural(
             count,
             "%n workspace backed up: {size}, verified.",
@@ -688,7 +663,7 @@ def _backup_text(summary: _BackupSummary) -> str:
             size=size,
         )
     return tr.plural(
-        summary.requested,
+        requested,
         "{count} of %n workspace backed up: {size}, verified.",
         "{count} of %n workspaces backed up: {size}, verified.",
         count=count,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 
 from PySide6.QtCore import QObject, QTimer, QUrl
@@ -165,6 +164,15 @@ class ViewStateController(QObject):
 tr = Translator("Session")
 
 
+_REMEDIES: dict[str, intents.Intent] = {
+    "compact": intents.Compact(),
+    "new_session": intents.NewSession(),
+    "undo_compaction": intents.UndoLast(),  # it says so if there is none
+    "set_budget": intents.SetBudget(),
+    "send_without_images": ControlTurn("send_without_images"),
+}
+
+
 class SessionNavigation(WindowPart):
     def __init__(
         self,
@@ -176,15 +184,8 @@ class SessionNavigation(WindowPart):
     ) -> None:
         super().__init__(window, windows)
         self._chat, self._past = chat, past
-        views = self._views = window.pages
-        self._remedies: dict[str, Callable[[], object]] = {
-            "compact": lambda: window.perform(intents.Compact()),
-            "new_session": lambda: window.perform(intents.NewSession()),
-            "undo_compaction": lambda: window.perform(intents.UndoLast()),  # it says so if there is none
-            "set_budget": lambda: window.perform(intents.SetBudget()),
-            "send_without_images": lambda: window.perform(ControlTurn("send_without_images")),
-            "send_as_message": composer.send_as_message,
-        }
+        views, self._send_as_message = window.pages, composer.send_as_message
+        self._views = views
         for command in (window.commands.previous_message, window.commands.next_message):
             move_keys(command, window, views.chat)  # elsewhere Alt+Down opens lists of choices
 
@@ -214,8 +215,10 @@ class SessionNavigation(WindowPart):
 
     @handles(intents.ApplyRemedy)
     def apply_remedy(self, remedy: str) -> None:
-        if remedy in self._remedies:
-            self._remedies[remedy]()
+        if remedy == "send_as_message":
+            self._send_as_message()
+        elif remedy in _REMEDIES:
+            self._window.perform(_REMEDIES[remedy])
 
     @handles(intents.OpenCacheEntry)
     async def show_cache_entry(self, digest: str) -> None:

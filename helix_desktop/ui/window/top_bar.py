@@ -274,6 +274,7 @@ class TopBar(Themed, QWidget):
         self._git = GitLabel()
         self._git.clicked.connect(commands.commit_changes.trigger)
         self.pages = PageSwitch()
+        self.show_page = self.pages.select
         self.inspector = command_button(commands.toggle_inspector, "panel-right", tr("Context panel"))
         self.sidebar = command_button(commands.toggle_sidebar, "panel-left", tr("Show sidebar"))
         self.more = IconButton("ellipsis", tr("More actions"))
@@ -340,9 +341,6 @@ class TopBar(Themed, QWidget):
     def _show_git(self) -> None:
         self._git.show_text(self._git_text if self.sidebar.isVisibleTo(self) else NO_GIT)
         self.shorten()
-
-    def show_page(self, page: str) -> None:
-        self.pages.select(page)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -23,7 +23,6 @@ from helix_desktop.ui.kit.commands import action_shortcut, command_button
 from helix_desktop.ui.kit.intents import SearchEverything, perform
 from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.window.sidebar.rail import message_query
-from helix_desktop.words.git import GitText
 from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
@@ -78,6 +77,7 @@ class Sidebar(QFrame):
         self._name.clicked.connect(commands.switch_workspace.trigger)
         self._git = GitLabel()
         self._git.clicked.connect(commands.commit_changes.trigger)
+        self.show_git, self.announce = self._git.show_text, self._name.show_name
         folder = command_button(commands.open_folder, "folder-open", tr("Open folder"))
         self._new = command_button(commands.new_session, "plus", tr("New session"), px=18)
         self.search = SearchField(tr("Search sessions"))
@@ -94,8 +94,8 @@ class Sidebar(QFrame):
             lambda: self.messages_requested.emit(message_query(self.search.text()))
         )
         self._search_note = label("", "faint", wrap=True)
-        everything = PushButton(tr("Search everything"), "link", name="search_messages")
-        everything.clicked.connect(self._search_all)
+        words = tr("Search everything")
+        everything = PushButton(words, "link", name="search_messages", on_click=self._search_all)
         bar = column(self._search_note, row(everything, None), margins=(19, 8, 12, 8), gap=2)
         self._search_bar = pane(bar)
         self._search_bar.hide()
@@ -111,10 +111,9 @@ class Sidebar(QFrame):
         mark_pane_stop(self.session_list)
         self.search.textChanged.connect(self._filter)
         empty = label(tr("Your sessions appear here."), "muted", wrap=True)
-        begin = PushButton(tr("New session"), "", "plus", name="new_session")
-        begin.clicked.connect(self.commands.new_session.trigger)
-        clear = PushButton(tr("Clear search"), name="clear_search")
-        clear.clicked.connect(self.search.clear)
+        new = self.commands.new_session.trigger
+        begin = PushButton(tr("New session"), "", "plus", name="new_session", on_click=new)
+        clear = PushButton(tr("Clear search"), name="clear_search", on_click=self.search.clear)
         self._stack.addWidget(self.session_list)
         for words, button in ((empty, begin), (self._nothing, clear), (self._closed_reason, None)):
             buttons = (row(button, None),) if button is not None else ()
@@ -137,16 +136,9 @@ class Sidebar(QFrame):
         self._new.setEnabled(bool(name))
         self.search.setEnabled(bool(name))
 
-    def announce(self, name: str) -> None:
-        """Show the name of a workspace of which nothing can be used yet."""
-        self._name.show_name(name)
-
     def show_opening(self) -> None:
         """Show no sessions until those of the workspace that is being opened are known."""
         self._stack.setCurrentIndex(_UNKNOWN)
-
-    def show_git(self, text: GitText) -> None:
-        self._git.show_text(text)
 
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
         self.session_list.show_sessions(items, now)
