@@ -112,7 +112,10 @@ class PastController(WindowPart):
         if step is None or step == self.step:
             return
         if self.step is None:
-            self._place = self._chat_place()
+            viewport = self._views.chat.view.chat_viewport
+            layout, self._place = viewport.scroll_layout, None
+            if not viewport.is_following and len(viewport.model):
+                self._place = viewport.model.raw_row(layout.anchor).key, layout.offset
         self.step = step
         self._conversation = self._session.conversation
         self._views.timeline.get().show_past(step)
@@ -126,12 +129,11 @@ class PastController(WindowPart):
         """Say above the message field which step is looked at, and where a message goes."""
         if self.step is None:
             return
-        waits = tr("The agent waits for your answer at the end of the session. Messages you send go there.")
-        words = (
-            waits
-            if self._session.conversation.asks
-            else tr("Messages you send go to the end of the session.")
-        )
+        words = tr("Messages you send go to the end of the session.")
+        if self._session.conversation.asks:
+            words = tr(
+                "The agent waits for your answer at the end of the session. Messages you send go there."
+            )
         self._views.chat.past_strip.show_text(looking_at_text(self.step), words)
 
     def leave(self) -> None:
@@ -169,13 +171,6 @@ class PastController(WindowPart):
         if place is not None and index is not None and self.step is None:
             self._views.chat.view.chat_viewport.show_row(index, -place[1])
 
-    def _chat_place(self) -> tuple[RowKey, float] | None:
-        viewport = self._views.chat.view.chat_viewport
-        if viewport.is_following or not len(viewport.model):
-            return None
-        layout = viewport.scroll_layout
-        return viewport.model.raw_row(layout.anchor).key, layout.offset
-
     def _follow_soon(self) -> None:
         if self.step is not None and not self._is_following:
             self._start(self._follow(), "look at a step")
@@ -191,7 +186,11 @@ class PastController(WindowPart):
                     await self._show_window(step)
                 else:
                     await self._show_chat(step)
-            self._reveal_event()
+            past = self.window
+            if self._reveal and past is not None and self._chat_step == self.step:
+                recorded = self._session.conversation.session.log[self._reveal - 1]
+                self._views.chat.view.jump_to(self._chat.key_of_event(recorded, past.transcript))
+                self._reveal = 0
         finally:
             self._is_following = False
 
@@ -220,13 +219,6 @@ class PastController(WindowPart):
             await self._chat.show_now()
         else:
             self._chat_step = step
-
-    def _reveal_event(self) -> None:
-        past = self.window
-        if self._reveal and past is not None and self._chat_step == self.step:
-            recorded = self._session.conversation.session.log[self._reveal - 1]
-            self._views.chat.view.jump_to(self._chat.key_of_event(recorded, past.transcript))
-            self._reveal = 0
 
 
 def past_inspector_state(
@@ -286,13 +278,9 @@ class InspectorPresenter(WindowPart):
         policy, outlook = conversation.window.policy, self._outlook
         items, cost = conversation.window.items(), conversation.window.cost()
         state = inspector_state(items, gauge, transcript, policy, totals, outlook, cost.fresh)
-        cache = provider_cache_state(
-            conversation.session.log,
-            conversation.budget.spent,
-            policy,
-            transcript.cache_lifetime_s,
-            conversation.window.frame.info.demo,
-        )
+        log, spent = conversation.session.log, conversation.budget.spent
+        is_demo, lifetime_s = conversation.window.frame.info.demo, transcript.cache_lifetime_s
+        cache = provider_cache_state(log, spent, policy, lifetime_s, is_demo)
         state = with_request_cost(state, cost)
         self._inspector.set_state(replace(state, provider_cache=cache))
 

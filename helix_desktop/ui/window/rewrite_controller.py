@@ -72,7 +72,8 @@ class RewriteController(WindowPart):
         )
         session.changed.connect(self._show_hold)
         session.changed.connect(self._offer)
-        session.on(HoldSet, self._on_hold_set)
+        session.on(HoldSet, lambda _: self._show_hold())
+        session.on(HoldSet, lambda event: window.pages.chat.view.announce(hold_text(event.on)))
         session.on(Undone, self._show_after_undo)
         session.on(RewriteEvent, lambda _: self._offer())
         self._offer()
@@ -193,23 +194,14 @@ class RewriteController(WindowPart):
         conversation = self._session.conversation
         (conversation.handovers if conversation.handovers.is_busy else conversation.observations).cancel()
 
-    def _on_hold_set(self, event: HoldSet) -> None:
-        self._show_hold()
-        self._window.pages.chat.view.announce(hold_text(event.on))
-
     def _show_hold(self) -> None:
         is_on_hold = self._session.transcript.on_hold
         self._window.commands.hold_compaction.setChecked(is_on_hold)
         self._session.notices.end(_HOLD)
         if is_on_hold:
-            self._session.notices.notify_here(
-                Notice(
-                    _HOLD,
-                    tr("Compaction paused."),
-                    tr("The context stays as it is while it fits, until you resume."),
-                    answers=(Answer(tr("Resume compaction"), lambda: self._set(False), "resume"),),
-                )
-            )
+            why = tr("The context stays as it is while it fits, until you resume.")
+            resume = Answer(tr("Resume compaction"), lambda: self._set(False), "resume")
+            self._session.notices.notify_here(Notice(_HOLD, tr("Compaction paused."), why, answers=(resume,)))
 
     def _show_after_undo(self, undone: Undone) -> None:
         """Say that the context will be compacted again, and offer Hold while the next request fits."""
@@ -217,27 +209,19 @@ class RewriteController(WindowPart):
         if undone.refused or self._session.transcript.on_hold or not conversation.window.policy.enabled:
             return
         (_, gauge), outlook = conversation.window.measure(), conversation.window.compaction_outlook()
-        if not gauge.fits:
-            self._say_after_undo(
-                tr("The next message makes room in the context."),
-                tr("After the undo, the request doesn't fit the context window."),
-            )
-        elif outlook.is_coming:
-            self._say_after_undo(
-                tr("The context will be compacted again."),
-                tr(
-                    "After the undo it is above {share}. Pause keeps it as it is.",
-                    share=limit_text(gauge.trigger.kind, gauge.trigger.limit),
-                ),
-                Answer(tr("Pause compaction"), lambda: self._set(True), "hold"),
-            )
-        else:
+        if gauge.fits and not outlook.is_coming:
             self._session.notices.end(_HOLD)
-
-    def _say_after_undo(self, what: str, why: str, *answers: Answer) -> None:
-        self._session.notices.notify_here(
-            Notice(_HOLD, what, why, answers=answers, ends_with=_HOLD_ENDS_WITH)
-        )
+            return
+        what = tr("The next message makes room in the context.")
+        why = tr("After the undo, the request doesn't fit the context window.")
+        answers: tuple[Answer, ...] = ()
+        if gauge.fits:
+            what = tr("The context will be compacted again.")
+            limit = limit_text(gauge.trigger.kind, gauge.trigger.limit)
+            why = tr("After the undo it is above {share}. Pause keeps it as it is.", share=limit)
+            answers = (Answer(tr("Pause compaction"), lambda: self._set(True), "hold"),)
+        notice = Notice(_HOLD, what, why, answers=answers, ends_with=_HOLD_ENDS_WITH)
+        self._session.notices.notify_here(notice)
 
     @handles(intents.PauseCompaction)
     def pause(self) -> None:
@@ -268,10 +252,9 @@ class RewriteController(WindowPart):
             self._start(self._pin_and_say(conversation, output, is_pinned=not is_undo), "pin")
         elif target:
             self._start(self._change_row(conversation, target, is_undo=is_undo), "undo or redo")
-        elif is_undo:
-            self._say(conversation, tr("Nothing to undo in the context."))
         else:
-            self._say(conversation, tr("Nothing to redo in the context."))
+            undo, redo = tr("Nothing to undo in the context."), tr("Nothing to redo in the context.")
+            self._say(conversation, undo if is_undo else redo)
 
     async def _change_row(self, conversation: Conversation, target: int, *, is_undo: bool) -> None:
         """Undo or redo a rewrite with all that the timeline's row of it has."""

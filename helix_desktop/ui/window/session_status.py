@@ -49,15 +49,9 @@ _NO_LIMIT = frozenset(("off", "none", "0", "$0"))
 def _cost_state(conversation: Conversation) -> CostState:
     budget, transcript = conversation.budget, conversation.session.transcript
     is_default = transcript.budget is None and (budget.limit.tokens > 0 or budget.limit.cost > 0)
-    is_demo = conversation.model.demo
-    return CostState(
-        budget.spent,
-        budget.limit,
-        is_default,
-        transcript.inherited_spending,
-        is_demo,
-        versions=1 + len(budget.other_versions()),
-    )
+    is_demo, versions = conversation.model.demo, 1 + len(budget.other_versions())
+    inherited = transcript.inherited_spending
+    return CostState(budget.spent, budget.limit, is_default, inherited, is_demo, versions=versions)
 
 
 class SessionStatus(WindowPart):
@@ -67,12 +61,8 @@ class SessionStatus(WindowPart):
         window.cost_line.tell_purposes = self._purposes_text
         commands = window.commands
         self._gauge.clicked.connect(lambda: window.perform(ToggleContextPanel()))
-        self._gauge.addActions(
-            (
-                *(commands.toggle_inspector, commands.hold_compaction, commands.compact_now),
-                *(commands.undo_compaction, commands.redo_compaction, commands.change_policy),
-            )
-        )
+        self._gauge.addActions((commands.toggle_inspector, commands.hold_compaction, commands.compact_now))
+        self._gauge.addActions((commands.undo_compaction, commands.redo_compaction, commands.change_policy))
         session = self._session
         session.changed.connect(self._show)
         session.on(_SHOWN, lambda _: session.schedule_refresh())
@@ -109,21 +99,18 @@ class SessionStatus(WindowPart):
         words for no limit is typed. Raises InvalidInput.
         """
         workspace, conversation = self._session.workspace, self._session.conversation
-        limit = conversation.budget.limit
-        budget = _parse_budget(amount, limit) if amount else await self._edit_budget(conversation)
+        budget = limit = conversation.budget.limit
+        if amount:
+            budget = _parse_budget(amount, limit)
+        else:
+            info, state = conversation.model, _cost_state(conversation)
+            has_prices, is_free = bool(info.price_in or info.price_out), info.free or info.demo
+            dialog = BudgetDialog(self._window, state, has_prices=has_prices, is_free=is_free)
+            if await dialogs.exec_async(dialog):
+                budget = dialog.budget
         if amount or budget != limit:
             await workspace.set_budget(conversation.session.id, budget)
             self._show()
-
-    async def _edit_budget(self, conversation: Conversation) -> Budget:
-        info = conversation.model
-        dialog = BudgetDialog(
-            self._window,
-            _cost_state(conversation),
-            has_prices=bool(info.price_in or info.price_out),
-            is_free=info.free or info.demo,
-        )
-        return dialog.budget if await dialogs.exec_async(dialog) else conversation.budget.limit
 
 
 def _parse_budget(amount: str, limit: Budget) -> Budget:
@@ -138,14 +125,9 @@ def _parse_budget(amount: str, limit: Budget) -> Budget:
             else:
                 tokens = parse_tokens(word)
     except ValueError as error:
-        raise InvalidInput(
-            text("The budget wasn't changed."),
-            verbatim(str(error)),
-            text(
-                "Type {commands}. No limit: /budget off, none, 0 or $0.",
-                commands="/budget 200k, /budget $2.50",
-            ),
-        ) from error
+        examples = "/budget 200k, /budget $2.50"
+        fix = text("Type {commands}. No limit: /budget off, none, 0 or $0.", commands=examples)
+        raise InvalidInput(text("The budget wasn't changed."), verbatim(str(error)), fix) from error
     return Budget(tokens, cost)
 
 

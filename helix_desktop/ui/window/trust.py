@@ -95,16 +95,12 @@ def _auto_run_card(auto_run_files: Sequence[AutoRunFile]) -> QFrame:
     if others:
         found = tr("Other programs run or follow these files (Helix Desktop doesn't):")
         words = label(found, "muted", wrap=True)
-        parts += [row(words, margins=(14, 10, 14, 0)), _scrolled_items(others)]
+        inner = pane(column(*map(_auto_run_item, others), None, gap=8, margins=(13, 6, 13, 4)))
+        inner.setObjectName("page")
+        area = VerticalScrollArea(inner)
+        area.setFixedHeight(min(_MAX_LIST_PX, inner.heightForWidth(_WIDTH_PX - 60)))
+        parts += [row(words, margins=(14, 10, 14, 0)), area]
     return card(column(*parts, gap=2, margins=(1, 0, 1, 6 if others else 0)))
-
-
-def _scrolled_items(items: Sequence[AutoRunFile]) -> QWidget:
-    inner = pane(column(*map(_auto_run_item, items), None, gap=8, margins=(13, 6, 13, 4)))
-    inner.setObjectName("page")
-    area = VerticalScrollArea(inner)
-    area.setFixedHeight(min(_MAX_LIST_PX, inner.heightForWidth(_WIDTH_PX - 60)))
-    return area
 
 
 def _auto_run_item(item: AutoRunFile) -> QWidget:

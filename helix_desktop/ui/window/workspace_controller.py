@@ -254,7 +254,12 @@ class WorkspaceController(WindowPart):
         self._opened_here.add(workspace)
         self._windows.workspace_opened.emit(workspace)
         self._services.git.refresh(workspace.id)
-        await self._watch_health(workspace)
+        # What was repaired is shown once, and from now on each damaged content, until it is dismissed.
+        health = workspace.store.health
+        health.listen(lambda error: self._report(error, workspace))
+        if health.report is not None:
+            self._report(repair_notice(health.report), workspace)
+            await health.acknowledge()
         await self._report_undone_changes(workspace)
         if workspace.id in self._windows.started_workspaces:
             return  # by another window
@@ -263,14 +268,6 @@ class WorkspaceController(WindowPart):
         start, rule = self._start, RetentionRule(record.quota, record.unused_ms)
         start(self._services.cache_endpoints.start(workspace.id), f"share cache {workspace.id}")
         start(self._run_housekeeping(workspace, rule), "tidy")
-
-    async def _watch_health(self, workspace: OpenWorkspace) -> None:
-        """Show what was repaired, once, and from now on each damaged content, until the user dismisses it."""
-        health = workspace.store.health
-        health.listen(lambda error: self._report(error, workspace))
-        if health.report is not None:
-            self._report(repair_notice(health.report), workspace)
-            await health.acknowledge()
 
     def _report(self, error: HelixError, workspace: OpenWorkspace) -> None:
         self._session.notify(_error_notice(error.what, error, "warning", workspace.id))
