@@ -174,8 +174,8 @@ class JobLines(Themed, QWidget):
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(0)
-        self._grid.setColumnStretch(0, 1)
-        self._grid.setColumnStretch(1, 1)
+        for place in (0, 1):
+            self._grid.setColumnStretch(place, 1)
         self._groups: dict[str, tuple[JobRow, ...]] = {}
         self._jobs: list[_Job] = []
         self._poll_timer = QTimer(self, interval=_POLL_MS)

@@ -128,14 +128,15 @@ class WindowDrops(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QDragEnterEvent):
             dragged = read_drag(event.mimeData())
-            self.hint.show_text(_words(dragged), is_refusal=not _is_taken(dragged))
+            is_taken = bool(dragged.folders or dragged.archive)
+            self.hint.show_text(_words(dragged), is_refusal=not is_taken)
             answer_drag(event, is_accepted=True)
         elif isinstance(event, QDragMoveEvent):
             answer_drag(event, is_accepted=not self.hint.is_refusal)
         elif isinstance(event, QDropEvent):
             self.hint.hide()
             dragged = read_drag(event.mimeData())
-            answer_drag(event, is_accepted=_is_taken(dragged))
+            answer_drag(event, is_accepted=bool(dragged.folders or dragged.archive))
             if dragged.folders:
                 perform(self, intents.OpenFolder(str(dragged.folders[0])))
             elif dragged.archive is not None:
@@ -145,10 +146,6 @@ class WindowDrops(QObject):
         else:
             return False
         return True
-
-
-def _is_taken(dragged: DragContent) -> bool:
-    return bool(dragged.folders or dragged.archive)
 
 
 def _words(dragged: DragContent) -> str:

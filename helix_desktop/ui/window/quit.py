@@ -222,20 +222,15 @@ class NotificationController(QObject):
         self._show(kind, (workspace.id, session_id), f"{title} · {name}", text)
 
     def _show(self, kind: Notification, where: tuple[str, str], title: str, text: str) -> None:
-        settings = self._services.settings
-        if self._is_in_front() or not settings.notify or kind in settings.notify_off:
+        settings, front = self._services.settings, QApplication.activeWindow()
+        while front is not None and not isinstance(front, MainWindow):  # but a dialog of one
+            front = front.parentWidget()
+        if front is not None or not settings.notify or kind in settings.notify_off:
             return
         QApplication.alert(self._window, _ALERT_MS)
         if settings.notify_sound:
             self._beep()
         self._tray.show(title, ellipsize(" ".join(text.split()), _MAX_TEXT_CHARS), where)
-
-    def _is_in_front(self) -> bool:
-        """Return True if a window of the app, or a dialog of one, is in front."""
-        front = QApplication.activeWindow()
-        while front is not None and not isinstance(front, MainWindow):
-            front = front.parentWidget()
-        return front is not None
 
     def _title(self, workspace: OpenWorkspace, session_id: str) -> str:
         sessions = (conversation.session for conversation in workspace.conversations)
@@ -293,8 +288,14 @@ class QuitController(WindowPart):
         self._is_asking, self._windows.asks_to_quit = True, self._window
         try:
             # That question says that everything is saved; what is lost otherwise is asked next.
-            running = self._running_titles() if not await self._missing_files() else []
-            answer = await self._ask_about_agents(running) if running else _QUIT
+            running = [
+                session_title(conversation.session.transcript.title)
+                for workspace in self._services.open_workspaces.values()
+                for conversation in workspace.conversations
+                if conversation.is_running
+            ]
+            asks = running and not await self._missing_files()
+            answer = await self._ask_about_agents(running) if asks else _QUIT
             if answer == _QUIT and not await self._may_lose_drafts():
                 answer = ""
         finally:
@@ -325,14 +326,6 @@ class QuitController(WindowPart):
         workspaces = [*self._services.open_workspaces.values()]
         errors = {workspace.id: await workspace.store.health.missing_files() for workspace in workspaces}
         return {workspace_id: error for workspace_id, error in errors.items() if error is not None}
-
-    def _running_titles(self) -> list[str]:
-        return [
-            session_title(conversation.session.transcript.title)
-            for workspace in self._services.open_workspaces.values()
-            for conversation in workspace.conversations
-            if conversation.is_running
-        ]
 
     async def _ask(self, what: str, why: str, *choices: DialogChoice) -> str:
         self._windows.show()

@@ -372,24 +372,32 @@ class SettingsController(WindowPart):
 
     def _follow_welcome(self, welcome: WelcomePage) -> None:
         start, found_servers = self._start, welcome.found_servers
+
+        async def add(server: LocalServer) -> None:
+            """Let a server's model answer from now on, in all workspaces."""
+            await self.view.providers.add_and_use(server, found_servers)
+            welcome.setFocus(Qt.FocusReason.OtherFocusReason)
+
         self._settings.follow("model", welcome.show_model)
         welcome.scan_requested.connect(
             lambda: start(self.view.providers.scan(found_servers), "find local servers")
         )
-        found_servers.add_requested.connect(
-            lambda server: start(self._add_found_server(server), "add a local server")
-        )
+        found_servers.add_requested.connect(lambda server: start(add(server), "add a local server"))
 
     @handles(intents.AddProvider)
     async def add_provider(self, key: str) -> None:
-        await self._run_on_providers_page(lambda page: page.add_key(key) if key else page.add())
+        page = await self._show_providers()
+        if key:
+            page.add_key(key)
+        else:
+            page.add()
 
     def _offer_pages(self) -> None:
         actions = []
         for page, title in SettingsView.page_titles().items():
             action = QAction(title, self)
             action.setObjectName(f"settings:{page}")
-            action.triggered.connect(lambda _=False, page=page: self._open(page))
+            action.triggered.connect(lambda _=False, page=page: self.open_page(page))
             actions.append(action)
         self._window.help_windows.command_list.offer(tr("Settings"), actions)
 
@@ -443,21 +451,18 @@ class SettingsController(WindowPart):
             self._view.refresh()
 
     @handles(intents.ApplyRemedy)
-    def apply_remedy(self, remedy: str) -> None:
+    async def apply_remedy(self, remedy: str) -> None:
+        conversation = self._session.find_conversation()
+        provider = conversation.model.label.partition("/")[0] if conversation is not None else ""
         match remedy:
             case "provider_settings":
-                provider = self._session_provider()
-                self._start(self._run_on_providers_page(lambda page: page.select(provider)), "settings")
+                (await self._show_providers()).select(provider)
             case "enter_key":
-                self._start(self.enter_key(self._session_provider()), "enter a key")
+                await self.enter_key(provider)
             case "policy_settings":
-                self._open("policy")
+                await self.show("policy")
             case "open_log":
                 QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._services.data_folder / "logs")))
-
-    def _session_provider(self) -> str:
-        conversation = self._session.find_conversation()
-        return conversation.model.label.partition("/")[0] if conversation is not None else ""
 
     @handles(intents.OpenSettings)
     def open_page(self, page: SettingsPage | Literal[""]) -> None:
@@ -465,10 +470,7 @@ class SettingsController(WindowPart):
         if not page and self._window.page() == "settings":
             self._window.leave_settings()
         else:
-            self._open(page or self.view.current_page())
-
-    def _open(self, page: SettingsPage) -> None:
-        self._start(self.show(page), "settings")
+            self._start(self.show(page or self.view.current_page()), "settings")
 
     async def show(self, page: SettingsPage) -> None:
         """Show one page of the settings, and fill it; others are filled when the user goes there."""
@@ -483,13 +485,13 @@ class SettingsController(WindowPart):
             view.focus_name()
         await view.fill(page)
 
-    async def _run_on_providers_page(self, do: Callable[[ProvidersPage], object]) -> None:
+    async def _show_providers(self) -> ProvidersPage:
         await self.show("providers")
-        do(self.view.providers)
+        return self.view.providers
 
     @handles(intents.EnterKey)
     async def enter_key(self, provider: str) -> None:
-        await self._run_on_providers_page(lambda page: page.enter_key(provider))
+        (await self._show_providers()).enter_key(provider)
 
     @handles(intents.ShowServer)
     async def show_server(self, name: str, lacks_secret: bool) -> None:
@@ -498,12 +500,6 @@ class SettingsController(WindowPart):
             self.view.mcp.enter_secret(name)
         else:
             self.view.mcp.open_tools(name)
-
-    async def _add_found_server(self, server: LocalServer) -> None:
-        """Add a server that was found on the first run: its model answers from now on, in all workspaces."""
-        welcome = self._window.welcome.get()
-        await self.view.providers.add_and_use(server, welcome.found_servers)
-        welcome.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _keep_appearance(self) -> None:
         self._settings.set("theme", self._appearance.mode)

@@ -279,21 +279,16 @@ class TopBar(Themed, QWidget):
         self.sidebar = command_button(commands.toggle_sidebar, "panel-left", tr("Show sidebar"))
         self.more = IconButton("ellipsis", tr("More actions"))
         self.more.setMenu(more_menu(self, commands))
-        self._arrange()
+        state = row(self._dot, self._state, gap=7)
+        buttons = row(self.inspector, self.more, gap=3)
+        parts = (self.sidebar, self.title, self._git, state, self.pages, buttons)
+        self._line = row(*parts, margins=(20, 0, 10, 0), gap=8, stretch=1)
+        for part in (self.title, self.pages):
+            self._line.setAlignment(part, Qt.AlignmentFlag.AlignVCenter)
+        self.setLayout(self._line)
         self.apply_theme()
         self.show_session(None)
         self._facts = ""  # not known yet
-
-    def _arrange(self) -> None:
-        state = row(self._dot, self._state, gap=7)
-        self._line = row(
-            self.sidebar, self.title, self._git, state, self.pages, margins=(20, 0, 10, 0), gap=8
-        )
-        for part in (self.title, self.pages):
-            self._line.setAlignment(part, Qt.AlignmentFlag.AlignVCenter)
-        self._line.setStretch(1, 1)
-        self._line.addLayout(row(self.inspector, self.more, gap=3))
-        self.setLayout(self._line)
 
     def add_button(self, button: QWidget) -> None:
         """Put a button before the pages, where it comes and goes without moving them."""
@@ -349,18 +344,16 @@ class TopBar(Themed, QWidget):
     def shorten(self) -> None:
         """Choose what fits by width: nothing moves because of a longer title."""
         has_pages = self.pages.isVisibleTo(self)
-        button_width = scaled(_BUTTON_PX) + 3
+        button_width, scale = scaled(_BUTTON_PX) + 3, fonts.scale(self.font())
         fixed = 30 + 8 + 2 * button_width + (scaled(_BUTTON_PX) + 8 if self.sidebar.isVisibleTo(self) else 0)
         free_width = self.width() - fixed
-        scale = fonts.scale(self.font())
         if has_pages:
-            form = next(
-                (form for form, least in _DETAILS if free_width - self.pages.width_at(form) >= least * scale),
-                _DETAILS[-1][0],
-            )
+            rooms = {form: free_width - self.pages.width_at(form) for form, _ in _DETAILS}
+            fitting = (form for form, least in _DETAILS if rooms[form] >= least * scale)
+            form = next(fitting, _DETAILS[-1][0])
             self.pages.set_detail(form)
             self._line.setSpacing(3 if form == "icons" else 8)
-            free_width -= self.pages.width_at(form)
+            free_width = rooms[form]
             has_buttons = form != "icons" or free_width >= _LEAST_TITLE_PX * scale
             self.inspector.setVisible(has_buttons)
             free_width += 0 if has_buttons else button_width

@@ -125,11 +125,8 @@ class WindowGroup(QObject):
         return all(app_window.window is window for app_window in self._open)
 
     def others_with(self, window: MainWindow, workspace_id: str) -> list[AppWindow]:
-        return [
-            app_window
-            for app_window in self._open
-            if app_window.window is not window and app_window.shown_session[0] == workspace_id
-        ]
+        others = (other for other in self._open if other.window is not window)
+        return [other for other in others if other.shown_session.workspace_id == workspace_id]
 
     def other_with(self, window: MainWindow, workspace_id: str, session_id: str) -> AppWindow | None:
         others = self.others_with(window, workspace_id)
