@@ -23,7 +23,6 @@ from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import API_KEY, WireRequest
-from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.cache.entry_actions import RecallIntoContext
@@ -200,9 +199,8 @@ class PastController(WindowPart):
     async def _show_window(self, step: Step) -> None:
         conversation = self._session.conversation
         past = await conversation.window.window_at(step.seq)
-        totals = await self._session.workspace.store.totals()
         policy = conversation.window.policy
-        state = await asyncio.to_thread(past_inspector_state, past, step, policy, totals)
+        state = await asyncio.to_thread(past_inspector_state, past, step, policy)
         if self._session.shows(conversation) and self.step is not None:
             self.window = past
             self._views.inspector.set_state(state)
@@ -221,12 +219,10 @@ class PastController(WindowPart):
             self._chat_step = step
 
 
-def past_inspector_state(
-    past: PastWindow, step: Step, policy: ContextPolicy, totals: StoreTotals
-) -> InspectorState:
+def past_inspector_state(past: PastWindow, step: Step, policy: ContextPolicy) -> InspectorState:
     transcript, gauge = past.transcript, past.gauge
     outlook = compaction_outlook(transcript, policy, gauge, transcript.last_event_at_ms)
-    state = inspector_state(past.items(), gauge, transcript, policy, totals, outlook)
+    state = inspector_state(past.items(), gauge, transcript, policy, outlook)
     note = ""
     if past.is_exact is False:
         note = tr("The policy, system prompt or tools have changed since. They are shown as they are now.")
@@ -263,7 +259,6 @@ class InspectorPresenter(WindowPart):
         conversation, transcript = session.conversation, session.transcript
         if not transcript.opening_seq:
             session.start(conversation.plan_opening(), "plan the first message")
-        totals = await session.workspace.store.totals()
         made_for = (session.id, transcript.newest, conversation.window.policy, conversation.window.frame)
         if made_for != self._outlook_for:
             outlook = await conversation.window.read_outlook()
@@ -277,7 +272,7 @@ class InspectorPresenter(WindowPart):
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
         policy, outlook = conversation.window.policy, self._outlook
         items, cost = conversation.window.items(), conversation.window.cost()
-        state = inspector_state(items, gauge, transcript, policy, totals, outlook, cost.fresh)
+        state = inspector_state(items, gauge, transcript, policy, outlook, cost.fresh)
         log, spent = conversation.session.log, conversation.budget.spent
         is_demo, lifetime_s = conversation.window.frame.info.demo, transcript.cache_lifetime_s
         cache = provider_cache_state(log, spent, policy, lifetime_s, is_demo)
