@@ -14,7 +14,7 @@ from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, key_label, label, show_text
-from helix_desktop.ui.design.layout import FlowBox, card, clear_layout, column, pane, row
+from helix_desktop.ui.design.layout import FlowBox, LazyPage, card, clear_layout, column, pane, row
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed, restyle
 from helix_desktop.ui.kit import intents
@@ -356,3 +356,13 @@ class MissingFolderPage(_CenteredPage):
         self._title.setText(tr("The folder for {workspace} is missing", workspace=name))
         # Zero-width spaces let a long path break at its separators.
         self._path.setText(path.replace("/", "/\u200b").replace("\\", "\\\u200b"))
+
+
+class Places:
+    """The pages by their names in the window's center, each built when it is first needed."""
+
+    def __init__(self, parent: QWidget, new_session: QAction) -> None:
+        self.welcome = LazyPage(lambda: WelcomePage(parent))
+        self.missing = LazyPage(lambda: MissingFolderPage(parent))
+        self.closed = LazyPage(lambda: ClosedWorkspacePage(parent))
+        self.empty = LazyPage(lambda: NoSessionPage(parent, new_session))

@@ -58,12 +58,7 @@ if TYPE_CHECKING:
     from helix_desktop.ui.chat.page import ChatPage
     from helix_desktop.ui.inspector.view import Inspector
     from helix_desktop.ui.kit.session import Session
-    from helix_desktop.ui.onboarding.pages import (
-        ClosedWorkspacePage,
-        MissingFolderPage,
-        NoSessionPage,
-        WelcomePage,
-    )
+    from helix_desktop.ui.onboarding.pages import Places
     from helix_desktop.ui.survival.page import SurvivalPage
     from helix_desktop.ui.timeline.view import Timeline
     from helix_desktop.ui.window.search import SearchPanel
@@ -208,7 +203,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._second_esc.timeout.connect(lambda: self.stop_offered.emit(False))
         self._center_page: CenterPage = "opening"
         self._pages: Mapping[str, LazyPage[Any]] = {}
-        self._places: Mapping[str, LazyPage[Any]] = {}  # in the center, without a session
         self._is_settings_shown = False
         self._focused_before: QWidget | None = None  # the settings
         self._workspace_lists: tuple[tuple[WorkspaceRow, ...], tuple[str, ...]] | None = None
@@ -223,10 +217,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._waiting: tuple[Sequence[WaitingSession], str] = ((), "")  # for the user, and which is on screen
         self._workspace_name = self._session_title = ""
         self.pages: WindowPages
-        self.welcome: LazyPage[WelcomePage]
-        self.missing_folder: LazyPage[MissingFolderPage]
-        self.closed_workspace: LazyPage[ClosedWorkspacePage]
-        self.no_session: LazyPage[NoSessionPage]
+        self.places: Places
         self._settings_names: QWidget
         self._settings_head: QWidget | None = None
         self.switcher: Switcher
@@ -250,6 +241,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.commands.set_met(OUTSIDE_SETTINGS, True)
         self.intents.add(self)
         self.intents.add(self.help_windows)
+        self.intents.add(self._panes)
         self.resize(*_FIRST_SIZE)
         geometry = layout_store.load("geometry")
         if geometry:
@@ -262,21 +254,15 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         Pages that are built in `session_pages` and `inspector_pane` come in faster: Qt styles all that is
         in a widget again when that gets a parent.
         """
-        from helix_desktop.ui.onboarding.pages import (
-            ClosedWorkspacePage,
-            MissingFolderPage,
-            NoSessionPage,
-            WelcomePage,
-        )
+        from helix_desktop.ui.onboarding.pages import Places
         from helix_desktop.ui.window.search import SearchPanel
         from helix_desktop.ui.window.switcher import Switcher
 
-        self.welcome = LazyPage(lambda: WelcomePage(self._center))
-        self.missing_folder = LazyPage(lambda: MissingFolderPage(self._center))
-        self.closed_workspace = LazyPage(lambda: ClosedWorkspacePage(self._center))
-        self.no_session = LazyPage(lambda: NoSessionPage(self._center, self.commands.new_session))
+        self.places = Places(self._center, self.commands.new_session)
         self.search_panel = LazyPage(lambda: SearchPanel(self, self.session))
+        self.intents.add_lazy(SearchPanel, self.search_panel.get)
         self.switcher = Switcher(self, self.help_windows.command_list)
+        self.intents.add(self.switcher)
         self.sidebar.add_session_list()
         self.key_bindings.add_page(self.sidebar.session_list.keys)
         self.pages = pages
@@ -289,13 +275,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             "survives": pages.survives,
         }
         self._pages["chat"].get()
-        self._places = {
-            "welcome": self.welcome,
-            "missing": self.missing_folder,
-            "closed": self.closed_workspace,
-            "empty": self.no_session,
-        }
-        for area, lazy_pages in ((self.session_pages, self._pages), (self._center, self._places)):
+        for area, lazy_pages in ((self.session_pages, self._pages), (self._center, vars(self.places))):
             for lazy_page in lazy_pages.values():
                 lazy_page.when_built(partial(self._add_page, area))
         self.inspector_pane.setLayout(column(pages.inspector))
@@ -335,10 +315,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self.leave_settings()
         self.intents.perform(intent)
 
-    @handles(intents.WidenPanel)
-    def widen_panel(self, is_wide: bool) -> None:
-        self._panes.widen_inspector(is_wide)
-
     @handles(intents.PressKey)
     def press_key(self, key: str) -> None:
         press_key(key)
@@ -361,14 +337,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         """Let the user edit the session's title in its place, unless it was typed already."""
         if not title:
             self.top_bar.title.edit()
-
-    @handles(intents.OpenSwitcher)
-    def open_switcher(self) -> None:
-        self.switcher.open()
-
-    @handles(intents.SearchEverything)
-    def search_everything(self, words: str) -> None:
-        self.search_panel.get().open_with(words)
 
     def bind_appearance(self, appearance: Appearance) -> None:
         """Take theme and text size from the application's appearance, and let menus and rail choose them."""
@@ -474,7 +442,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def show_center_page(self, center_page: CenterPage) -> None:
         self._center_page = center_page
         built = {"opening": self.opening_page, "work": self.session_pages}
-        self._center.setCurrentWidget(built.get(center_page) or self._places[center_page].get())
+        self._center.setCurrentWidget(built.get(center_page) or vars(self.places)[center_page].get())
         self.commands.set_met(OPEN_SESSION, center_page == "work")
         self.commands.set_met(OPEN_WORKSPACE, center_page in {"empty", "work"})
         self._enable_close_page()

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.kit.intents import WidenPanel, handles
 
 INSPECTOR_MIN_WINDOW_PX = 1280
 SIDEBAR_MIN_WINDOW_PX = 760
@@ -93,6 +94,7 @@ class Panes(QSplitter):
         self.changed.emit()
         self._apply(**shown)
 
+    @handles(WidenPanel)
     def widen_inspector(self, is_wide: bool) -> None:
         """Give the inspector room for a text that is read in it, or what it had before."""
         if is_wide and self._widths_before is None:

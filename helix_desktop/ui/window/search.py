@@ -34,7 +34,7 @@ from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, head
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.boxes import Box, Frame, Icon, Row, Text, paint_box
-from helix_desktop.ui.kit.intents import GoToSession, perform
+from helix_desktop.ui.kit.intents import GoToSession, SearchEverything, handles, perform
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.command_list import ROW_ROLE, line_item
 from helix_desktop.ui.window.sidebar.session_list import FoundMessage
@@ -252,6 +252,7 @@ class SearchPanel(QuickPicker):
     def is_here(self) -> bool:
         return self._here.isChecked()
 
+    @handles(SearchEverything)
     def open_with(self, words: str) -> None:
         """Appear; without words with those of the last search, selected."""
         words = words or self.search.text()

@@ -364,7 +364,7 @@ class SettingsController(WindowPart):
         settings.follow("theme", appearance.set_mode)
         settings.follow("text_size", appearance.set_text_px)
         appearance.changed.connect(self._keep_appearance)  # it has keys and a button of its own
-        window.welcome.when_built(self._follow_welcome)
+        window.places.welcome.when_built(self._follow_welcome)
         window.activated.connect(self._follow_other_window)
         session.changed.connect(self._follow_workspace)
         session.app.settings_listeners.append(lambda *_: self._follow_other_window())

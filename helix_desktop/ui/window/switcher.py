@@ -25,7 +25,15 @@ from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item, key_hint
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.boxes import Box, Column, Dot, Drawing, Frame, Icon, Pen, Row, Text, face, paint_box
-from helix_desktop.ui.kit.intents import GoToSession, NewSession, OpenFolder, ShowWorkspace, perform
+from helix_desktop.ui.kit.intents import (
+    GoToSession,
+    NewSession,
+    OpenFolder,
+    OpenSwitcher,
+    ShowWorkspace,
+    handles,
+    perform,
+)
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.command_list import COMMAND_PX, ROW_ROLE, CommandList, line_item, paint_command
 from helix_desktop.ui.window.search import RunningSearch, indexing_note
@@ -215,6 +223,7 @@ class Switcher(QuickPicker):
         names = [*unread[:_NAMED_UNREAD], *([tr.plural(more, "%n more", "%n more")] if more > 0 else [])]
         self.note.setText(tr("Can't be searched: {names}. Choose one to see why.", names=", ".join(names)))
 
+    @handles(OpenSwitcher)
     def open(self) -> None:
         """Appear with what is listed already, and list what is new."""
         self._is_open = True

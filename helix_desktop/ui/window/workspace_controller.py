@@ -120,9 +120,9 @@ class WorkspaceController(WindowPart):
 
     def show_welcome(self) -> None:
         self._window.top_bar.show_session(None)
-        self._window.welcome.get().show_model(self._services.settings.model)
+        self._window.places.welcome.get().show_model(self._services.settings.model)
         self._window.show_center_page("welcome")
-        self._window.welcome.get().setFocus(Qt.FocusReason.OtherFocusReason)
+        self._window.places.welcome.get().setFocus(Qt.FocusReason.OtherFocusReason)
 
     @handles(intents.OpenSample)
     async def open_sample(self) -> None:
@@ -317,10 +317,10 @@ class WorkspaceController(WindowPart):
         self._window.notices.set_context(record.id, "")
         self._window.notices.end(MISSING_FOLDER, record.id)  # the page says it
         if isinstance(error, WorkspaceMissing):
-            self._window.missing_folder.get().show_workspace(record.id, record.name, record.path)
+            self._window.places.missing.get().show_workspace(record.id, record.name, record.path)
             self._window.show_center_page("missing")
         else:
-            self._window.closed_workspace.get().show_workspace(record.id, record.name)
+            self._window.places.closed.get().show_workspace(record.id, record.name)
             self._window.show_center_page("closed")
             self._session.notify(_error_notice(_CLOSED_NOTICE, error, "error", record.id))
         await self.sidebar.refresh()
@@ -483,7 +483,9 @@ class WorkspaceController(WindowPart):
             self._end_opening()
             await self._session.show(workspace, None)
             name = self._services.registry.get(workspace.id).name
-            self._window.no_session.get().show_workspace(name, has_sessions=bool(await workspace.sessions()))
+            self._window.places.empty.get().show_workspace(
+                name, has_sessions=bool(await workspace.sessions())
+            )
             self._window.show_center_page("empty")
         else:
             self.sidebar.mark_opening(session_id)
