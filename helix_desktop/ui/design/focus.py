@@ -63,6 +63,12 @@ def refocus(widget: QWidget | None, reason: Qt.FocusReason = Qt.FocusReason.Othe
     return True
 
 
+def has_keyboard(widget: QWidget) -> bool:
+    """Return True if the keyboard is in a widget, or in a part of it."""
+    focused = QApplication.focusWidget()
+    return focused is not None and (focused is widget or widget.isAncestorOf(focused))
+
+
 class FocusReturn(QObject):
     """Gives the keyboard back to where it was before a part of the window, which comes and goes, took it."""
 
@@ -82,10 +88,7 @@ class FocusReturn(QObject):
 
     def give_back_from(self, leaving: QWidget) -> None:
         """Move the keyboard if it is in a widget that is about to be hidden."""
-        focused = QApplication.focusWidget()
-        if focused is None or not (leaving is focused or leaving.isAncestorOf(focused)):
-            return
-        if not refocus(self._before):
+        if has_keyboard(leaving) and not refocus(self._before):
             self._part.window().setFocus(Qt.FocusReason.OtherFocusReason)
 
 

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import SearchField
-from helix_desktop.ui.design.focus import refocus
+from helix_desktop.ui.design.focus import has_keyboard, refocus
 from helix_desktop.ui.design.labels import key_label, label
 from helix_desktop.ui.design.layout import FlowBox, column, pane, row
 from helix_desktop.ui.design.mirror import draw_text, mirror
@@ -264,7 +264,7 @@ class QuickPicker(QFrame):
         if watched is self._window and kind == QEvent.Type.Resize:
             self._position()
         elif kind in _DISMISS_EVENTS[watched is self.search] and (
-            watched is self._window or not self._has_keyboard()
+            watched is self._window or not (self.window().isActiveWindow() and has_keyboard(self))
         ):
             if isinstance(event, QFocusEvent) and event.reason() == Qt.FocusReason.OtherFocusReason:
                 # Not the user: the window has shown something that was asked for before.
@@ -294,10 +294,6 @@ class QuickPicker(QFrame):
         if self.isVisible():
             self._previous_focus = QApplication.focusWidget()
             self.search.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def _has_keyboard(self) -> bool:
-        focused = QApplication.focusWidget()
-        return self.window().isActiveWindow() and focused is not None and self.isAncestorOf(focused)
 
     def _position(self, min_high: int = 0) -> None:
         """Stand in the middle, as high as the lines need; at least `min_high` pixels."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 from PySide6.QtCore import QObject, QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QFrame, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QFrame, QWidget
 
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff, Hunk
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton
@@ -41,7 +41,7 @@ from helix_desktop.ui.design.diff.rows import (
     Side,
     UnchangedRows,
 )
-from helix_desktop.ui.design.focus import FocusRing
+from helix_desktop.ui.design.focus import FocusRing, has_keyboard
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout import row as row_of
 from helix_desktop.ui.design.mirror import keep_left_to_right
@@ -198,8 +198,8 @@ class RowHeads(QObject):
     def _put_away(self, key: tuple[str, int]) -> None:
         """Hide a row that is out of sight; the keyboard goes to the text."""
         widget = self._in_sight.pop(key)
-        focused, parent = QApplication.focusWidget(), self._viewport.parentWidget()
-        if parent is not None and focused is not None and (focused is widget or widget.isAncestorOf(focused)):
+        parent = self._viewport.parentWidget()
+        if parent is not None and has_keyboard(widget):
             is_by_keyboard = parent.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
             parent.setFocus(
                 Qt.FocusReason.TabFocusReason if is_by_keyboard else Qt.FocusReason.OtherFocusReason

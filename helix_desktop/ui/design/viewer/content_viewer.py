@@ -19,7 +19,6 @@ from PySide6.QtGui import (
     QTextCursor,
 )
 from PySide6.QtWidgets import (
-    QApplication,
     QFrame,
     QPlainTextEdit,
     QStackedWidget,
@@ -34,7 +33,7 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.fields import CheckList, SearchField
-from helix_desktop.ui.design.focus import FocusRing
+from helix_desktop.ui.design.focus import FocusRing, has_keyboard
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
 from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
 from helix_desktop.ui.design.layout import (
@@ -183,8 +182,7 @@ class FindBar(QWidget):
 
     def _show_count(self, text: str) -> None:
         self.count.set_text(text)
-        focused = QApplication.focusWidget()
-        if focused is not None and self.isAncestorOf(focused):  # not while the words come from elsewhere
+        if has_keyboard(self):  # not while the words come from elsewhere
             announce(self, text)
 
     def search(self) -> None:
