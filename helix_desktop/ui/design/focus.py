@@ -134,7 +134,7 @@ class TabsInReadingOrder(_Window):
         focused = QApplication.focusWidget()
         is_inside = focused is not None and self.isAncestorOf(focused)
         further = _stops_from(focused, self, forward=forward) if focused and is_inside else iter(())
-        around = _stops_in(self, forward=forward)
+        around = tab_stops(self, forward=forward)
         target = next((stop for stop in chain(further, around) if stop is not focused), None)
         if target is None:
             return False
@@ -148,36 +148,29 @@ def keep_own_tab_order(widget: QWidget) -> None:
     widget.setProperty(_OWN_ORDER, True)
 
 
-def tab_stops(root: QWidget, is_outer: Callable[[QWidget], bool] = lambda stop: False) -> Iterator[QWidget]:
-    """Return what takes Tab in a part of a window, in reading order, but nothing that is in an outer stop.
+def tab_stops(
+    root: QWidget, is_outer: Callable[[QWidget], bool] = lambda stop: False, *, forward: bool = True
+) -> Iterator[QWidget]:
+    """Return what takes Tab below a widget, in reading order or backwards; a stop is before its parts.
 
-    So nobody looks at the thousands of widgets that a page may have.
+    Nothing is looked for in an outer stop: a page may have thousands of widgets.
     """
-    for child in () if root.property(_OWN_ORDER) else _children(root):
-        if not _is_in_use(child):
-            continue
-        takes_tab = _takes_tab(child)
-        if takes_tab:
-            yield child
-        if not (takes_tab and is_outer(child)):
-            yield from tab_stops(child, is_outer)
+    children = [] if root.property(_OWN_ORDER) else _children(root)
+    for child in children if forward else reversed(children):
+        yield from _stops_of(child, is_outer, forward=forward)
 
 
-def _stops_in(root: QWidget, *, forward: bool) -> Iterator[QWidget]:
-    """Return what takes Tab below a widget, in reading order or backwards; a stop is before its parts."""
-    if root.property(_OWN_ORDER):
-        return
-    for child in _children(root) if forward else reversed(_children(root)):
-        yield from _stops_of(child, forward=forward)
-
-
-def _stops_of(widget: QWidget, *, forward: bool) -> Iterator[QWidget]:
+def _stops_of(
+    widget: QWidget, is_outer: Callable[[QWidget], bool] = lambda stop: False, *, forward: bool
+) -> Iterator[QWidget]:
     if not _is_in_use(widget):
         return
-    if forward and _takes_tab(widget):
+    takes_tab = _takes_tab(widget)
+    if forward and takes_tab:
         yield widget
-    yield from _stops_in(widget, forward=forward)
-    if not forward and _takes_tab(widget):
+    if not (takes_tab and is_outer(widget)):
+        yield from tab_stops(widget, is_outer, forward=forward)
+    if not forward and takes_tab:
         yield widget
 
 
@@ -187,7 +180,7 @@ def _stops_from(widget: QWidget, root: QWidget, *, forward: bool) -> Iterator[QW
     So Tab looks at few of the thousands of widgets that a window may have.
     """
     if forward:
-        yield from _stops_in(widget, forward=True)
+        yield from tab_stops(widget)
     while widget is not root and (parent := widget.parentWidget()) is not None:
         parts = _children(parent)
         place = parts.index(widget)
