@@ -240,8 +240,7 @@ async def choose(parent: QWidget, title: str, choices: Sequence[tuple[str, str, 
 
 
 async def show_error_dialog(error: HelixError, appearance: Appearance) -> None:
-    notice = ErrorDialog(None, error)
-    await exec_async(notice)
+    await exec_async(ErrorDialog(None, error))
 
 
 async def get_text(

@@ -125,8 +125,7 @@ class ComboBox(Themed, QComboBox):
     def initStyleOption(self, option: QStyleOptionComboBox) -> None:
         """Elide a choice that is longer than the box: the style cuts it in the middle of a letter."""
         super().initStyleOption(option)
-        parts = QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
-        words = self.fit(option.currentText, self.style().subControlRect(*parts).width())
+        words = self.fit(option.currentText, self._room(option))
         option.currentText = isolate(words) if self.isRightToLeft() else words
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -139,10 +138,13 @@ class ComboBox(Themed, QComboBox):
             return
         option, choice = QStyleOptionComboBox(), self.currentText()
         super().initStyleOption(option)
-        parts = QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
-        is_cut = self.fit(choice, self.style().subControlRect(*parts).width()) != choice
+        is_cut = self.fit(choice, self._room(option)) != choice
         self._cut_choice = plain_tooltip(choice) if is_cut else ""
         self.setToolTip(self._cut_choice)
+
+    def _room(self, option: QStyleOptionComboBox) -> int:
+        parts = QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
+        return self.style().subControlRect(*parts).width()
 
     def fit(self, text: str, room: int) -> str:
         return self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from PySide6.QtCore import QPoint, QPointF, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAccessible,
     QContextMenuEvent,
@@ -92,8 +92,7 @@ class DiffText(DiffCanvas):
         self._first_scroll: int | None = None  # where the first change is in sight, until the user scrolls
         self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
         self._drag_point = QPointF()
-        self._drag_timer = QTimer(self)
-        self._drag_timer.setInterval(_DRAG_MS)
+        self._drag_timer = QTimer(self, interval=_DRAG_MS)
         self._drag_timer.timeout.connect(self._drag_on)
 
     @property
@@ -129,25 +128,12 @@ class DiffText(DiffCanvas):
         if self.horizontalScrollBar().value() == self._words_scroll:
             self._show_words_at(self._words_row)
 
-    def point_of(self, row: int, column: int) -> QPoint:
-        """Return where a character of a row is in the viewport: the middle of its left edge."""
-        line = self.rows.row(row)
-        pane, line_at = self._panes()[-1], line.line if line is not None else None
-        at, x = self._layout_of(line_at).place_of(column) if line_at is not None else (0, 0.0)
-        top = self._places.top_of(row) - self.verticalScrollBar().value() + at * self._heights.lines
-        y = top + self._heights.lines // 2
-        return QPoint(int(pane.text + x) - self.horizontalScrollBar().value(), y)
-
     def go_to_change(self, step: int) -> None:
         """Go to the next change (1) or the previous one (-1); round the ends."""
-        starts, row = self.rows.change_starts, self.current_row
-        if not starts:
-            return
-        if step > 0:
-            self.go_to_row(next((start for start in starts if start > row), starts[0]))
-        else:
-            self.go_to_row(next((start for start in reversed(starts) if start < row), starts[-1]))
-        self._show_words_at(self.current_row)
+        starts, row = self.rows.change_starts[::step], self.current_row
+        if starts:
+            self.go_to_row(next((start for start in starts if (start - row) * step > 0), starts[0]))
+            self._show_words_at(self.current_row)
 
     def _show_first_change(self) -> None:
         """Scroll down to the first change where it is below what is in sight, as in a low pane."""
@@ -272,12 +258,12 @@ class DiffText(DiffCanvas):
             super().keyPressEvent(event)
 
     def _row_by_key(self, key: Qt.Key) -> int | None:
-        page = max(1, self.viewport().height() // self._heights.lines - 1)
+        page, row = max(1, self.viewport().height() // self._heights.lines - 1), self.current_row
         return {
-            Qt.Key.Key_Down: self.current_row + 1,
-            Qt.Key.Key_Up: self.current_row - 1,
-            Qt.Key.Key_PageDown: self.current_row + page,
-            Qt.Key.Key_PageUp: self.current_row - page,
+            Qt.Key.Key_Down: row + 1,
+            Qt.Key.Key_Up: row - 1,
+            Qt.Key.Key_PageDown: row + page,
+            Qt.Key.Key_PageUp: row - page,
             Qt.Key.Key_Home: 0,
             Qt.Key.Key_End: len(self.rows) - 1,
         }.get(key)
@@ -504,11 +490,11 @@ class DiffView(QWidget):
         names = {_INLINE: tr("Inline"), _SIDE_BY_SIDE: tr("Side by side")}
         self._layouts = ViewSwitch(tr("Layout"), names, "")
         self._layouts.view_selected.connect(lambda name: self._choose(name == _SIDE_BY_SIDE))
-        previous = IconButton("chevron-up", tr("Previous change (Shift+F7)"), px=15, edge=28)
-        following = IconButton("chevron-down", tr("Next change (F7)"), px=15, edge=28)
+        go = self.text.go_to_change
+        before = tr("Previous change (Shift+F7)")
+        previous = IconButton("chevron-up", before, px=15, edge=28, on_click=lambda: go(-1))
+        following = IconButton("chevron-down", tr("Next change (F7)"), px=15, edge=28, on_click=lambda: go(1))
         find = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28, on_click=self.open_find)
-        previous.clicked.connect(lambda: self.text.go_to_change(-1))
-        following.clicked.connect(lambda: self.text.go_to_change(1))
         parts = (self._counts, 8, self._mode, previous, following, find, self._layouts)
         self._bar_row = row(*parts, margins=(12, 4, 8, 4), gap=4, stretch=2)
         self._bar = pane(self._bar_row)
