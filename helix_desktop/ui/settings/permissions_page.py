@@ -275,11 +275,6 @@ class PermissionsPage(QWidget):
             words = join_sentences(translate(_DEMO_TEXTS[calls]), tr("Other models still ask."))
             self.demo_calls.rows["runs_demo_calls"].show_note(words)
 
-    @property
-    def status_text(self) -> str:
-        """Return what it says holds commands back."""
-        return self._status.text()
-
     def show_sandbox(self, status: str, is_confined: bool) -> None:
         """Say what holds commands back now; `is_confined`: something does."""
         self._status.setText(translate(status))
@@ -287,23 +282,19 @@ class PermissionsPage(QWidget):
 
     def show_trust(self, path: str, trusted: bool) -> None:
         clear_layout(self._trust)
-        icon, color = ("shield-check", "ok") if trusted else ("shield-question-mark", "accent_text")
-        status = (
-            tr("This folder is trusted.") if trusted else tr("This folder isn't trusted. Nothing runs in it.")
-        )
-        change = PushButton(
-            tr("Revoke trust") if trusted else tr("Trust folder…"),
-            "danger" if trusted else "primary",
-            name="change_trust",
-        )
+        if trusted:
+            icon, status, offer = _ICONS["allow"], tr("This folder is trusted."), tr("Revoke trust")
+        else:
+            icon, offer = _ICONS["ask"], tr("Trust folder…")
+            status = tr("This folder isn't trusted. Nothing runs in it.")
+        change = PushButton(offer, "danger" if trusted else "primary", name="change_trust")
         change.clicked.connect(lambda: self._change_trust(not trusted))
         words = pane(column(label(status, wrap=True), label(path, "faint", wrap=True), gap=3))
         parts = row(
-            IconLabel(icon, px=18, color_token=color), ResponsiveRow(words, [change]),
+            IconLabel(icon[0], px=18, color_token=icon[1]), ResponsiveRow(words, [change]),
             margins=(14, 10, 10, 10), gap=12, stretch=1,
         )  # fmt: skip
-        framed = card(parts)
-        self._trust.addWidget(framed)
+        self._trust.addWidget(card(parts))
 
     def show_rules(
         self,
@@ -320,8 +311,7 @@ class PermissionsPage(QWidget):
         self._heading.setVisible(bool(rules))
         clear_layout(self._rules)
         for rule in rules:
-            framed = self._card(rule, usage.get(rule.text), changes.get(rule.text, ""))
-            self._rules.addWidget(framed)
+            self._rules.addWidget(self._card(rule, usage.get(rule.text), changes.get(rule.text, "")))
 
     def _lead_text(self, workspace_name: str, has_rules: bool) -> str:
         if has_rules:
