@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -12,7 +11,6 @@ from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
     QGuiApplication,
-    QImage,
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
@@ -27,7 +25,6 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
-from helix_desktop.domain.image import identify_image
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, ViewSwitch
@@ -38,7 +35,7 @@ from helix_desktop.ui.design.layout import VerticalScrollArea, column, line, pan
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.viewer.content_viewer import FindBar, FindShortcut
 from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, Match
-from helix_desktop.ui.design.viewer.picture import Picture, read_image
+from helix_desktop.ui.design.viewer.picture import CaptionedPicture
 from helix_desktop.words.file_changes import line_counts_texts
 from helix_desktop.words.file_diffs import describe_mode, describe_state, describe_without_lines
 from helix_desktop.words.translation import Translator
@@ -394,26 +391,16 @@ _MIN_SIDE_PX = 260
 _INLINE, _SIDE_BY_SIDE = "inline", "side_by_side"  # the layouts
 
 
-class ImageSide(QWidget):
-    def __init__(self, title: str) -> None:
-        super().__init__()
-        self._title = title
-        self.caption = TextLine("", 12, role="muted")
-        self.picture = Picture()
-        self.setLayout(column(self.caption, self.picture, None, gap=6))
-
-    def show_text(self, text: str) -> None:
-        self.caption.set_text(tr("{title}: {content}", title=self._title, content=text))
-        self.picture.setAccessibleName(self.caption.text)
-
-
 class ImagePair(VerticalScrollArea):
     def __init__(self, start: StartCoroutine | None) -> None:
         """`start` owns the coroutine that decodes in a thread; without it that is done at once."""
         page = QWidget()
         super().__init__(page)
-        self._start, self._diff = start, FileDiff("image")
-        self.before, self.after = ImageSide(tr("Before")), ImageSide(tr("After"))
+
+        def side_of(title: str) -> CaptionedPicture:
+            return CaptionedPicture(start, lambda words: tr("{title}: {content}", title=title, content=words))
+
+        self.before, self.after = side_of(tr("Before")), side_of(tr("After"))
         self._sides = QBoxLayout(QBoxLayout.Direction.LeftToRight, page)
         self._sides.setContentsMargins(14, 12, 14, 12)
         self._sides.setSpacing(16)
@@ -422,38 +409,16 @@ class ImagePair(VerticalScrollArea):
 
     def show_diff(self, diff: FileDiff) -> None:
         """Show the images of a diff; a side on which there is none is left out."""
-        self._diff = diff
-        contents = diff.before_data, diff.after_data
-        for side, state, data in zip(
-            (self.before, self.after), (diff.before, diff.after), contents, strict=True
-        ):
+        sides = (self.before, diff.before, diff.before_data), (self.after, diff.after, diff.after_data)
+        for side, state, data in sides:
             side.setVisible(state is not None)
-            image = identify_image(data, "") if data is not None else None
-            side.show_text(image.summary if image is not None else describe_state(state))
-            side.picture.show_image(None)
-        if self._start is not None:
-            self._start(self._decode(diff), "decode images")
-        else:
-            self._show_images(diff, [read_image(data) for data in contents])
+            side.show_data(data or b"", describe_state(state))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         is_wide = self.viewport().width() >= 2 * scaled(_MIN_SIDE_PX)
         direction = QBoxLayout.Direction.LeftToRight if is_wide else QBoxLayout.Direction.TopToBottom
         self._sides.setDirection(direction)
-
-    async def _decode(self, diff: FileDiff) -> None:
-        contents = diff.before_data, diff.after_data
-        images = [await asyncio.to_thread(read_image, data) for data in contents]
-        if self._diff is diff:
-            self._show_images(diff, images)
-
-    def _show_images(self, diff: FileDiff, images: list[QImage | None]) -> None:
-        contents = diff.before_data, diff.after_data
-        for side, data, image in zip((self.before, self.after), contents, images, strict=True):
-            side.picture.show_image(image)
-            if data is not None and image is None and identify_image(data, "") is not None:
-                side.show_text(tr("Damaged image"))
 
 
 class DiffView(QWidget):
