@@ -208,11 +208,11 @@ class ModelChecklist(QWidget):
         self.list.setAllColumnsShowFocus(True)
         self.list.changed.connect(self._update_buttons)
         self._no_match = label(tr("No matching models"), "muted")
-        self.add = PushButton("", "primary", on_click=lambda: add_models(self.checked()))
+        self._add_models = add_models
+        self.add = PushButton("", "primary", name="add_checked_models", on_click=self._add_checked)
         self._all = PushButton("", "link", name="check_all", on_click=self.list.check_all)
-        self._close = PushButton(tr("Cancel"), name="cancel", on_click=self.hide)
-        self.add.setObjectName("add_checked_models")
-        buttons = row(self._all, None, self._close, self.add, gap=8)
+        close = PushButton(tr("Cancel"), name="cancel", on_click=self.hide)
+        buttons = row(self._all, None, close, self.add, gap=8)
         body = column(self.filter, self.list, self._no_match, buttons, margins=(12, 12, 12, 12), gap=8)
         self.setLayout(column(card(body)))
         self.hide()
@@ -235,6 +235,10 @@ class ModelChecklist(QWidget):
     def checked(self) -> list[str]:
         """List the models that are checked and not present yet, also those that the filter hides."""
         return [item.text(0) for item in self.list.checked()]
+
+    def _add_checked(self) -> None:
+        self.hide()
+        self._add_models(self.checked())
 
     def _filter(self, query: str) -> None:
         is_any = self.list.filter(query)
@@ -446,7 +450,7 @@ class ProviderModels(QWidget):
         self.list_button = PushButton(tr("List models"), "", "list", name="list_models")
         buttons = pane(row(self._add_button, self.list_button, gap=6))
         self._adding = FieldRow("", self.name_field, room=1, trailing=buttons, is_labeled=False)
-        self.checklist = ModelChecklist(self._add_checked)
+        self.checklist = ModelChecklist(self._add)
         self._table_card = card(column(self.table, margins=(5, 3, 5, 5)))
         self.setLayout(
             column(
@@ -549,8 +553,7 @@ class ProviderModels(QWidget):
         if isinstance(around, QScrollArea):
             around.ensureWidgetVisible(self.checklist, 0, 16)
 
-    def _add_checked(self, names: list[str]) -> None:
-        self.checklist.hide()
+    def _add(self, names: list[str]) -> None:
         for name in names:
             self._entries.setdefault(name, self._with_offered_spec(ModelEntry(name=name)))
         self.set_suggestions(tuple(self._offered))
@@ -567,16 +570,11 @@ class ProviderModels(QWidget):
 
     def add(self, name: str) -> None:
         """Add a model, or choose it when it is here."""
-        if not name:
-            return
-        if name not in self._entries:
-            self._entries[name] = self._with_offered_spec(ModelEntry(name=name))
-            self.set_suggestions(tuple(self._offered))
+        if name and name not in self._entries:
             self.name_field.setEditText("")
-            self.show_error("")
-            self._refresh()
-            self.changed.emit()
-        self.table.select_model(name)
+            self._add([name])
+        elif name:
+            self.table.select_model(name)
 
     def _with_offered_spec(self, entry: ModelEntry) -> ModelEntry:
         offered = self._offered.get(entry.name)
@@ -611,15 +609,7 @@ class ProviderModels(QWidget):
 
     def _known_spec(self, entry: ModelEntry) -> ResolvedModelSpec:
         """Return what is known of a model without the user's own figures."""
-        return self._spec_lookup(
-            ModelEntry(
-                name=entry.name,
-                reported=entry.reported,
-                reported_by=entry.reported_by,
-                tested_tools=entry.tested_tools,
-                learned=entry.learned,
-            )
-        )
+        return self._spec_lookup(_with_figures(ModelEntry(name=entry.name), entry))
 
     def show_faults(self) -> bool:
         """Show a model with figures that can't be used, each with its fault; return False if all can be."""
