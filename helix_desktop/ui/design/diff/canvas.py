@@ -476,6 +476,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._side_by_side = self._can_revert = False
         self._selection = DiffSelection("both", (0, 0), (0, 0))
         self.current_row = 0  # that the keyboard is on
+        self._words_row = self._words_scroll = 0  # the change whose words were shown last, and where they are
+        self._first_scroll: int | None = None  # where the first change is in sight, until the user scrolls
         self._matches: dict[int, list[Match]] = {}
         self._match: Match | None = None
         self.syntax = SyntaxRuns(self)
@@ -495,9 +497,10 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         can_revert: bool = False,
         is_redo: bool = False,
     ) -> None:
-        """Show a diff of texts from its beginning on; `path` gives the colors of its code.
+        """Show a diff of texts with its first change in sight; of long lines, what differs first.
 
-        `can_revert` gives each hunk a head, with its mark; `is_redo` says that to revert one is a redo.
+        `path` gives the colors of its code. `can_revert` gives each hunk a head, with its mark; `is_redo`
+        says that to revert one is a redo.
         """
         self._diff, self._can_revert = diff or _EMPTY, can_revert
         self._heads.start(self._diff, marks, is_redo=is_redo)
@@ -507,8 +510,9 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._matches, self._match = {}, None
         self.syntax.start(diff, path)
         self._build()
-        self.verticalScrollBar().setValue(0)
-        self.horizontalScrollBar().setValue(0)
+        self._show_first_change()
+        self._show_words_at(0)
+        self.setAccessibleName(tr("Changes of {path}", path=path) if path else tr("Changes"))
 
     def show_marks(self, marks: Sequence[HunkMark]) -> None:
         """Show what became of the hunks meanwhile; all else stays as it is."""
@@ -521,6 +525,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
             self._side_by_side = on
             self._build()
             self.verticalScrollBar().setValue(self._top_of_line(line))
+            self._show_words_at(self._places.row_at(self.verticalScrollBar().value()))
 
     def open_fold(self, hunk: int) -> None:
         """Show the unchanged lines before a hunk, or behind the last one; the keyboard goes to the first."""
@@ -542,16 +547,23 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._build()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the scroll bars' ranges true, and the first line in its place where lines break elsewhere."""
+        """Keep the first line in its place where lines break elsewhere.
+
+        The first change and its words stay in sight, unless the user has scrolled since.
+        """
+        is_at_first = self.verticalScrollBar().value() == self._first_scroll
         super().resizeEvent(event)
-        if self._columns_of_rows() == self._layouts.columns:
-            self._update_bars()
-            return
-        line = self._line_at_top()
-        self._break_lines()
+        line, breaks_elsewhere = self._line_at_top(), self._columns_of_rows() != self._layouts.columns
+        if breaks_elsewhere:
+            self._break_lines()
         self._update_bars()
-        self.verticalScrollBar().setValue(self._top_of_line(line))
-        self.viewport().update()
+        if breaks_elsewhere:
+            self.verticalScrollBar().setValue(self._top_of_line(line))
+            self.viewport().update()
+        if is_at_first:
+            self._show_first_change()
+        if self.horizontalScrollBar().value() == self._words_scroll:
+            self._show_words_at(self._words_row)
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         self._place_heads()
@@ -632,6 +644,28 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         in_sight = self._places.rows_between(top, top + self.viewport().height())
         heads = [(part, y - top, height) for _, y, height, part, _ in in_sight if part.kind != "lines"]
         self._heads.place(heads)
+
+    def _show_first_change(self) -> None:
+        """Scroll down to the first change where it is below what is in sight, as in a low pane."""
+        start, bar, top = next(iter(self.rows.change_starts), None), self.verticalScrollBar(), 0
+        if start is not None:
+            bottom = self._places.top_of(start) + 2 * self._places.height_of(start)  # what it became, too
+            if bottom > self.viewport().height():
+                top = self._places.top_of(start) - self._heights.lines
+        bar.setValue(top)
+        self._first_scroll = bar.value()
+
+    def _show_words_at(self, row: int) -> None:
+        """Scroll sideways to the first words that differ in a change, at a row or the next one below."""
+        pane, bar = self._panes()[0], self.horizontalScrollBar()
+        wide, x = int(pane.right - pane.text), 0
+        starts = self.rows.change_starts if bar.maximum() else ()
+        start = next((start for start in starts if start >= row), None)
+        line = self.rows.line_with_words(start) if start is not None else None
+        if line is not None:
+            x = int(self._layout_of(line).place_of(line.spans[0].start)[1])
+        bar.setValue(0 if x < wide - wide // 5 else x - wide // 3)
+        self._words_row, self._words_scroll = row, bar.value()
 
     def _line_at_top(self) -> int:
         """Return the number of the first line in sight, among all lines."""

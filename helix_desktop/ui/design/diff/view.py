@@ -85,8 +85,6 @@ class DiffText(DiffCanvas):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("diff-text")
-        self._words_row = self._words_scroll = 0  # the change whose words were shown last, and where they are
-        self._first_scroll: int | None = None  # where the first change is in sight, until the user scrolls
         self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
         self._drag_point = QPointF()
         self._drag_timer = QTimer(self, interval=_DRAG_MS)
@@ -96,63 +94,12 @@ class DiffText(DiffCanvas):
     def selected_text(self) -> str:
         return self._selection.text(self.rows)
 
-    def show_diff(
-        self,
-        diff: FileDiff | None,
-        path: str,
-        marks: Sequence[HunkMark] = (),
-        *,
-        can_revert: bool = False,
-        is_redo: bool = False,
-    ) -> None:
-        """Show a diff of texts with its first change in sight; of long lines, what differs first."""
-        super().show_diff(diff, path, marks, can_revert=can_revert, is_redo=is_redo)
-        self._show_first_change()
-        self._show_words_at(0)
-        self.setAccessibleName(tr("Changes of {path}", path=path) if path else tr("Changes"))
-
-    def set_side_by_side(self, on: bool) -> None:
-        if on != self._side_by_side:
-            super().set_side_by_side(on)
-            self._show_words_at(self._places.row_at(self.verticalScrollBar().value()))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the change and its words in sight, unless the user has scrolled since."""
-        is_at_first = self.verticalScrollBar().value() == self._first_scroll
-        super().resizeEvent(event)
-        if is_at_first:
-            self._show_first_change()
-        if self.horizontalScrollBar().value() == self._words_scroll:
-            self._show_words_at(self._words_row)
-
     def go_to_change(self, step: int) -> None:
         """Go to the next change (1) or the previous one (-1); round the ends."""
         starts, row = self.rows.change_starts[::step], self.current_row
         if starts:
             self.go_to_row(next((start for start in starts if (start - row) * step > 0), starts[0]))
             self._show_words_at(self.current_row)
-
-    def _show_first_change(self) -> None:
-        """Scroll down to the first change where it is below what is in sight, as in a low pane."""
-        start, bar, top = next(iter(self.rows.change_starts), None), self.verticalScrollBar(), 0
-        if start is not None:
-            bottom = self._places.top_of(start) + 2 * self._places.height_of(start)  # what it became, too
-            if bottom > self.viewport().height():
-                top = self._places.top_of(start) - self._heights.lines
-        bar.setValue(top)
-        self._first_scroll = bar.value()
-
-    def _show_words_at(self, row: int) -> None:
-        """Scroll sideways to the first words that differ in a change, at a row or the next one below."""
-        pane, bar = self._panes()[0], self.horizontalScrollBar()
-        wide, x = int(pane.right - pane.text), 0
-        starts = self.rows.change_starts if bar.maximum() else ()
-        start = next((start for start in starts if start >= row), None)
-        line = self.rows.line_with_words(start) if start is not None else None
-        if line is not None:
-            x = int(self._layout_of(line).place_of(line.spans[0].start)[1])
-        bar.setValue(0 if x < wide - wide // 5 else x - wide // 3)
-        self._words_row, self._words_scroll = row, bar.value()
 
     def go_to_row(self, index: int) -> None:
         """Put the keyboard on a row, bring it into sight, and let a screen reader read it."""
