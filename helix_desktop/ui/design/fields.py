@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QCoreApplication,
@@ -47,7 +46,7 @@ from helix_desktop.ui.design.mirror import mirrored_x
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.ui.design.style.theme import Themed, WidgetMixin, current_theme
 from helix_desktop.words.direction import first_direction, isolate
 from helix_desktop.words.translation import Translator, translate
 
@@ -60,13 +59,8 @@ SEARCH_ROLE = int(Qt.ItemDataRole.UserRole) + 1
 _BOX_PX = 16
 _FIELD_GAP_PX = 72  # around a line edit's words, with its icons
 
-if TYPE_CHECKING:
-    _Field = QWidget
-else:
-    _Field = object  # a mixin: the class that it is mixed into brings Qt's part
 
-
-class ComposingField(_Field):
+class ComposingField(WidgetMixin):
     """A field in which Esc cancels a composition, also where the input method leaves the key to the app."""
 
     composition_keys = frozenset({Qt.Key.Key_Escape})

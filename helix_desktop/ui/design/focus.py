@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt
 from PySide6.QtGui import QAccessible, QColor, QFocusEvent, QGuiApplication, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QLayout, QScrollArea, QSplitter, QWidget
 from shiboken6 import createdByPython, isValid
 
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.style.theme import Themed, WidgetMixin
 
 KEYBOARD_REASONS = frozenset(
     {Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason}
 )
 """Reasons of a focus that came by a key, and has to be seen."""
-
-
+BY_KEYBOARD = Qt.WidgetAttribute.WA_KeyboardFocusChange
+"""Of a window in which the keyboard was used last: what has the focus is marked there."""
 _PANE_STOP = "pane_stop"
 
 
@@ -117,15 +116,10 @@ class FocusRing(Themed, QWidget):
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(3, 3, -3, -3), 8, 8)
 
 
-if TYPE_CHECKING:
-    _Window = QWidget
-else:
-    _Window = object  # a mixin: the class that it is mixed into brings Qt's part
-
 _OWN_ORDER = "own_tab_order"
 
 
-class TabsInReadingOrder(_Window):
+class TabsInReadingOrder(WidgetMixin):
     """Lets Tab go through a window by its layouts; Qt's own chain has what is made later at its end."""
 
     def focusNextPrevChild(self, forward: bool) -> bool:

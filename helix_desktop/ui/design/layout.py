@@ -402,7 +402,12 @@ else:
 
 
 class KeepsPageWidth(_ScrollArea):
-    """Lets a scroll area ask for the least width of its page."""
+    """Lets a scroll area ask for the least width of its page, which scrolls up and down only."""
+
+    def take_page(self, page: QWidget) -> None:
+        self.setWidget(page)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.LayoutRequest and watched is self.widget():
@@ -423,11 +428,9 @@ class VerticalScrollArea(KeepsPageWidth, QScrollArea):
 
     def __init__(self, page: QWidget) -> None:
         super().__init__()
-        self.setWidget(page)
-        self.setWidgetResizable(True)
+        self.take_page(page)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self._handle: QWindow | None = None  # of the window that it was shown in last
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -451,9 +454,7 @@ class ListScrollArea(KeepsPageWidth, FocusableScrollArea):
     def __init__(self, page: QWidget, name: str) -> None:
         """Take a page, which follows the width; `name` is what screen readers call it."""
         super().__init__()
-        self.setWidget(page)
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.take_page(page)
         self.setAccessibleName(name)
         self.setViewportMargins(_RING_PX, _RING_PX, _RING_PX, _RING_PX)  # the ring cuts through no row
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import SearchField
-from helix_desktop.ui.design.focus import has_keyboard, refocus
+from helix_desktop.ui.design.focus import BY_KEYBOARD, has_keyboard, refocus
 from helix_desktop.ui.design.labels import key_label, label
 from helix_desktop.ui.design.layout import FlowBox, column, pane, row
 from helix_desktop.ui.design.mirror import draw_text, mirror
@@ -34,7 +34,6 @@ tr = Translator("Controls")
 _TOP_PX = 64  # below the window's edge
 _MARGIN_PX, _GAP_PX = 12, 8  # at the left and at the right; between its parts
 _HEADING_PX = 30
-_BY_KEYBOARD = Qt.WidgetAttribute.WA_KeyboardFocusChange
 _HEADING_ROLE = int(Qt.ItemDataRole.UserRole) + 10
 _DISMISS_EVENTS = {
     True: {QEvent.Type.FocusOut},
@@ -227,7 +226,7 @@ class QuickPicker(QFrame):
         """Appear over the window with an empty search."""
         if not self.isVisible():
             self._previous_focus = QApplication.focusWidget()
-            self._is_by_keyboard = self._window.testAttribute(_BY_KEYBOARD)
+            self._is_by_keyboard = self._window.testAttribute(BY_KEYBOARD)
         self.search.clear()
         self._fill("")
         self._position()
@@ -240,7 +239,7 @@ class QuickPicker(QFrame):
         before, self._previous_focus = self._previous_focus, None
         self.hide()
         refocus(before, Qt.FocusReason.PopupFocusReason)
-        self._window.setAttribute(_BY_KEYBOARD, self._is_by_keyboard)  # Qt takes it away with the focus
+        self._window.setAttribute(BY_KEYBOARD, self._is_by_keyboard)  # Qt takes it away with the focus
 
     def refresh(self) -> None:
         """Update the list of what is offered; the chosen line stays chosen."""

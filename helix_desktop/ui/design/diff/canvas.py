@@ -41,7 +41,7 @@ from helix_desktop.ui.design.diff.rows import (
     Side,
     UnchangedRows,
 )
-from helix_desktop.ui.design.focus import FocusRing, has_keyboard
+from helix_desktop.ui.design.focus import BY_KEYBOARD, FocusRing, has_keyboard
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout import row as row_of
 from helix_desktop.ui.design.mirror import keep_left_to_right
@@ -202,7 +202,7 @@ class RowHeads:
         """Hide a row that is out of sight; the keyboard goes to the text."""
         widget, parent = self._in_sight.pop(key), self._viewport.parentWidget()
         if parent is not None and has_keyboard(widget):
-            is_by_keyboard = parent.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+            is_by_keyboard = parent.window().testAttribute(BY_KEYBOARD)
             parent.setFocus(
                 Qt.FocusReason.TabFocusReason if is_by_keyboard else Qt.FocusReason.OtherFocusReason
             )

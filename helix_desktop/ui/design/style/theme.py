@@ -10,9 +10,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
 if TYPE_CHECKING:
-    _Widget = QWidget
+    WidgetMixin = QWidget
 else:
-    _Widget = object  # a mixin: the class that it is mixed into brings Qt's part
+    WidgetMixin = object  # the class that it is mixed into brings Qt's part
 
 
 class _Color:
@@ -123,7 +123,7 @@ def use_theme(theme: Theme) -> None:
     _CurrentTheme.theme = theme
 
 
-class Themed(_Widget):
+class Themed(WidgetMixin):
     """A widget that paints with theme tokens, or makes something of them in `apply_theme`."""
 
     @property
