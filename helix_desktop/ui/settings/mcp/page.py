@@ -27,7 +27,7 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.mcp.server_form import (
-    STATE_COLORS,
+    STATES,
     DisclosureButton,
     LogView,
     ServerEditor,
@@ -444,7 +444,7 @@ class ServerCard(QFrame):
         """Show how the server is doing."""
         self.editor.form.show_secret_storage(secret_storage)
         self._report = report
-        self._dot.set_color_token(STATE_COLORS[report.state])
+        self._dot.set_color_token(STATES[report.state][1])
         reported_name = report.reported_name if report.state == "ready" else ""
         self._state.set_full_text(" · ".join(part for part in (state_text(report), reported_name) if part))
         show_text(self._cost, tools_cost_text(report))

@@ -43,17 +43,17 @@ text = TextContext("Settings: MCP")
 _NAMED_FILES = 4
 _VARIABLE = re.compile(r"\s*([^=:\s]+)\s*[=:]\s?(.*)")
 
-_STATES = {
-    "ready": text("Ready"), "starting": text("Starting…"), "waiting": text("Waiting to start"),
-    "failed": text("Failed"), "off": text("Off"), "unapproved": text("Needs your approval"),
-    "signed_out": text("Sign-in needed"),
-    "untrusted": text("Folder not trusted"),
-}  # fmt: skip
-STATE_COLORS = {
-    "ready": "ok", "starting": "accent", "waiting": "accent", "failed": "error", "unapproved": "warn",
-    "signed_out": "warn",
-    "untrusted": "warn", "off": "faint",
-}  # fmt: skip
+STATES = {
+    "ready": (text("Ready"), "ok"),
+    "starting": (text("Starting…"), "accent"),
+    "waiting": (text("Waiting to start"), "accent"),
+    "failed": (text("Failed"), "error"),
+    "off": (text("Off"), "faint"),
+    "unapproved": (text("Needs your approval"), "warn"),
+    "signed_out": (text("Sign-in needed"), "warn"),
+    "untrusted": (text("Folder not trusted"), "warn"),
+}
+"""The words for a server's state, and the color of its dot."""
 
 
 def state_text(report: McpServerStatus) -> str:
@@ -61,7 +61,7 @@ def state_text(report: McpServerStatus) -> str:
         return tr("Restarting…")
     if report.state == "failed" and report.retry_in_s:
         return tr("Failed · retrying within {seconds} s", seconds=f"{report.retry_in_s:g}")
-    return translate(_STATES[report.state])
+    return translate(STATES[report.state][0])
 
 
 def secret_values_text(storage: str) -> str:

@@ -163,36 +163,34 @@ class ExtrasForm(QWidget):
 
     def extras(self) -> RequestExtras:
         """Return what is filled in; without the body while that is no JSON object."""
-        entered = [
-            (header, header.name.text().strip()) for header in self._rows if header.name.text().strip()
-        ]
+        named = [header for header in self._headers() if header[0]]
         return RequestExtras(
-            {name: header.value.text().strip() for header, name in entered if not header.secret.isChecked()},
-            tuple(name for header, name in entered if header.secret.isChecked()),
+            {name: value for name, value, is_secret in named if not is_secret},
+            tuple(name for name, _, is_secret in named if is_secret),
             self._body() or {},
+        )
+
+    def _headers(self) -> list[tuple[str, str, bool]]:
+        """Return name and value as they are sent, and whether it is secret."""
+        return [(name.strip(), value.strip(), is_secret) for name, value, is_secret in self._typed_headers()]
+
+    def _typed_headers(self) -> tuple[tuple[str, str, bool], ...]:
+        return tuple(
+            (header.name.text(), header.value.text(), header.secret.isChecked()) for header in self._rows
         )
 
     def incomplete(self) -> IncompleteExtras | None:
         """Return what is typed if it can't be sent; None if it can."""
         if self._body() is not None and not self._has_nameless() and not self.extras().fault(""):
             return None
-        return IncompleteExtras(
-            tuple(
-                (header.name.text(), header.value.text(), header.secret.isChecked()) for header in self._rows
-            ),
-            self.body_field.toPlainText(),
-        )
+        return IncompleteExtras(self._typed_headers(), self.body_field.toPlainText())
 
     def _has_nameless(self) -> bool:
-        return any(header.value.text().strip() and not header.name.text().strip() for header in self._rows)
+        return any(value and not name for name, value, _ in self._headers())
 
     def secret_values(self) -> dict[str, str]:
         """Return the secret values that were typed, by the name of their header."""
-        return {
-            header.name.text().strip(): header.value.text().strip()
-            for header in self._rows
-            if header.secret.isChecked() and header.value.text().strip()
-        }
+        return {name: value for name, value, is_secret in self._headers() if is_secret and value}
 
     def validate(self, dialect: str) -> str:
         """Return what can't be sent, and show it; empty if everything can.
@@ -273,20 +271,14 @@ _STEP_NAMES: dict[CheckStepName, str] = {
     "streaming": text("Streaming"),
     "tools": text("Tools"),
 }
-_STATE_ICONS: dict[CheckStepState, tuple[str, str]] = {
-    "waiting": ("circle", "faint"),
-    "running": ("loader-circle", "muted"),
-    "ok": ("circle-check", "ok"),
-    "failed": ("circle-x", "error"),
-    "skipped": ("minus", "faint"),
+_STATES: dict[CheckStepState, tuple[str, str, str]] = {
+    "waiting": (text("not tested"), "circle", "faint"),
+    "running": (text("running"), "loader-circle", "muted"),
+    "ok": (text("passed"), "circle-check", "ok"),
+    "failed": (text("failed"), "circle-x", "error"),
+    "skipped": (text("skipped"), "minus", "faint"),
 }
-_STATE_TEXTS: dict[CheckStepState, str] = {
-    "waiting": text("not tested"),
-    "running": text("running"),
-    "ok": text("passed"),
-    "failed": text("failed"),
-    "skipped": text("skipped"),
-}
+"""The words for the state of a step, its icon and the color of that."""
 _NAME_PX, _BOLD_PX = 78, 8  # the least width of the names, and what the bold one of a failed step adds
 _MAX_HEIGHT_SHARE = 0.4  # of the window's height that results may take
 
@@ -307,7 +299,7 @@ class _Result(QWidget):
         self, state: CheckStepState, name: QLabel | None, words: Iterable[QLabel], server_text: str
     ) -> None:
         super().__init__()
-        icon_name, color = _STATE_ICONS[state]
+        _, icon_name, color = _STATES[state]
         top = [IconLabel(icon_name, px=15, color_token=color), *([name] if name is not None else [])]
         texts = column(*words, gap=1)
         if server_text:
@@ -325,7 +317,7 @@ def _step_result(step: CheckStep) -> _Result:
     words = [label(details, "error" if is_failed else "faint", wrap=True)]
     words += [label(fix, "note", wrap=True)] if fix else []
     result = _Result(step.state, name, words, translate(step.server_text))
-    state = tr("{step}: {state}.", step=_STEP_NAMES[step.name], state=_STATE_TEXTS[step.state])
+    state = tr("{step}: {state}.", step=_STEP_NAMES[step.name], state=_STATES[step.state][0])
     result.setAccessibleName(join_sentences(state, details, fix).removesuffix("."))
     return result
 

@@ -48,11 +48,9 @@ from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.providers.model_spec_form import (
     COLUMNS,
-    NUMBERS,
     UNKNOWN,
     ModelRow,
     ModelSpecForm,
-    cell_text,
     figure_faults,
     tooltip_text,
 )
@@ -256,7 +254,7 @@ class ModelChecklist(QWidget):
 
 def _item(name: str, spec: ResolvedModelSpec, exists: bool) -> QTreeWidgetItem:
     model_row = ModelRow(name, False, spec)
-    item = QTreeWidgetItem([cell_text(model_row, place) for place in _LIST_CELLS])
+    item = QTreeWidgetItem([COLUMNS[place].text(model_row) for place in _LIST_CELLS])
     if spec.values["window"].origin == "assumed":  # nobody says it
         item.setText(1, "—")
     if not (spec.is_free or spec.number("price_in") or spec.number("price_out")):
@@ -277,7 +275,6 @@ SpecLookup = Callable[[ModelEntry], ResolvedModelSpec]
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 _ROW_PX, _HEAD_PX, _MAX_ROWS = 32, 30, 7
-_WIDTHS = (0, 88, 78, 88, 56, 64, 116)  # pixels; the first column takes the rest
 _MIN_NAME_PX = 140
 _SCROLLED_NAME_PX = 200  # of the name where there is no room for all columns
 _ON, _OFF = Qt.ScrollBarPolicy.ScrollBarAlwaysOn, Qt.ScrollBarPolicy.ScrollBarAlwaysOff
@@ -299,19 +296,19 @@ class _ModelTableModel(QAbstractTableModel):
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(section)
-        return translate(COLUMNS[section]) if role == Qt.ItemDataRole.DisplayRole else None
+        return translate(COLUMNS[section].title) if role == Qt.ItemDataRole.DisplayRole else None
 
     def data(self, index: Index, role: int = 0) -> object:
         row, column = self.rows[index.row()], index.column()
         first = column == 0
         getters: dict[int, Callable[[], object]] = {
-            Qt.ItemDataRole.DisplayRole: lambda: cell_text(row, column),
+            Qt.ItemDataRole.DisplayRole: lambda: COLUMNS[column].text(row),
             Qt.ItemDataRole.ToolTipRole: lambda: tooltip_text(row, column) or None,
             Qt.ItemDataRole.TextAlignmentRole: lambda: _alignment(column),
             Qt.ItemDataRole.ForegroundRole: lambda: self._text_color(row, column),
             Qt.ItemDataRole.DecorationRole: lambda: self._star(row) if first else None,
             Qt.ItemDataRole.AccessibleTextRole: lambda: tr(
-                "{name}: {value}", name=COLUMNS[column], value=cell_text(row, column)
+                "{name}: {value}", name=COLUMNS[column].title, value=COLUMNS[column].text(row)
             ),
         }
         getter = getters.get(role)
@@ -322,7 +319,7 @@ class _ModelTableModel(QAbstractTableModel):
 
     def _text_color(self, row: ModelRow, column: int) -> QColor | None:
         assumed = column == 1 and row.spec.values["window"].origin == "assumed"
-        dim = assumed or column == len(COLUMNS) - 1 or cell_text(row, column) == UNKNOWN
+        dim = assumed or column == len(COLUMNS) - 1 or COLUMNS[column].text(row) == UNKNOWN
         return QColor(current_theme().faint) if dim else None
 
 
@@ -387,7 +384,7 @@ class ModelTable(QTableView):
         upright, flat = self.verticalScrollBar(), self.horizontalScrollBar()
         scroll_bar_width = upright.sizeHint().width() if count > _MAX_ROWS else 0
         head = self.horizontalHeader()
-        widths = [max(width, head.sectionSizeHint(place)) for place, width in enumerate(_WIDTHS)][1:]
+        widths = [max(width, head.sectionSizeHint(place)) for place, (_, width, *_) in enumerate(COLUMNS)][1:]
         for place, width in enumerate(widths, 1):
             self.setColumnWidth(place, width)
         left = self.width() - scroll_bar_width - 2 * self.frameWidth() - sum(widths)
@@ -409,7 +406,7 @@ class ModelTable(QTableView):
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column in NUMBERS else Qt.AlignmentFlag.AlignLeft
+    side = Qt.AlignmentFlag.AlignRight if COLUMNS[column].is_number else Qt.AlignmentFlag.AlignLeft
     return side | Qt.AlignmentFlag.AlignVCenter
 
 
