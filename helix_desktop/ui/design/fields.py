@@ -52,6 +52,7 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Controls")
 
+Index = QModelIndex | QPersistentModelIndex
 AT_END = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 """Where numbers stand in a cell."""
 SEARCH_ROLE = int(Qt.ItemDataRole.UserRole) + 1
@@ -252,12 +253,7 @@ class SearchField(ComposingField, Themed, TextField):
 class _CheckBoxes(QStyledItemDelegate):
     """Paints check boxes of a list in the theme's colors; the style sheet keeps the space for them free."""
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)
         cell = QStyleOptionViewItem(option)
         self.initStyleOption(cell, index)

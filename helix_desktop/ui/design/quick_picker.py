@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QFocusEvent, QFont, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QApplication,
@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.fields import Index, SearchField
 from helix_desktop.ui.design.focus import BY_KEYBOARD, has_keyboard, refocus
 from helix_desktop.ui.design.labels import key_label, label
 from helix_desktop.ui.design.layout import FlowBox, column, pane, row
@@ -61,17 +61,15 @@ class LineDelegate(QStyledItemDelegate):
         super().__init__(view)
         self.view, self.line_px = view, line_px
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         high = _HEADING_PX if index.data(_HEADING_ROLE) else self.line_height(index)
         return QSize(100, round(high * fonts.scale(self.view.font())))
 
-    def line_height(self, index: QModelIndex | QPersistentModelIndex) -> int:
+    def line_height(self, index: Index) -> int:
         """Return the height of a line that is no heading, in pixels at 100 %: one for all."""
         return self.line_px
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(option.rect).adjusted(0, 1, 0, -1)
@@ -87,14 +85,12 @@ class LineDelegate(QStyledItemDelegate):
             self.paint_line(painter, box, index)
         painter.restore()
 
-    def paint_heading(
-        self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint_heading(self, painter: QPainter, box: QRectF, index: Index) -> None:
         painter.setFont(fonts.sized(self.view.font(), 11, QFont.Weight.DemiBold))
         painter.setPen(QColor(current_theme().muted))
         draw_text(painter, box.adjusted(12, 6, -12, 0), Qt.AlignmentFlag.AlignVCenter, str(index.data()))
 
-    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
         raise NotImplementedError
 
 

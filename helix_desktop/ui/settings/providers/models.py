@@ -10,7 +10,6 @@ import msgspec
 from PySide6.QtCore import (
     QAbstractTableModel,
     QModelIndex,
-    QPersistentModelIndex,
     QSignalBlocker,
     Qt,
     QTimer,
@@ -39,7 +38,7 @@ from helix_desktop.domain.model_spec import (
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import AT_END, CheckList, ComboBox, SearchField
+from helix_desktop.ui.design.fields import AT_END, CheckList, ComboBox, Index, SearchField
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import card, column, pane, row
@@ -272,7 +271,6 @@ def _item(name: str, spec: ResolvedModelSpec, exists: bool) -> QTreeWidgetItem:
 
 SpecLookup = Callable[[ModelEntry], ResolvedModelSpec]
 
-Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 _ROW_PX, _HEAD_PX, _MAX_ROWS = 32, 30, 7
 _MIN_NAME_PX = 140
