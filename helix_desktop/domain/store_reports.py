@@ -134,13 +134,15 @@ class RepairReport(msgspec.Struct, frozen=True):
 class IntegrityReport(msgspec.Struct, frozen=True):
     """What a full check of a store found: rows and contents that were verified, and what is wrong.
 
-    Damaged contents heal when they are stored again; `problems` are repaired at the next opening.
+    Damaged contents heal when they are stored again; `problems` are repaired at the next opening, unless all
+    of them are rows of another version: `is_of_another_version`.
     """
 
     rows: int
     contents: int
     damaged: tuple[LostContent, ...] = ()
     problems: tuple[str, ...] = ()
+    is_of_another_version: bool = False
 
     @property
     def is_sound(self) -> bool:
