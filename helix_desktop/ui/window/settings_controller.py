@@ -7,7 +7,7 @@ from functools import partial
 from typing import Literal
 
 from PySide6.QtCore import QEvent, Qt, QUrl
-from PySide6.QtGui import QAction, QDesktopServices, QFocusEvent, QKeyEvent
+from PySide6.QtGui import QDesktopServices, QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.domain.model_spec import LocalServer
@@ -393,13 +393,9 @@ class SettingsController(WindowPart):
             page.add()
 
     def _offer_pages(self) -> None:
-        actions = []
-        for page, title in SettingsView.page_titles().items():
-            action = QAction(title, self)
-            action.setObjectName(f"settings:{page}")
-            action.triggered.connect(lambda _=False, page=page: self.open_page(page))
-            actions.append(action)
-        self._window.help_windows.command_list.offer(tr("Settings"), actions)
+        titles = SettingsView.page_titles().items()
+        pages = ((f"settings:{page}", title, partial(self.open_page, page)) for page, title in titles)
+        self._window.help_windows.command_list.offer(tr("Settings"), pages)
 
     @property
     def view(self) -> SettingsView:
