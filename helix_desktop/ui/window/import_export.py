@@ -38,8 +38,8 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.window.workspace_controller import WorkspaceController
-from helix_desktop.ui.workspace_dialogs.import_sessions import choose_foreign_sessions
-from helix_desktop.ui.workspace_dialogs.share_session import share_documents
+from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
+from helix_desktop.ui.workspace_dialogs.share_session import ShareDialog
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.numbers import format_size
@@ -176,10 +176,10 @@ class ImportExportController(WindowPart):
         await self._share(self._session.workspace.id, documents, handover_titles(transcript)[seq])
 
     async def _share(self, workspace_id: str, documents: Mapping[str, SharedText], title: str) -> None:
-        if saved := await share_documents(
-            self._window, self._services, self._session.actions, documents, title
-        ):
-            path, size = saved
+        dialog = ShareDialog(self._session, title, documents)
+        await dialogs.exec_async(dialog)
+        if dialog.saved is not None:
+            path, size = dialog.saved
             what = tr("{file} saved: {size}.", file=path.name, size=format_size(size))
             self._show_file(workspace_id, path, what)
 
@@ -293,9 +293,7 @@ class ImportExportController(WindowPart):
         workspace = self._session.workspace
         name = self._services.registry.get(workspace.id).name
         here = {session.id for session in await workspace.sessions()}
-        chosen = await choose_foreign_sessions(
-            self._window, self._services, self._session.actions, name, here
-        )
+        chosen = await ImportSessionsDialog(self._session, name, here).choose()
         if not chosen:
             return
         # What is open in memory would not see what is added to its log.
