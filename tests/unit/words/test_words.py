@@ -578,4 +578,4 @@ def test_a_line_about_outputs_and_notes_says_that_the_threshold_was_reached() ->
     noted = FoldMade(2, 9, "", 20, "", 1, 2, 900, averted_handover_at=0.83)
     assert divider_reason_text(swept) == divider_reason_text(noted) == "context reached 83 %"
     assert divider_reason_text(replace(swept, reason=SweepReason.OVERFLOW)) == "context was full"
-    assert divider_reason_text(replace(noted, averted_handover_at=0.0)) == "to save tokens"
+    assert divider_reason_text(replace(noted, averted_handover_at=0.0)) == ""
