@@ -220,7 +220,7 @@ class ChatPage(Themed, QWidget):
         self._offers_model = False  # in place of a first message
         self.model = ChatModel(self)
         self.view = ChatView(self.model, current_theme())
-        self.composer = Composer(current_theme())
+        self.composer = Composer()
         self.find_bar = ChatFindBar(self.view)
         self.next_messages = NextMessages()
         self.trust_strip = ComposerStrip("shield-question-mark", "accent_text", tr("Trust folder…"))
@@ -413,8 +413,8 @@ class ChatPage(Themed, QWidget):
         questions = [row for row in asks if isinstance(row, QuestionRow) and not row.is_late]
         first = questions[-1].question if questions else None
         is_answered_here = first is not None and not isinstance(first, ServerQuestion)
-        self.composer.show_question(is_answered_here, len(first.options) if first is not None else 0)
-        self.composer.show_approvals(sum(isinstance(row, ApprovalRow) for row in self.model.raw_rows()))
+        approvals = sum(isinstance(row, ApprovalRow) for row in self.model.raw_rows())
+        self.composer.show_asks(approvals, is_answered_here, len(first.options) if first is not None else 0)
         self.composer.invite(not len(self.model) and not self.model.is_loading)
         if self.model.is_loading and not len(self.model):
             self._loading_timer.start()

@@ -29,7 +29,7 @@ from shiboken6 import isValid
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.chat.style import SMALL, UI, ChatStyle
+from helix_desktop.ui.chat.style import SMALL, UI
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
@@ -37,7 +37,7 @@ from helix_desktop.ui.design.layout import column, row
 from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.quick_picker import LineDelegate, PickerList, cast_shadow
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import current_theme, set_style_sheet
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.boxes import Icon, PaintState, Pen, Text
 from helix_desktop.words.translation import Translator, translate
 
@@ -176,7 +176,7 @@ class CompletionPopup(QFrame):
         self.list_view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list_view.setItemDelegate(_Delegate(self.list_view, _LINE_PX))
         self.list_view.clicked.connect(lambda index: self.accepted.emit(index.row()))
-        self._note = ElidedLabel()
+        self._note = ElidedLabel(role="faint")
         self._note.setObjectName("completion_note")
         self._spinner = IconLabel("loader-circle", px=14, color_token="muted")
         note = row(self._spinner, self._note, margins=(9, 6, 9, 4), gap=7)
@@ -186,14 +186,6 @@ class CompletionPopup(QFrame):
         self.setLayout(column(self.list_view, self._foot, margins=(_EDGE_PX,) * 4, gap=0))
         cast_shadow(self, 28, 6, 60)
         self.hide()
-
-    def set_style(self, style: ChatStyle) -> None:
-        self._spinner.apply_theme()
-        self._note.setFont(style.font(SMALL))
-        look = f"color: {style.theme.faint}; font-size: {style.px(SMALL):.0f}px; background: transparent;"
-        set_style_sheet(self._note, f"QLabel {{ {look} }}")
-        set_style_sheet(self.list_view, "QListView { background: transparent; border: 0; }")
-        self.list_view.viewport().update()
 
     def show_rows(self, name: str, completions: Sequence[CompletionItem]) -> None:
         """Show these rows, the first one selected; `name` is read by screen readers."""
@@ -269,7 +261,6 @@ class Completer(QObject):
         self._editor, self._anchor = editor, anchor
         self._sources: tuple[CompletionSource, ...] = ()
         self._start: StartTask | None = None
-        self._style: ChatStyle | None = None
         self._popup: CompletionPopup | None = None
         self._word: TypedWord | None = None
         self._task: asyncio.Task[None] | None = None
@@ -291,12 +282,6 @@ class Completer(QObject):
         """Complete from one more source; `start` runs its coroutines."""
         self._sources = (*self._sources, source)
         self._start = start
-
-    def set_style(self, style: ChatStyle) -> None:
-        self._style = style
-        if self._popup is not None and isValid(self._popup):
-            self._popup.set_style(style)
-            self._place()
 
     def open_here(self) -> None:
         """Complete the word at the cursor, however it came there."""
@@ -422,8 +407,6 @@ class Completer(QObject):
         if self._popup is None or not isValid(self._popup) or self._popup.parentWidget() is not window:
             self._popup = CompletionPopup(window)
             self._popup.accepted.connect(self._accept)
-            if self._style is not None:
-                self._popup.set_style(self._style)
         return self._popup
 
     def _appear(self, popup: CompletionPopup) -> None:

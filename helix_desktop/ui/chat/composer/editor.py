@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-from PySide6.QtCore import QBuffer, QIODevice, QMimeData, Qt, Signal
+from PySide6.QtCore import QBuffer, QEvent, QIODevice, QMimeData, Qt, Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
     QDragMoveEvent,
@@ -102,6 +102,8 @@ class Editor(TextArea):
     files_added = Signal(object)
     long_text_pasted = Signal(str)
 
+    _placeholders: tuple[str, ...] = ("",)
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
         self.verticalScrollBar().valueChanged.connect(self._stay_at_top)
@@ -109,7 +111,6 @@ class Editor(TextArea):
         self._is_drop = False  # what is put in was dropped
         self._awaits_letter = False  # a dead key or Compose was pressed, and its letter is still to come
         self._is_letter_down = False  # the key whose press put in a text, until it is released
-        self._placeholders: tuple[str, ...] = ("",)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setTabChangesFocus(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -125,8 +126,9 @@ class Editor(TextArea):
 
     def set_placeholders(self, *texts: str) -> None:
         """Show the first of these that fits, else the last, while nothing is typed."""
-        self._placeholders = texts
-        self._fit_placeholder()
+        if texts != self._placeholders:
+            self._placeholders = texts
+            self._fit_placeholder()
 
     def setPlaceholderText(self, text: str) -> None:
         self.set_placeholders(text)
@@ -274,6 +276,11 @@ class Editor(TextArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.fit_height()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.fit_height()
 
     def _stay_at_top(self) -> None:
         """Scroll back what fits: Qt scrolls to the cursor before the box has grown, and leaves it so."""

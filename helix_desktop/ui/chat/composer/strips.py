@@ -59,7 +59,7 @@ class PutIntoMessage(Intent, frozen=True):
 # fmt: on
 
 
-class _EditField(Themed, Editor):
+class _EditField(Editor):
     """A message's words while they are changed: Enter keeps them, Esc does not."""
 
     canceled = Signal()
@@ -69,16 +69,6 @@ class _EditField(Themed, Editor):
             self.canceled.emit()
         else:
             super().keyPressEvent(event)
-
-    def apply_theme(self) -> None:
-        theme = self._theme
-        set_style_sheet(
-            self,
-            f"QPlainTextEdit {{ background: {theme.hover}; color: {theme.text}; border: 0; padding: 0 4px;"
-            f" border-radius: 6px; selection-background-color: {theme.text_selection};"
-            f" selection-color: {theme.text}; }}",
-        )
-        self.fit_height()
 
 
 class _MessageLabel(ElidedLabel):
@@ -99,7 +89,7 @@ class QueueLine(QWidget):
         self._text_label = _MessageLabel(role="muted")
         self._badge = label(tr("After this step"), "faint")
         self._field = _EditField()
-        self._field.apply_theme()
+        self._field.setProperty("kind", "queued")
         self._field.setAccessibleName(tr("Queued message"))
         self._field.hide()
         self._send_now = PushButton(

@@ -60,6 +60,7 @@ QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="lead"] { font-size: ${px15}px; color: $muted; }
 QLabel[role="muted"] { color: $muted; }
 QLabel[role="note"] { color: $muted; font-size: ${px12}px; }
+QLabel[role="small"] { font-size: ${px12}px; }
 QLabel[role="accent_text"] { color: $accent_text; }
 QLabel[role="faint"] { color: $faint; font-size: ${px12}px; }
 QLabel[role="section"] { color: $faint; font-size: ${px11}px; font-weight: 600; }
@@ -148,6 +149,10 @@ QLineEdit:read-only { background: $raised; color: $muted; }
 QFrame#found_ring { border: 2px solid $accent; border-radius: 9px; background: transparent; }
 QLineEdit[invalid="true"], QPlainTextEdit[invalid="true"] { border: 1px solid $error; }
 QLineEdit[invalid="true"]:focus, QPlainTextEdit[invalid="true"]:focus { border: 2px solid $error; }
+QPlainTextEdit[kind="message"], QPlainTextEdit[kind="message"]:focus { background: transparent; border: 0;
+    padding: 0; font-size: ${px15}px; }
+QPlainTextEdit[kind="queued"], QPlainTextEdit[kind="queued"]:focus { background: $hover; border: 0;
+    padding: 0 4px; border-radius: 6px; }
 QLineEdit[kind="search"] { padding: 6px 9px; padding-$begin: 3px; }
 QLineEdit[kind="search"]:focus { padding: 5px 8px; padding-$begin: 2px; }
 QLineEdit[kind="title"] { font-size: ${px15}px; font-weight: 600; padding: 0 4px; border-radius: 6px; }
