@@ -572,7 +572,7 @@ async def test_what_the_user_recalls_into_a_message_is_named_with_it(
         assert attached.tokens > sum(one.tokens for one in event.attachments) / 2
         assert not [row for row in _rows(rig) if row.kind == "recalled"]
         legend = rig.views.inspector.breakdown._legend
-        assert "recalled" not in legend
+        assert legend["recalled"].isHidden()
         assert "that you attached" in legend["user"].toolTip()
         await rig.wiring.session.run(Recall(event.attachments[0].digest))
         await until(lambda: len(rig.attachment_labels()) == 1, "the chip")
