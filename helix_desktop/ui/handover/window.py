@@ -69,7 +69,6 @@ from helix_desktop.ui.handover.versions import (
     sweep_note,
     use_text,
     version_before,
-    version_titles,
 )
 from helix_desktop.ui.kit.intents import (
     ContinueSession,
@@ -82,6 +81,7 @@ from helix_desktop.ui.kit.intents import (
     perform,
 )
 from helix_desktop.ui.timeline.bullet_view import BulletView
+from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_token_change, format_token_count, format_token_difference
 from helix_desktop.words.rewrites import ordered_sections
@@ -149,8 +149,11 @@ class HandoverWindow(WindowParts):
     @property
     def is_outdated(self) -> bool:
         """Return True if the draft on screen covers another range than the chosen one."""
-        draft = self.draft if self.seq == DRAFT else None
-        return draft is not None and self.ranges.upto not in (draft.upto, None)
+        return self._shown_draft is not None and self.ranges.upto not in (self._shown_draft.upto, None)
+
+    @property
+    def _shown_draft(self) -> OpenDraft | None:
+        return self.draft if self.seq == DRAFT else None
 
     @property
     def _scope(self) -> int | None:
@@ -329,7 +332,7 @@ class HandoverWindow(WindowParts):
     def _title(self, seq: int) -> str:
         if seq == NOW:
             return tr("Summary as it would be now")
-        titles = version_titles(self._transcript)
+        titles = handover_titles(self._transcript)
         if seq != DRAFT:
             return titles.get(seq, "")
         former = titles.get(self.draft.scope.rerun_seq, "") if self.draft is not None else ""
@@ -627,7 +630,7 @@ class HandoverWindow(WindowParts):
         self.title.setText(self._title(self.seq) or tr("Draft"))
         warnings, notes = list[str](), list[str]()
         if self.seq == DRAFT and draft is not None:
-            warnings, former = draft_warnings(draft), version_titles(self._transcript)
+            warnings, former = draft_warnings(draft), handover_titles(self._transcript)
             notes = [
                 purpose_text(draft.scope, former.get(draft.scope.rerun_seq, "")),
                 sweep_note(draft.draft.sweep_savings),

@@ -29,12 +29,12 @@ from helix_desktop.ui.design.buttons import EnterActivates, IconButton, PushButt
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.key_names import tip_with_key
 from helix_desktop.ui.design.labels import ElidedLabel
-from helix_desktop.ui.design.layout import column, row
+from helix_desktop.ui.design.layout import centered, column, row
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed, restyle
 from helix_desktop.ui.kit.boxes import Drawing, Icon, Pen, Row, Text, face
-from helix_desktop.ui.kit.intents import StopAgent, perform
+from helix_desktop.ui.kit.intents import Steer, StopAgent, handles, perform
 from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.message_states import explain_hold
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
@@ -423,10 +423,7 @@ class Composer(Themed, QWidget):
         self._line: tuple[QWidget, ...] = (*choices, self.gauge, self._steer, self._stop, self._send)
         parts = (self._chips, self.editor, self._note, row(*self._line, gap=_GAP_PX, stretch=3))
         self.frame.setLayout(column(*parts, margins=(_LEFT_PX, 10, _RIGHT_PX, 9), gap=5))
-        self.frame.setMaximumWidth(_MAX_WIDTH)
-        outer = row(None, self.frame, None, margins=(_OUTER_PX, 0, _OUTER_PX, _OUTER_PX), gap=0)
-        outer.setStretch(1, 1000)
-        self.setLayout(outer)
+        self.setLayout(centered(self.frame, _MAX_WIDTH, (_OUTER_PX, 0, _OUTER_PX, _OUTER_PX)))
         for button in self._line:
             if isinstance(button, QAbstractButton):
                 button.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -614,6 +611,7 @@ class Composer(Themed, QWidget):
         self._refresh()
         self.text_changed.emit(self.text())
 
+    @handles(Steer)
     def steer(self) -> None:
         """Send what is typed into the turn that runs; without one it begins a turn."""
         self._submit(self.steered if self.is_running else self.submitted)

@@ -47,6 +47,9 @@ QFrame[role="notice"][level="warning"] { background: $warn_soft; border-color: $
 QFrame[role="notice"][level="info"] { background: $accent_soft; border-color: $accent_edge; }
 QSplitter::handle { background: transparent; }
 QScrollArea, QScrollArea > QWidget > QWidget#page { background: transparent; border: 0; }
+QScrollArea#todo { background: $raised; border: 1px solid $border; border-bottom: 0;
+    border-top-left-radius: 12px; border-top-right-radius: 12px; }
+QScrollArea#todo:focus { border-color: $accent; }
 QStatusBar { background: $side; color: $muted; }
 QStatusBar::item { border: 0; }
 """
