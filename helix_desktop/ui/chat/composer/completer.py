@@ -210,7 +210,7 @@ class CompletionPopup(QFrame):
         self._foot.setVisible(bool(text))
 
     def place(self, anchor: QWidget) -> None:
-        """Stand above a widget, as wide as it is, and as high as the rows need and the window allows."""
+        """Appear above a widget, as wide as it is, and as high as the rows need and the window allows."""
         window = self.parentWidget()
         assert window is not None
         corner = anchor.mapTo(window, QPoint(0, 0))
@@ -223,6 +223,8 @@ class CompletionPopup(QFrame):
         high = min(_MAX_LINES, len(self.completions), whole_lines) * line + rest
         left = max(_GAP_PX, min(corner.x(), window.width() - wide - _GAP_PX))
         self.setGeometry(left, max(_GAP_PX, corner.y() - high - _GAP_PX), wide, high)
+        self.show()
+        self.raise_()
 
 
 def completion_text(completion: CompletionItem) -> str:
@@ -261,7 +263,7 @@ class Completer(QObject):
         self._editor, self._anchor = editor, anchor
         self._sources: tuple[CompletionSource, ...] = ()
         self._start: StartTask | None = None
-        self._popup: CompletionPopup | None = None
+        self.popup: CompletionPopup | None = None  # while it is open
         self._word: TypedWord | None = None
         self._task: asyncio.Task[None] | None = None
         self._request = 0
@@ -272,11 +274,6 @@ class Completer(QObject):
         editor.typed.connect(self._on_typed)
         editor.cursorPositionChanged.connect(self._on_cursor_moved)
         editor.installEventFilter(self)
-
-    @property
-    def popup(self) -> CompletionPopup | None:
-        """The popup while it is open."""
-        return self._popup if self._word is not None else None
 
     def add_source(self, source: CompletionSource, start: StartTask) -> None:
         """Complete from one more source; `start` runs its coroutines."""
@@ -298,16 +295,17 @@ class Completer(QObject):
         if self._task is not None:
             self._task.cancel()
             self._task = None
-        if self._popup is not None and isValid(self._popup):
-            self._popup.hide()
-            self._popup.show_rows("", ())
+        popup, self.popup = self.popup, None
+        if popup is not None and isValid(popup):
+            popup.hide()
+            popup.deleteLater()
             for followed in (self._editor.window(), self._anchor):
                 followed.removeEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is not self._editor:
-            if event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
-                self._place()
+            if self.popup is not None and event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
+                self.popup.place(self._anchor)
             return False
         if self._word is None:
             return self._opens(event)
@@ -384,7 +382,7 @@ class Completer(QObject):
         popup = self._open_popup()
         popup.show_rows(word.source.name, rows)
         popup.show_note(note or word.source.hint)
-        self._appear(popup)
+        popup.place(self._anchor)
         if self._accepts_next and rows:
             self._accept(0)
         elif rows:
@@ -398,27 +396,17 @@ class Completer(QObject):
             return
         popup = self._open_popup()
         popup.show_note(tr("Searching…"), is_busy=True)
-        self._appear(popup)
+        popup.place(self._anchor)
         if not popup.completions:
             self._announce(tr("Searching…"))
 
     def _open_popup(self) -> CompletionPopup:
-        window = self._editor.window()
-        if self._popup is None or not isValid(self._popup) or self._popup.parentWidget() is not window:
-            self._popup = CompletionPopup(window)
-            self._popup.accepted.connect(self._accept)
-        return self._popup
-
-    def _appear(self, popup: CompletionPopup) -> None:
-        self._place()
-        popup.show()
-        popup.raise_()
-        for followed in (self._editor.window(), self._anchor):
-            followed.installEventFilter(self)
-
-    def _place(self) -> None:
-        if self._word is not None and self._popup is not None and isValid(self._popup):
-            self._popup.place(self._anchor)
+        if self.popup is None:
+            self.popup = CompletionPopup(self._editor.window())
+            self.popup.accepted.connect(self._accept)
+            for followed in (self._editor.window(), self._anchor):
+                followed.installEventFilter(self)
+        return self.popup
 
     def _on_key(self, event: QKeyEvent) -> bool:
         plain = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier == Qt.KeyboardModifier.NoModifier
@@ -426,8 +414,8 @@ class Completer(QObject):
         if key == Qt.Key.Key_Escape:
             self.close()
             return True
-        popup = self._popup
-        has_rows = popup is not None and popup.isVisible() and bool(popup.completions)
+        popup = self.popup
+        has_rows = popup is not None and bool(popup.completions)
         if key in _ENTER and (not plain or not has_rows or self._is_typed_out()):
             self.close()
             return False
@@ -435,12 +423,13 @@ class Completer(QObject):
             return False
         view = popup.list_view
         page = max(1, view.viewport().height() // scaled(_LINE_PX))  # the rows in sight
+        steps: dict[int, int] = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}
         pages: dict[int, int] = {Qt.Key.Key_PageDown: page, Qt.Key.Key_PageUp: -page}
-        if key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
-            view.move_choice(1 if key == Qt.Key.Key_Down else -1)
-            self._announce(self._row_text(view.row))
-        elif key in pages:
-            view.choose(max(0, min(len(popup.completions) - 1, view.row + pages[key])))
+        if key in steps or key in pages:
+            if key in steps:
+                view.move_choice(steps[key])
+            else:
+                view.choose(max(0, min(len(popup.completions) - 1, view.row + pages[key])))
             self._announce(self._row_text(view.row))
         elif key in (*_ENTER, Qt.Key.Key_Tab):
             if self._is_answered:
@@ -456,25 +445,20 @@ class Completer(QObject):
 
         Before the answer to what is typed, one of the rows of the answer before has to be it.
         """
-        if self._word is None or self._popup is None:
+        if self._word is None or self.popup is None:
             return False
-        rows, row = self._popup.completions, self._popup.list_view.row
+        rows, row = self.popup.completions, self.popup.list_view.row
         typed = self._word.source.trigger + self._word.query
-        return typed in [
-            completion.text for completion in (rows[row : row + 1] if self._is_answered else rows)
-        ]
+        possible = rows[row : row + 1] if self._is_answered else rows
+        return any(completion.text == typed for completion in possible)
 
     def _row_text(self, number: int) -> str:
-        rows = self._popup.completions if self._popup is not None else ()
-        return tr(
-            "{row}, {number} of {count}",
-            row=completion_text(rows[number]),
-            number=number + 1,
-            count=len(rows),
-        )
+        rows = self.popup.completions if self.popup is not None else ()
+        row = completion_text(rows[number])
+        return tr("{row}, {number} of {count}", row=row, number=number + 1, count=len(rows))
 
     def _accept(self, number: int) -> None:
-        word, popup = self._word, self._popup
+        word, popup = self._word, self.popup
         if word is None or popup is None or not 0 <= number < len(popup.completions):
             return
         completion = popup.completions[number]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-from PySide6.QtCore import QBuffer, QEvent, QIODevice, QMimeData, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
     QDragMoveEvent,
@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 from helix_desktop.domain.image import MAX_EDGE_PX
 from helix_desktop.ui.design.drops import answer_drag, has_mentions, read_drag
 from helix_desktop.ui.design.fields import TextArea
+from helix_desktop.ui.design.viewer.picture import png_bytes
 
 PASTED_IMAGE, DROPPED_IMAGE = "Pasted image", "Dropped image"  # names in the message, as models read them
 LONG_TEXT_CHARS, LONG_TEXT_LINES = 2_000, 30
@@ -70,10 +71,7 @@ def _png(pixels: QImage) -> bytes:
     if max(pixels.width(), pixels.height()) > MAX_EDGE_PX:
         mode = Qt.TransformationMode.SmoothTransformation
         pixels = pixels.scaled(MAX_EDGE_PX, MAX_EDGE_PX, Qt.AspectRatioMode.KeepAspectRatio, mode)
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    pixels.save(buffer, "PNG")  # type: ignore[call-overload]  # the stubs know the format only as bytes
-    return bytes(buffer.data().data())
+    return png_bytes(pixels)
 
 
 _MAX_LINES = 8

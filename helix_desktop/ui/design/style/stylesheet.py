@@ -59,6 +59,7 @@ QLabel { background: transparent; color: $text; }
 QLabel[role="display"] { font-size: ${px26}px; font-weight: 600; }
 QLabel[role="heading"] { font-size: ${px18}px; font-weight: 600; }
 QLabel[role="title"] { font-size: ${px15}px; font-weight: 600; }
+QLabel[role="body"] { font-size: ${px15}px; }
 QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="lead"] { font-size: ${px15}px; color: $muted; }
 QLabel[role="muted"] { color: $muted; }
