@@ -19,7 +19,7 @@ from helix_desktop.domain.events.session import EffortChosen, EffortRefused
 from helix_desktop.domain.mcp_server import ServerPrompt
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.slash_command import SLASH, PromptFile, SlashInput, parse_slash_input
-from helix_desktop.domain.tools import ApprovalReply
+from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.services.prompt_files import ExpandedPrompt
@@ -288,7 +288,7 @@ class ComposerController(QObject):
     def deny_with_message(self, call_id: str) -> bool:
         """Begin to deny a call with what is typed as the reason; False if it can't be one."""
         if self.widget.has_reason:
-            self._start_sending(self._message(self.widget.take_text(), denied=call_id))
+            self._start_sending(self._message(self.widget.take_text(), denied=(call_id,)))
             return True
         return False
 
@@ -308,7 +308,7 @@ class ComposerController(QObject):
             message.question = row.question.call_id
             message.options = self._page.view.chat_viewport.item_cache.chosen(row)
         elif typed is None:
-            message.denied = self._page.view.interactions.approval_in_sight
+            message.denied = self._calls_in_sight()
         if self.attachments.is_attaching:
             self.outgoing.add(message)
             message.task = self._session.start(self._send_when_attached(message), "send")
@@ -379,8 +379,18 @@ class ComposerController(QObject):
         reply = QuestionReply(message.options, message.text)
         if message.question and await message.conversation.answer_question(message.question, reply):
             return True
-        reason = ApprovalReply("deny", reason=message.text)
-        return bool(message.text.strip()) and message.conversation.decide(message.denied, reason)
+        denial, is_denied = ApprovalReply("deny", reason=message.text), False
+        for call_id in message.denied if message.text.strip() else ():
+            if message.conversation.decide(call_id, denial):
+                denial, is_denied = ApprovalReply("deny"), True  # the model reads that the words hold for it
+        return is_denied
+
+    def _calls_in_sight(self) -> tuple[str, ...]:
+        """Return the calls that wait for approval, if a card of them is in sight: words deny them all."""
+        if not self._page.view.interactions.approval_in_sight:
+            return ()
+        asks = self._session.conversation.asks
+        return tuple(ask.call_id for ask in asks if isinstance(ask, ApprovalRequest))
 
     async def _settle(self, message: OutgoingMessage) -> None:
         conversation = message.conversation

@@ -11,7 +11,6 @@ from textwrap import wrap
 import msgspec
 from msgspec.structs import asdict, replace
 
-from helix_desktop.context.log.message_log import contents_of
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import CompactionOutlook
@@ -23,16 +22,13 @@ from helix_desktop.context.window.provider_cache import (
 )
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
-from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind, WindowItemState
+from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind
 from helix_desktop.domain.cost import Spending
-from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import FIND_TOOLS, Message, WireRequest
-from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.inspector.inspector_data import (
     NEWEST_REQUESTS,
     SEGMENT_LOOKS,
-    CacheStats,
     InspectorState,
     ProviderCacheState,
     Segment,
@@ -129,15 +125,11 @@ def _in_double_quotes(text: str) -> str:
     return "".join(f"\\{char}" if char in '\\"$`' else char for char in text)
 
 
-_CACHED: frozenset[WindowItemState] = frozenset({"cached", "arguments_cached", "images_cached"})
-
-
 def inspector_state(
     items: tuple[WindowItem, ...],
     gauge: UsageGauge,
     transcript: Transcript,
     policy: ContextPolicy,
-    totals: StoreTotals,
     outlook: CompactionOutlook,
     fresh: int = 0,
 ) -> InspectorState:
@@ -153,7 +145,6 @@ def inspector_state(
         compaction_text=compaction_text(outlook, gauge, policy),
         segments=_segments(rows, gauge),
         rows=rows,
-        cache=CacheStats(totals.entries, totals.size, _not_sent(transcript, items)),
         own_count=own_count_text(gauge, sum(row.tokens for row in rows)),
         is_managed=policy.enabled,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
@@ -189,43 +180,6 @@ def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, 
         for kind, look in SEGMENT_LOOKS.items()
         if sums[kind] or kind in ("reserve", "free")
     )
-
-
-def _not_sent(transcript: Transcript, items: tuple[WindowItem, ...]) -> int:
-    """Return how many tokens of this session's contents the request holds nowhere, at least.
-
-    A content counts once, less all that is sent of it. A summary may quote as many words as it has itself.
-    """
-    log = transcript.messages
-    sent, words = Counter[str](), log.word_total
-    for seq, row in {item.seq: item for item in items if item.state != "excluded"}.items():
-        if (message := log.item(seq)) is None:
-            continue
-        cached = {*_digests_of(message.event)} if row.state in _CACHED else ()
-        for digest, tokens, _ in contents_of(message.event):
-            if not digest:
-                words -= tokens
-            elif digest not in cached:
-                sent[digest] += row.tokens if isinstance(message.event, ToolAnswered) else tokens
-    handover = transcript.window.handover
-    # The handover that a session starts with stands in place of another session's messages.
-    is_of_other = handover is not None and bool(handover[1].origin)
-    summaries = ("fold", "observations") if is_of_other else ("fold", "observations", "handover")
-    words -= sum(item.tokens for item in items if item.kind in summaries)
-    unsent = log.content_total - sum(min(log.sizes[digest], tokens) for digest, tokens in sent.items())
-    return max(0, words) + unsent
-
-
-def _digests_of(event: MessageEvent) -> Iterator[str]:
-    """Yield the contents of a message that can be cached."""
-    match event:
-        case AssistantSpoke(short=short):
-            for call in short:
-                yield from call.digests
-        case UserSpoke(attachments=attachments):
-            yield from (attachment.digest for attachment in attachments if attachment.image is not None)
-        case ToolAnswered(digest=digest) if digest:
-            yield digest
 
 
 def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: WindowRow) -> str:

@@ -122,7 +122,7 @@ class WindowRow(WindowItem, frozen=True):
 
     @property
     def tokens_text(self) -> str:
-        return format_tokens(self.tokens, in_column=True)
+        return format_tokens(self.tokens)
 
     @property
     def exact_tokens_text(self) -> str:
@@ -169,7 +169,7 @@ class RequestGroup(msgspec.Struct, frozen=True):
 
     @property
     def tokens_text(self) -> str:
-        return format_tokens(sum(row.tokens for row in self.rows), in_column=True)
+        return format_tokens(sum(row.tokens for row in self.rows))
 
     @property
     def states(self) -> list[str]:
@@ -214,8 +214,7 @@ def _heading(rows: Sequence[WindowRow]) -> tuple[WindowRow, ...]:
         return ()
     name, seq = first.question_name, first.question
     why = tr("The beginning of this turn was compacted; the rest is still sent.")
-    rest = tr("Rest of “{message}”", message=name)
-    return (WindowRow(seq, "user", rest, 0, "noted", why, question=seq, is_heading=True),)
+    return (WindowRow(seq, "user", name, 0, "noted", why, question=seq, is_heading=True),)
 
 
 _STATES: dict[WindowItemState, MessageState | Literal["in_part"]] = {
@@ -244,17 +243,6 @@ def _state_words(state: WindowItemState) -> tuple[str, str]:
     words = STATE_WORDS[_STATES.get(state, "in_window")]
     label = sent.get(state) or translate(words.label)
     return label, translate(words.tooltip) if state in _STATES else ""
-
-
-class CacheStats(msgspec.Struct, frozen=True):
-    """The cache in numbers; sizes in bytes.
-
-    `not_sent` are the tokens of the session's contents that the request holds nowhere, at least.
-    """
-
-    entries: int = 0
-    size: int = 0
-    not_sent: int = 0
 
 
 NEWEST_REQUESTS = 6
@@ -302,7 +290,6 @@ class InspectorState(msgspec.Struct, frozen=True):
     gauge: UsageGauge
     segments: tuple[Segment, ...] = ()
     rows: tuple[WindowRow, ...] = ()
-    cache: CacheStats = CacheStats()
     compaction_text: str = ""
     own_count: str = ""
     is_managed: bool = True

@@ -29,7 +29,7 @@ from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
 from helix_desktop.ui.kit.window_commands import ContextCommands
 from helix_desktop.words.gauge_source import gauge_source_text
-from helix_desktop.words.numbers import format_size, format_token_count, format_tokens
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
@@ -115,7 +115,7 @@ class ProviderCacheCard(Card):
 
 
 class Breakdown(QWidget):
-    """What stands under Details: where the figures come from, what they are of, and what was saved."""
+    """What stands under Details: where the figures come from, and what they are of."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -125,12 +125,10 @@ class Breakdown(QWidget):
         self.provider_cache = ProviderCacheCard()
         self.own_count = SelectableText("", 12, "muted")
         self.cost, self.policy = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
-        self._not_sent, self._entries = KeyValue(), KeyValue()
         self.setLayout(
             column(
                 *(column(*self._legend.values(), gap=5), self.own_count, self.cost, self.policy),
-                TextLine(tr("Stored outputs"), 13, 600),
-                *(self._not_sent, self._entries, self.provider_cache),
+                self.provider_cache,
             )
         )
 
@@ -138,17 +136,13 @@ class Breakdown(QWidget):
         show_text(self.own_count, state.own_count)
         show_text(self.policy, state.own_policy)
         show_text(self.cost, state.cost_text)
-        segments = {segment.kind: segment for segment in state.segments if segment.tokens > 0}
+        segments = {segment.kind: segment for segment in state.segments}
         for kind, part in self._legend.items():
-            part.setVisible(kind in segments)
-            if segment := segments.get(kind):
-                part.set_value(segment.label, format_tokens(segment.tokens, in_column=True))
-        cache = state.cache
-        not_sent = ("≈ " if cache.not_sent else "") + format_token_count(cache.not_sent)
-        self._not_sent.set_value(tr("Not sent anymore"), not_sent)
-        entries = tr.plural(cache.entries, "%n entry", "%n entries")
-        self._entries.set_value(tr("In this workspace"), f"{entries} · {format_size(cache.size)}")
-        self._entries.setVisible(not state.past)  # of the cache now
+            segment = segments.get(kind)
+            # What is free is said by the line below the bar.
+            part.setVisible(segment is not None and segment.tokens > 0 and kind != "free")
+            if segment is not None:
+                part.set_value(segment.label, format_tokens(segment.tokens))
         self.provider_cache.show_state(state.provider_cache)
 
 

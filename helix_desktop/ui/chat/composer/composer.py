@@ -509,7 +509,7 @@ class Composer(Themed, QWidget):
     def show_asks(self, approvals: int, has_question: bool = False, options: int = 0) -> None:
         """Say what waits: calls for approval, and a question of the agent with so many options.
 
-        What is typed is its answer, or why the first visible call is denied.
+        What is typed is its answer, or why the calls are denied.
         """
         self.approval_count, self._has_question, self._option_count = approvals, has_question, options
         self._refresh()
@@ -532,6 +532,8 @@ class Composer(Themed, QWidget):
             if self._option_count > 1:
                 return tr("1–{last} and Enter, or type an answer", last=self._option_count), answer
             return (answer,)
+        if self.approval_count > 1 and not self._chips.keys:
+            return tr("Deny all: write what to do instead"), tr("Deny all with a reason")
         if self.approval_count and not self._chips.keys:
             return tr("Deny with a reason: write what to do instead"), tr("Deny with a reason")
         if self._reasons:
@@ -634,7 +636,7 @@ class Composer(Themed, QWidget):
         if answers:
             hint = tr("Answer the agent's question ({keys})", keys=keys)
         elif self.approval_count > 1 and denies:
-            hint = tr("{keys} denies the first call on screen", keys=keys)
+            hint = tr("{keys} denies all calls that wait", keys=keys)
         elif denies:
             hint = tr("{keys} denies the call", keys=keys)
         elif not self.is_running:
