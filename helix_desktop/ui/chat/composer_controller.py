@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -26,7 +27,6 @@ from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.chat.composer.strips import PutIntoMessage
 from helix_desktop.ui.chat.drafts.session_drafts import OutgoingMessage, SessionDrafts, SharedDrafts
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Notice
@@ -97,9 +97,8 @@ class ComposerController(QObject):
         self._mentioned: Sequence[Attachment] = ()  # files that the text mentions, as attachments
         self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
         self._count_timer.timeout.connect(lambda: session.start(self._show_estimate(), "count draft"))
-        rows = page.model
-        for changed in (rows.rows_reset, rows.row_added, rows.row_removed):
-            changed.connect(self._note_approvals)
+        waits = partial(session.commands.set_met, WAITING_APPROVAL)
+        widget.message_changed.connect(lambda *_: waits(bool(widget.approval_count)))
         widget.submitted.connect(self.send)
         widget.steered.connect(lambda text: self.send(text, steer=True))
         widget.text_changed.connect(self._on_text_changed)
@@ -139,10 +138,6 @@ class ComposerController(QObject):
             limit = conversation.window.message_limit  # of a message that can be sent
             free = max(0, min(int((now.window - now.used - now.reserve) / now.ratio), limit))
             self.widget.set_estimate(*_estimate_texts(total, free))
-
-    def _note_approvals(self) -> None:
-        has_approval = any(isinstance(row, ApprovalRow) for row in self._page.model.raw_rows())
-        self._session.commands.set_met(WAITING_APPROVAL, has_approval)
 
     async def _show(self) -> None:
         try:

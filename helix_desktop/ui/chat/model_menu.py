@@ -85,7 +85,7 @@ class ModelMenu(QObject):
     def __init__(self, composer: Composer, session: Session) -> None:
         super().__init__(composer)
         self._session, self._services, self._composer = session, session.app, composer
-        composer.model_clicked.connect(self._offer_models)
+        composer.model_button.clicked.connect(self._offer_models)
         session.handle(self)
 
     @handles(ChooseModel)

@@ -79,21 +79,17 @@ def draft_warnings(opened: OpenDraft) -> list[str]:
     """Return why a draft may not be worth it: it frees little, or nothing, or may say too little."""
     event, warnings = opened.draft.event, list[str]()
     freed = event.before - event.after
+    tokens = format_token_count(abs(freed))
     if opened.scope.is_whole or freed >= max(1, event.before * _LITTLE):
         pass
     elif freed == 0:
         warnings.append(tr("It frees nothing."))
     elif freed < 0:
-        warnings.append(tr("It would make the context {tokens} larger.", tokens=format_token_count(-freed)))
+        warnings.append(tr("It would make the context {tokens} larger.", tokens=tokens))
     else:
         share = format_whole_percent(freed / event.before)
-        warnings.append(
-            tr(
-                "It frees only {tokens}, {share} of the context.",
-                tokens=format_token_count(freed),
-                share=share,
-            )
-        )
+        words = tr("It frees only {tokens}, {share} of the context.", tokens=tokens, share=share)
+        warnings.append(words)
     if opened.draft.doubt:
         use = tr("Edit it, write it again, or use it as it is: everything it covers can be recalled.")
         why = translate(opened.draft.doubt)

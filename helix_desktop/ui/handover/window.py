@@ -50,7 +50,7 @@ from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.theme import restyle
 from helix_desktop.ui.handover.fields import SectionField
 from helix_desktop.ui.handover.parts import CompareWith, PutBack, WindowParts, warning_line
-from helix_desktop.ui.handover.ranges import RangeChoice, nearest_range
+from helix_desktop.ui.handover.ranges import RangeChoice
 from helix_desktop.ui.handover.versions import (
     DRAFT,
     FORMER_DRAFT,
@@ -186,7 +186,7 @@ class HandoverWindow(WindowParts):
                     await self._writer.draft(scope=HandoverScope(scope or 0))  # says why there is nothing
                 self.ranges.show_cuts(scope or 0, cuts)
                 if upto:
-                    self.ranges.box.setCurrentIndex(nearest_range(cuts, upto))
+                    self.ranges.choose(upto)
             await self._restore_draft()
             if (is_compaction or (place == "text" and seq == NOW)) and self._goes_on_with_draft(scope, upto):
                 self.choose(DRAFT)

@@ -104,24 +104,37 @@ class SendAttachmentInFull(Intent, frozen=True):  # of which a preview is sent
 # fmt: on
 
 
-class _ChipButton(EnterActivates, Themed, QToolButton):
-    """Takes a chip away, or puts its text into the message."""
+class SignButton(EnterActivates, Themed, QToolButton):
+    """An icon; without a ground of its own it has one under the pointer, and with the keyboard."""
 
-    def __init__(self, chip: AttachmentChip, icon_name: str, tip: str, words: str, intent: Intent) -> None:
-        super().__init__(chip)
-        self._sign = Icon(icon_name, chip.colors[0], 12)
-        self.setToolTip(tip)
+    def __init__(
+        self, parent: QWidget, sign: Icon, words: str, tip: str = "", ground: str = "", edge: str = ""
+    ) -> None:
+        """`words` are its name for screen readers, `ground` and `edge` tokens."""
+        super().__init__(parent)
         self.setAccessibleName(words)
+        self.setToolTip(tip)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
-        self.clicked.connect(partial(perform, chip, intent))
+        self.show_look(sign, ground, edge)
+
+    def show_look(self, sign: Icon, ground: str, edge: str) -> None:
+        self._look = sign, ground, edge
+        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        pen, bounds = Pen.of_widget(self, self._theme), QRectF(self.rect())
-        ground = "surface" if self.underMouse() or self.hasFocus() else ""
-        pen.box(bounds, ground, "accent" if self.hasFocus() else "", 7, 2)
-        self._sign.place(bounds)
-        self._sign.paint(pen)
+        (sign, ground, edge), bounds = self._look, QRectF(self.rect())
+        is_hovered = self.underMouse() and self.isEnabled()
+        if self.hasFocus():
+            edge = "text" if ground == "accent" else "accent"
+        elif is_hovered and edge:
+            edge = "accent_text"
+        pen = Pen.of_widget(self, self._theme)
+        ground = ground or ("surface" if is_hovered or self.hasFocus() else "")
+        pen.box(bounds, ground, edge, min(9, self.height() / 2 - 2), 2)
+        sign.place(bounds)
+        sign.paint(pen)
 
 
 class AttachmentChip(EnterActivates, Themed, QAbstractButton):
@@ -135,13 +148,13 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
         self.text_parts, self.key, self.label = text, text.key, text.label
         self.colors = ("warn", "warn_soft") if text.is_warning else ("accent_text", "accent_soft")
         self._has_ring = False
-        self.buttons: list[_ChipButton] = []
+        self.buttons: list[SignButton] = []
         if text.has_text:
             words = tr("Insert {attachment} as text", attachment=self.label)
             unpack = UnpackAttachment(text.key)
-            self.buttons.append(_ChipButton(self, "corner-down-left", tr("Insert as text"), words, unpack))
+            self._add_button("corner-down-left", words, tr("Insert as text"), unpack)
         words = tr("Remove {attachment}", attachment=self.label)
-        self.buttons.append(_ChipButton(self, "x", tr("Remove"), words, RemoveAttachment(text.key)))
+        self._add_button("x", words, tr("Remove"), RemoveAttachment(text.key))
         self.setObjectName("attachment")
         self.setToolTip(self.label)
         self.setAccessibleName(tr("Attachment: {attachment}", attachment=self.label))
@@ -149,6 +162,10 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard to the text
         self.clicked.connect(partial(perform, self, OpenAttachment(text.key)))
+
+    def _add_button(self, icon_name: str, words: str, tip: str, intent: Intent) -> None:
+        self.buttons.append(SignButton(self, Icon(icon_name, self.colors[0], 12), words, tip))
+        self.buttons[-1].clicked.connect(partial(perform, self, intent))
 
     def fit(self, room: float) -> None:
         """Be as wide as the label needs, within so many pixels."""

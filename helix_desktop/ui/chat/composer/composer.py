@@ -20,6 +20,7 @@ from helix_desktop.ui.chat.composer.attachment_chips import (
     AttachText,
     ChipText,
     PickFiles,
+    SignButton,
 )
 from helix_desktop.ui.chat.composer.completer import Completer
 from helix_desktop.ui.chat.composer.editor import Editor
@@ -108,40 +109,6 @@ class ChoiceButton(EnterActivates, Themed, QPushButton):
         if self.hasFocus():
             pen.box(bounds, "", "accent", 8, 2)
         pen.write(self._line(color), pad, bounds.adjusted(0, 0, 1 - pad, 0))
-
-
-class RoundButton(EnterActivates, Themed, QPushButton):
-    """An icon on a ground, with an edge."""
-
-    def __init__(self, name: str, words: str, parent: QWidget, sign: Icon, ground: str, edge: str) -> None:
-        super().__init__(parent)
-        self.setObjectName(name)
-        self.setAccessibleName(words)
-        self.setAutoDefault(False)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard with the text
-        self.show_look(sign, ground, edge)
-        self.apply_theme()
-
-    def show_look(self, sign: Icon, ground: str, edge: str) -> None:
-        """`ground` and `edge` are tokens."""
-        self._look = sign, ground, edge
-        self.update()
-
-    def apply_theme(self) -> None:
-        super().apply_theme()
-        side = max(_BUTTON_PX, scaled(_LINE_PX))
-        self.setFixedSize(side, side)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        (sign, ground, edge), bounds = self._look, QRectF(self.rect())
-        if self.hasFocus():
-            edge = "text" if ground == "accent" else "accent"
-        elif self.underMouse() and self.isEnabled():
-            edge = "accent_text"
-        pen = Pen.of_widget(self, self._theme)
-        pen.box(bounds, ground, edge, 9, 2)
-        sign.place(bounds)
-        sign.paint(pen)
 
 
 _NAMES = {"ask": text("Ask", "mode"), "plan": text("Plan", "mode"), "auto": text("Auto", "mode")}
@@ -374,7 +341,6 @@ class Composer(Themed, QWidget):
     text_paused = Signal(str)
     """The text is worth saving: typing paused, or went on for long."""
     text_changed = Signal(str)
-    model_clicked = Signal()
     message_changed = Signal(bool, bool)
     """Whether what is typed can be the reason of a denial, and an answer; it may be as before."""
 
@@ -413,10 +379,13 @@ class Composer(Themed, QWidget):
             tr("Send now", "button: send into the running turn"), "filter", name="steer", tip=steer_tip
         )
         self._steer.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        stop_sign = Icon("stop", "text", 15)
-        self._stop = RoundButton("stop", tr("Stop"), self.frame, stop_sign, "surface", "border_strong")
-        self._stop.setToolTip(tr("Stop the turn and all that it runs (Esc Esc)"))
-        self._send = RoundButton("send", tr("Send"), self.frame, Icon("arrow-up"), "hover", "hover")
+        stop_tip = tr("Stop the turn and all that it runs (Esc Esc)")
+        self._stop = SignButton(
+            self.frame, Icon("stop", "text", 15), tr("Stop"), stop_tip, "surface", "border_strong"
+        )
+        self._send = SignButton(self.frame, Icon("arrow-up"), tr("Send"))
+        self._stop.setObjectName("stop")
+        self._send.setObjectName("send")
         self._pause = QTimer(self, singleShot=True)
         self._unsaved = QElapsedTimer()
         choices = (self._attach, self.model_button, self.mode_button, self._status)
@@ -442,7 +411,6 @@ class Composer(Themed, QWidget):
         self._steer.clicked.connect(self.steer)
         self.editor.steer_submitted.connect(self.steer)
         self._stop.clicked.connect(lambda: perform(self, StopAgent()))
-        self.model_button.clicked.connect(self.model_clicked)
         self._attach.clicked.connect(lambda: perform(self, PickFiles()))
         self.editor.files_added.connect(lambda files: perform(self, AttachFiles(tuple(files))))
         self.editor.long_text_pasted.connect(lambda text: perform(self, AttachText(text)))
@@ -582,7 +550,10 @@ class Composer(Themed, QWidget):
 
     def apply_theme(self) -> None:
         super().apply_theme()
-        self._steer.setFixedHeight(max(_BUTTON_PX, scaled(_LINE_PX)))
+        edge = max(_BUTTON_PX, scaled(_LINE_PX))
+        self._steer.setFixedHeight(edge)
+        for button in (self._stop, self._send):
+            button.setFixedSize(edge, edge)
         self._show_model()
         self._refresh()
         QTimer.singleShot(0, self, self._fit_line)  # all buttons have their sizes then
