@@ -311,7 +311,7 @@ class ComposerController(QObject):
             message.question = row.question.call_id
             message.options = self._page.view.chat_viewport.item_cache.chosen(row)
         elif typed is None:
-            message.denied = self._page.view.interactions.approval_in_sight
+            message.denied = self._page.view.approval_in_sight
         if self.attachments.is_attaching:
             self.outgoing.add(message)
             message.task = self._session.start(self._send_when_attached(message), "send")

@@ -28,7 +28,7 @@ from helix_desktop.ui.rows.item import ListItem
 from helix_desktop.ui.rows.row_widget import RowArea, RowWidget
 from helix_desktop.ui.rows.scroll_layout import PlacedRow
 from helix_desktop.ui.rows.selection import Selection, TextPosition
-from helix_desktop.ui.rows.viewport import HitResult, ListViewport, Spinner
+from helix_desktop.ui.rows.viewport import HitResult, ListViewport
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
@@ -82,7 +82,7 @@ class FocusOrder(QObject):
     def visible_areas(self, placed: PlacedRow) -> list[HitArea]:
         """Return the places of a row that are wholly in sight."""
         top = placed.y + self._rows.source.gap(placed.row_index)
-        height = self._rows.column.height
+        height = self._rows.height
         areas = self._rows.item(placed.row_index).hit_areas
         return [area for area in areas if top + area.rect.top() >= 0 and top + area.rect.bottom() <= height]
 
@@ -122,41 +122,8 @@ class FocusOrder(QObject):
         return self._rows.widget_pool.visible.get(self._rows.source.key(index))
 
 
-class ListInteractions(QObject):
-    focus_leave_requested = Signal(bool)
-
-    def __init__(self, rows: ListViewport, mouse: ListMouse, selection: Selection) -> None:
-        super().__init__(rows)
-        self._rows, self._mouse, self._selection = rows, mouse, selection
-        self.focus = FocusOrder(rows)
-        pool = rows.widget_pool
-        pool.paint_state = self._paint_state
-        pool.focus_stepped.connect(self._step_focus)
-        for clicked in (mouse.clicked, pool.activated):
-            clicked.connect(self._activate)
-
-    def _paint_state(self, index: int, item: ListItem) -> PaintState:
-        return PaintState(
-            QRectF(),
-            hovered=name_in(item.key, self._mouse.hovered),
-            pressed=name_in(item.key, self._mouse.pressed),
-            tick=self._rows.animation_tick,
-            marks=self._marks(index, item),
-        )
-
-    def _activate(self, index: int, area: HitArea) -> None:
-        if isinstance(area.action, Intent):
-            perform(self, area.action)
-
-    def _step_focus(self, forward: bool) -> None:
-        """Move the keyboard to the next place; leaves the list after the last one."""
-        if not self.focus.step(forward):
-            self.focus_leave_requested.emit(forward)
-
-    def _marks(self, index: int, item: ListItem) -> dict[int, list[TextMark]]:
-        color = color_of(current_theme().text_selection)
-        ranges = self._selection.ranges(index, item).items()
-        return {number: [TextMark(*span, color)] for number, span in ranges}
+AreaId: TypeAlias = tuple[Hashable, str]
+"""A place to click: the key of its row, and its name there."""
 
 
 def name_in(key: Hashable, area: AreaId | None) -> str:
@@ -164,8 +131,6 @@ def name_in(key: Hashable, area: AreaId | None) -> str:
     return area[1] if area is not None and area[0] == key else ""
 
 
-AreaId: TypeAlias = tuple[Hashable, str]
-"""A place to click: the key of its row, and its name there."""
 _EDGE_MS = 30
 _DOUBLE, _TRIPLE = 2, 3
 
@@ -175,9 +140,9 @@ class ListMouse(QObject):
     """Index of a row, and the place in it that was clicked."""
     changed = Signal()
 
-    def __init__(self, rows: ListViewport, selection: Selection, viewport: QWidget) -> None:
+    def __init__(self, rows: ListViewport, viewport: QWidget) -> None:
         super().__init__(viewport)
-        self._rows, self._selection, self.viewport = rows, selection, viewport
+        self._rows, self.selection, self.viewport = rows, Selection(rows.source), viewport
         self.hovered: AreaId | None = None
         self.pressed: AreaId | None = None
         self.last_index = -1
@@ -227,7 +192,7 @@ class ListMouse(QObject):
             return
         pressed, self.pressed = self.pressed, None
         link, self._link = self._link, ""
-        is_click = self._is_selecting and not self._selection
+        is_click = self._is_selecting and not self.selection
         self._is_selecting = False
         self._edge_timer.stop()
         located = self._rows.hit_test(event.position())
@@ -235,7 +200,7 @@ class ListMouse(QObject):
             area = located.item.hit_area_at(located.x, located.y)
             if area is not None and pressed == (located.item.key, area.name):
                 self._click_area(located, area, event)
-            elif link and not self._selection and self.link_of(located) == link:
+            elif link and not self.selection and self.link_of(located) == link:
                 self._open_link(link)
             elif is_click and located.row_index == self.last_index:
                 area = located.item.hit_area(located.item.row_area)
@@ -271,11 +236,11 @@ class ListMouse(QObject):
         if self._clicks >= _DOUBLE and hit.item.built_texts:
             text = hit.item.text(spot.text)
             start, end = text.word_range(spot.position, whole_block=self._clicks >= _TRIPLE)
-            self._selection.select(spot._replace(position=start), spot._replace(position=end))
-        elif extend and self._selection.anchor is not None:
-            self._selection.extend(spot)
+            self.selection.select(spot._replace(position=start), spot._replace(position=end))
+        elif extend and self.selection.anchor is not None:
+            self.selection.extend(spot)
         else:
-            self._selection.start(spot)
+            self.selection.start(spot)
             self._is_selecting = True
         self._is_selecting = self._is_selecting or extend
         self.changed.emit()
@@ -283,7 +248,7 @@ class ListMouse(QObject):
     def _extend_selection(self) -> None:
         located = self._rows.hit_test(self._position)
         if located is not None:
-            self._selection.extend(_text_position(located))
+            self.selection.extend(_text_position(located))
             self.changed.emit()
         outside = self._position.y() < 0 or self._position.y() > self.viewport.height()
         if outside != self._edge_timer.isActive():
@@ -350,18 +315,38 @@ class RowListView(Themed, QAbstractScrollArea):
         self._ring = FocusRing(self)
         mark_pane_stop(self)
 
-    def use(
-        self, rows: ListViewport, selection: Selection, mouse: ListMouse, interactions: ListInteractions
-    ) -> None:
-        self._rows, self._selection, self._mouse, self._interactions = rows, selection, mouse, interactions
-        Spinner(rows)
+    def use(self, rows: ListViewport, mouse: ListMouse) -> None:
+        self._rows, self._mouse, self._selection = rows, mouse, mouse.selection
+        self.focus = FocusOrder(rows)
         rows.layout_changed.connect(mouse.refresh)
         mouse.changed.connect(rows.repaint)
-        interactions.focus_leave_requested.connect(self._leave)
-        rows.widget_pool.focus_lost.connect(self.setFocus)
+        pool = rows.widget_pool
+        pool.paint_state = self._paint_state
+        pool.focus_stepped.connect(self._step_focus)
+        pool.focus_lost.connect(self.setFocus)
+        for clicked in (mouse.clicked, pool.activated):
+            clicked.connect(self._activate)
         bar = self.verticalScrollBar()
         bar.rangeChanged.connect(lambda low, high: bar.setEnabled(high > low))  # else its handle is shown
         bar.setEnabled(False)
+
+    def _paint_state(self, index: int, item: ListItem) -> PaintState:
+        return PaintState(
+            QRectF(),
+            hovered=name_in(item.key, self._mouse.hovered),
+            pressed=name_in(item.key, self._mouse.pressed),
+            tick=self._rows.animation_tick,
+            marks=self._marks(index, item),
+        )
+
+    def _marks(self, index: int, item: ListItem) -> dict[int, list[TextMark]]:
+        color = color_of(current_theme().text_selection)
+        ranges = self._selection.ranges(index, item).items()
+        return {number: [TextMark(*span, color)] for number, span in ranges}
+
+    def _activate(self, index: int, area: HitArea) -> None:
+        if isinstance(area.action, Intent):
+            perform(self, area.action)
 
     def show_style(self, theme: Theme) -> None:
         """Show ring, ground and scroll bar in a theme."""
@@ -447,11 +432,11 @@ class RowListView(Themed, QAbstractScrollArea):
         """Coming back with Shift+Tab begins at the last button in sight."""
         super().focusInEvent(event)
         if event.reason() == Qt.FocusReason.BacktabFocusReason:
-            self._interactions.focus.enter(forward=False)
+            self.focus.enter(forward=False)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Tab goes through the buttons of the rows before it leaves."""
-        if forward and self.hasFocus() and self._interactions.focus.enter(forward=True):
+        if forward and self.hasFocus() and self.focus.enter(forward=True):
             return True
         return super().focusNextPrevChild(forward)
 
@@ -467,10 +452,12 @@ class RowListView(Themed, QAbstractScrollArea):
             menu.addAction(tr("Copy"), self.copy)
         menu.addAction(tr("Select all"), self.select_all)
 
-    def _leave(self, forward: bool) -> None:
-        self.setFocus(Qt.FocusReason.ShortcutFocusReason)  # to be seen, and to stay here
-        if forward:
-            super().focusNextPrevChild(True)
+    def _step_focus(self, forward: bool) -> None:
+        """Move the keyboard to the next place; leave the list after the last one."""
+        if not self.focus.step(forward):
+            self.setFocus(Qt.FocusReason.ShortcutFocusReason)  # to be seen, and to stay here
+            if forward:
+                super().focusNextPrevChild(True)
 
 
 def _style(kind: str, theme: Theme) -> str:

@@ -104,7 +104,7 @@ async def _check_a_denial(rig: WindowRig) -> None:
         assert (rig.rows(ApprovalRow), rig.composer.text()) == ([approval], "123"), "keys answer nothing"
         editor.clear()
         QTest.keyClicks(editor, "Write it to out.txt")
-        await until(lambda: rig.chat.view.interactions.approval_in_sight, "the card stands still")
+        await until(lambda: rig.chat.view.approval_in_sight, "the card stands still")
         QTest.keyClick(editor, Qt.Key.Key_Return)
         await rig.wait_for_turn_end()
         assert (rig.composer.text(), rig.events(MessageQueued)) == ("", [])
@@ -210,7 +210,7 @@ async def _check_reasons(rig: WindowRig) -> None:
         rig.window.resize(1000, 1400)  # all three in sight
         rig.type_message("Go")
         await until(lambda: len(rig.rows(ApprovalRow)) == 3, "three questions")
-        editor, interactions = rig.composer.editor, rig.chat.view.interactions
+        editor, view = rig.composer.editor, rig.chat.view
         assert editor.placeholderText() == "Deny with a reason: write what to do instead"
         QTest.keyClicks(editor, "/compact")
         assert _deny_button(rig, 2).label == "Deny", "a command is no reason"
@@ -223,7 +223,7 @@ async def _check_reasons(rig: WindowRig) -> None:
         assert _deny_button(rig, 0).label == "Deny"
 
         QTest.keyClicks(editor, "Not the first one")
-        await until(lambda: interactions.approval_in_sight == "c0", "the cards stand still")
+        await until(lambda: view.approval_in_sight == "c0", "the cards stand still")
         QTest.keyClick(editor, Qt.Key.Key_Return)
         await until(lambda: len(rig.rows(ApprovalRow)) == 1, "another answered")
         assert rig.composer.text() == ""

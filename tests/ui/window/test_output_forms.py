@@ -211,7 +211,7 @@ async def test_a_model_that_was_too_slow_is_shown_and_tried_again(qapp: QApplica
             "Preview: over the size limit. box/small wasn't asked how to keep it: it was too slow before. "
             "To ask it again, go to Settings → Advanced."
         )
-        rig.chat.view.interactions.toggle(card(rig).key, "card")
+        rig.chat.view.toggle(card(rig).key, "card")
         click_area(rig.chat.view, card(rig).key, "extract:card")
         dialog = await _question(rig)
         dialog.field.setText("every tenth line")

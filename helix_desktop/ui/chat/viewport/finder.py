@@ -340,5 +340,5 @@ class ChatFinder(QObject):
         text = item.search_text(position.text)
         text.show_position(position.position)
         line = text.line_rect(position.position)
-        third = self._chat_viewport.column.height / 3
+        third = self._chat_viewport.height / 3
         self._chat_viewport.show_row(position.row, third - line.y())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Collection
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QScrollBar
 
 from helix_desktop.domain.events.conversation import ToolAnswered
@@ -326,19 +328,28 @@ def _is_call_line(row: Row) -> bool:
     return isinstance(row, ToolRow) and row.answer.excerpt is None and not _is_answered_question(row)
 
 
+FLUSH_MS = 33
+_PAUSE_FACTOR = 4  # a flush that costs n ms is followed by a pause of at least 4 n ms
+
+
 class ChatViewport(ListViewport):
-    """Follows the model."""
+    """Follows the model, as long as it lives."""
 
     def __init__(self, model: ChatModel, item_cache: ItemCache, viewport: RowArea, bar: QScrollBar) -> None:
         super().__init__(item_cache, viewport, bar, BOTTOM_GAP, follows_end=True)
         self.model, self.item_cache = model, item_cache
+        self._pending_keys: set[RowKey] = set()
+        self._pause_ms = FLUSH_MS
+        self._flush_timer = QTimer(self, singleShot=True)
+        self._flush_timer.timeout.connect(self.flush)
+        model.row_added.connect(self._on_row_added)
+        model.row_removed.connect(self._on_row_removed)
+        model.rows_changed.connect(self._on_rows_changed)
+        model.row_streamed.connect(self._on_row_streamed)
 
     @property
     def style(self) -> ChatStyle:
         return self.item_cache.style
-
-    def px(self, size: float) -> float:
-        return self.style.px(size)
 
     def item(self, index: int) -> RowItem:
         item = super().item(index)
@@ -371,3 +382,57 @@ class ChatViewport(ListViewport):
         areas = self.item(index).hit_areas
         if areas:
             self.ensure_visible(index, max(areas, key=lambda area: area.rect.bottom()))
+
+    def flush(self) -> None:
+        """Render the text that has arrived."""
+        start = time.perf_counter()
+        waiting, self._pending_keys = self._pending_keys, set()
+        for key in waiting:
+            index = self.model.index_of(key)
+            if index is not None and self._update_in_place(index, key):
+                self._repaint(key)
+        if waiting:
+            self.refresh()
+        spent_ms = (time.perf_counter() - start) * 1000
+        self._pause_ms = max(FLUSH_MS, round(spent_ms * _PAUSE_FACTOR))
+
+    def _on_row_added(self, index: int) -> None:
+        self.scroll_layout.insert(index, self.item_cache.estimate(index))
+        if not self.is_following:
+            self.unseen_count += 1
+        self.refresh()
+
+    def _on_row_removed(self, index: int) -> None:
+        self.scroll_layout.remove(index)
+        self.unseen_count = max(0, self.unseen_count - 1)
+        self.refresh()
+
+    def _on_rows_changed(self, indexes: list[int]) -> None:
+        for index in indexes:
+            key = self.model.raw_row(index).key
+            if not self._update_in_place(index, key):
+                self.item_cache.drop(key)
+            self._repaint(key)
+        self.refresh()
+
+    def _on_row_streamed(self, index: int, _delta: str) -> None:
+        self._pending_keys.add(self.model.raw_row(index).key)
+        if not self._flush_timer.isActive():
+            self._flush_timer.start(self._pause_ms)
+
+    def _update_in_place(self, index: int, key: RowKey) -> bool:
+        """Let the item of an answer grow in place; False when it has to be created again."""
+        row = self.model.row(index)
+        item = self.item_cache.find(key)
+        if not (isinstance(row, AssistantRow) and isinstance(item, AssistantMessageItem)):
+            return False
+        try:
+            return item.try_update(row)
+        except Exception as error:  # noqa: BLE001 - of one row, which must not take the others with it
+            self.show_plain(index, error)
+            return True
+
+    def _repaint(self, key: RowKey) -> None:
+        widget = self.widget_pool.visible.get(key)
+        if widget is not None:
+            widget.update()

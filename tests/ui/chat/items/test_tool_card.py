@@ -465,7 +465,7 @@ def test_what_a_subagent_does_ends_before_the_buttons_of_its_card(view: ChatView
             assert placed is not None
             assert area is not None
             top = placed.y + viewport.item_cache.gap(0)
-            rect = area.rect.translated(viewport.column.left, top).toRect()
+            rect = area.rect.translated(viewport.left, top).toRect()
             buttons.append(picture.copy(rect))
             middle = range(rect.x())
             showing_gauge.add(any(picture.pixelColor(x, rect.center().y()) == ACCENT for x in middle))
