@@ -450,13 +450,13 @@ class ChatPresenter:
         else:
             rows, folded = rows_from_log(log)
         removed = await removed_outputs(conversation.session, log)
-        put = await conversation.auto_run_outcomes(rows.tools.change_ids)
+        put = await conversation.auto_run_outcomes(rows.change_ids)
         if not self._session.shows(conversation) or self._is_loaded:
             return  # the user went on to another session meanwhile, or came back to it
         self._rows = rows
         self._reset(folded)
-        self._model.put_all(rows.tools.mark_removed(removed))
-        self._model.put_all(rows.tools.mark_put(put))
+        self._model.put_all(rows.mark_removed(removed))
+        self._model.put_all(rows.mark_put(put))
         for recorded in conversation.session.log[len(log) :]:
             self._on_recorded(recorded)
         self._catch_up(conversation)
@@ -475,7 +475,7 @@ class ChatPresenter:
             self._arriving.stop_countdown()
             self._is_past, self._rows = True, rows
             self._reset([*map(_without_actions, ordered), below])
-            self._model.put_all(rows.tools.mark_removed(removed))
+            self._model.put_all(rows.mark_removed(removed))
 
     async def show_now(self) -> None:
         if not self._is_past:
@@ -490,7 +490,7 @@ class ChatPresenter:
         """Show which images are left out, and whether there is budget."""
         if self._is_loaded and not self._is_past:
             conversation, transcript = self._session.conversation, self._session.transcript
-            self._put_all(self._rows.users.updated_images(transcript, are_sent=conversation.model.images))
+            self._put_all(self._rows.updated_images(transcript, are_sent=conversation.model.images))
             self._show_budget(conversation)
 
     def _show_budget(self, conversation: Conversation) -> None:
@@ -543,7 +543,7 @@ class ChatPresenter:
         except HelixError as error:
             content = kind(problem=translate(error.what))
         if self._session.shows(conversation):
-            self._model.put(self._rows.tools.with_content(key, content))
+            self._model.put_all(self._rows.show_content(key, content))
 
     @handles(ReadThumbnail)
     async def read_thumbnail(self, key: RowKey, digest: str) -> None:
@@ -551,13 +551,13 @@ class ChatPresenter:
         conversation = self._session.conversation
         image = await stored_thumbnail(self._session.workspace, digest)
         if image is not None and self._session.shows(conversation):
-            self._put_all(self._rows.users.with_thumbnail(key, digest, image))
+            self._put_all(self._rows.show_thumbnail(key, digest, image))
 
     def key_of_event(self, recorded: RecordedEvent, transcript: Transcript) -> RowKey:
         """Return the key of the row that shows an event: what a call changed is shown by its card."""
         event = recorded.event
         call_id = event.call_id if isinstance(event, ChangesRecorded | SubagentStarted) else ""
-        return self._rows.tools.key_of_call(call_id) or row_key_of_event(transcript, recorded.seq)
+        return self._rows.key_of_call(call_id) or row_key_of_event(transcript, recorded.seq)
 
     def show_versions(self, versions: Mapping[RowKey, Versions]) -> None:
         changed: list[Row] = []
@@ -604,7 +604,7 @@ class ChatPresenter:
             case ApprovalRequested(ask=ask) | QuestionAsked(ask=ask):
                 self._show_ask(ask)
             case AutoRunPut(change_ids=change_ids, restore=restore):
-                self._model.put_all(self._rows.tools.mark_put(dict.fromkeys(change_ids, restore)))
+                self._model.put_all(self._rows.mark_put(dict.fromkeys(change_ids, restore)))
             case CallStarted() | ModelCalled():
                 if isinstance(update, CallStarted):
                     self._drop_answered_asks()  # it goes on after a question of its server
@@ -725,13 +725,13 @@ class ChatPresenter:
 
     def _on_subagent_progress(self, progress: SubagentProgress) -> None:
         self._drop_answered_asks()
-        self._model.put(self._rows.tools.on_subagent_progress(progress))
+        self._model.put_all(self._rows.on_subagent_progress(progress))
 
     def _show_running_output(self, call_id: str) -> None:
         running = self._session.conversation.running_calls.find(call_id)
         if running is not None:
             output = RunningOutput.from_output(running.started_at_ms, running.tail)
-            self._model.put(self._rows.tools.with_running_output(call_id, output))
+            self._model.put_all(self._rows.show_running_output(call_id, output))
 
     def _show_clocks(self) -> None:
         for call_id in () if self._is_past else tuple(self._session.transcript.open_calls):
@@ -739,12 +739,12 @@ class ChatPresenter:
         self._show_waiting()
 
     def _set_tool_state(self, call_id: str, state: ToolState) -> None:
-        self._model.put(self._rows.tools.with_state(call_id, state))
+        self._model.put_all(self._rows.set_state(call_id, state))
 
     def _show_interrupted_calls(self) -> None:
         """Say of the calls whose answer could not be saved that they are over: no turn runs."""
         for call_id in tuple(self._session.transcript.open_calls):
-            self._model.put(self._rows.tools.on_interrupted(call_id))
+            self._model.put_all(self._rows.interrupt(call_id))
 
     def _on_turn_changed(self, running: bool) -> None:
         if running:

@@ -105,7 +105,7 @@ class ContextLines:
 
     def __init__(self) -> None:
         self._group = _Group()
-        self._shown: dict[RowKey, tuple[_Group, DividerRow]] = {}  # groups that have a line, with it
+        self._shown: list[_Group] = []  # those that have a line
         self._overhead = 0  # tokens by our count of what is sent beside messages and handover
         self._handover_tokens: dict[int, int] = {}  # by our count, with the user's words that it quotes
         self._window = 0  # tokens of the context window; 0: not known yet
@@ -151,19 +151,14 @@ class ContextLines:
         group = self._group
         if not (group.handover_seq or group.freed >= MIN_FREED_SHARE * self._window):
             return None
-        row = group.row(transcript, {})
-        self._shown[row.key] = group, row
-        return row
+        if group not in self._shown:
+            self._shown.append(group)
+        return group.row(transcript, {})
 
-    def updated_states(self, transcript: Transcript) -> list[DividerRow]:
-        """Return the lines of which something was undone, redone, or is inside a later rewrite since."""
-        around, changed = covers_around(transcript) if self._shown else {}, []
-        for key, (group, before) in self._shown.items():
-            row = group.row(transcript, around)
-            if row != before:
-                self._shown[key] = group, row
-                changed.append(row)
-        return changed
+    def rows(self, transcript: Transcript) -> list[DividerRow]:
+        """Return all lines as they are now: something may be undone, redone, or inside a later rewrite."""
+        around = covers_around(transcript) if self._shown else {}
+        return [group.row(transcript, around) for group in self._shown]
 
     def _learn_handover(self, seq: int, handover: HandoverMade, transcript: Transcript) -> None:
         """Learn how much a handover is with the user's words in it, which depend on the policy."""

@@ -68,7 +68,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     TurnFooterRow,
     UserRow,
 )
-from helix_desktop.ui.chat.rows.tool_rows import ToolRows
+from helix_desktop.ui.chat.rows.tool_rows import ToolRows, outcome_fields
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, RetrySummary
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
@@ -92,68 +92,18 @@ _Notice: TypeAlias = (
 )
 
 
-class AnswerRows:
-    """Makes the rows of answers, and again those that rewrites took out of the context or put back."""
-
-    def __init__(self) -> None:
-        self._rows: dict[RowKey, AssistantRow] = {}
-        self._speaker: str | None = None  # whose name stands above the answers of a message
-
-    def end(self) -> None:
-        """Note that what comes next is another answer: its model's name stands above it."""
-        self._speaker = None
-
-    def on_answer(self, recorded: RecordedEvent, event: AssistantSpoke) -> AssistantRow | None:
-        """Return the row of an answer; without words it is a name above calls, or None below that name."""
-        name = with_effort(model_name(event.model, event.demo), event.effort)
-        words = event.text if event.text.strip() else ""
-        if not words and (not event.calls or name == self._speaker):
-            return None
-        self._speaker = name
-        reasoning = event.reasoning if words else ""
-        row = AssistantRow(RowKey(recorded.seq), words, recorded.at, name, reasoning=reasoning)
-        self._rows[row.key] = row
-        return row
-
-    def updated_states(self, transcript: Transcript) -> list[AssistantRow]:
-        """Return the rows of answers that left the context, or came back; not of those tried again."""
-        states = MessageStates(transcript)
-        changed = []
-        for key, row in self._rows.items():
-            note = context_note(states.state_of(key.seq))
-            if note != row.context_note and transcript.messages.item(key.seq) is not None:
-                changed.append(replace(row, context_note=note))
-        self._rows |= {row.key: row for row in changed}
-        return changed
-
-
-class FirstHandover:
-    """The handover that a session starts from: gist, all of it on request, and the way back."""
-
-    def __init__(self) -> None:
-        self._seq, self._row = 0, NoticeRow(RowKey(0), "handover", "", "")
-
-    def on_event(self, recorded: RecordedEvent, handover: HandoverMade, transcript: Transcript) -> NoticeRow:
-        messages = translate(handover_counts(transcript, handover).text)
-        self._seq = recorded.seq
-        self._row = NoticeRow(
-            RowKey(recorded.seq, part="handover"),
-            "handover",
-            _title(is_undone=False),
-            tr("{messages} compacted", messages=messages),  # the inspector has its tokens
-            "\n".join(f"- {bullet.text}" for bullet in gist_bullets(handover.sections)),
-            (OpenVersion(handover.origin, is_source=True),),
-            "\n\n".join(_markdown(section) for section in handover.sections if section.bullets),
-        )
-        return self._row
-
-    def updated_states(self, transcript: Transcript) -> list[NoticeRow]:
-        """Return the card if the handover was undone since, or redone."""
-        updated = replace(self._row, what=_title(is_undone=transcript.can_redo(self._seq)))
-        if not self._seq or updated == self._row:
-            return []
-        self._row = updated
-        return [updated]
+def _handover_row(recorded: RecordedEvent, handover: HandoverMade, transcript: Transcript) -> NoticeRow:
+    """Return the handover that a session starts from: gist, all of it on request, and the way back."""
+    messages = translate(handover_counts(transcript, handover).text)
+    return NoticeRow(
+        RowKey(recorded.seq, part="handover"),
+        "handover",
+        _title(is_undone=False),
+        tr("{messages} compacted", messages=messages),  # the inspector has its tokens
+        "\n".join(f"- {bullet.text}" for bullet in gist_bullets(handover.sections)),
+        (OpenVersion(handover.origin, is_source=True),),
+        "\n\n".join(_markdown(section) for section in handover.sections if section.bullets),
+    )
 
 
 def _title(*, is_undone: bool) -> str:
@@ -167,79 +117,14 @@ def _markdown(section: Section) -> str:
     return "\n".join((f"### {section.title}", "", *(f"- {bullet.text}" for bullet in section.bullets)))
 
 
-class UserRows:
-    """Makes the rows of the user's messages, and again those whose files or state in the context changed."""
-
-    def __init__(self) -> None:
-        self._rows: dict[RowKey, UserRow] = {}
-
-    def on_message(self, recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
-        prompt = f"{SLASH}{event.prompt.command} · {event.prompt.path}" if event.prompt else ""
-        row = UserRow(
-            RowKey(recorded.seq),
-            event.text,
-            tuple(
-                AttachmentNote(attachment, transcript.stale_digests.get(attachment.digest, 0))
-                for attachment in event.attachments
-            ),
-            event.steered,
-            prompt,
-            is_editable=not transcript.parent,
-        )
-        self._rows[row.key] = row
-        return row
-
-    def updated_states(self, transcript: Transcript) -> list[UserRow]:
-        """Return the rows of messages that rewrites took out of the context, or put back."""
-        states = MessageStates(transcript)
-
-        def updated(row: UserRow) -> UserRow:
-            note, cover = context_note(states.state_of(row.key.seq)), states.cover_of(row.key.seq)
-            cover_seq = cover.seq if cover is not None and note else 0
-            is_same = (note, cover_seq) == (row.context_note, row.cover_seq)
-            return row if is_same else replace(row, context_note=note, cover_seq=cover_seq)
-
-        return self._update(updated)
-
-    def _update(self, updated: Callable[[UserRow], UserRow]) -> list[UserRow]:
-        """Keep and return the rows that are others now."""
-        new = {key: updated(row) for key, row in self._rows.items()}
-        changed = [row for key, row in new.items() if row is not self._rows[key]]
-        self._rows = new
-        return changed
-
-    def _update_notes(self, updated: Callable[[UserRow, AttachmentNote], AttachmentNote]) -> list[UserRow]:
-        def with_notes(row: UserRow) -> UserRow:
-            notes = tuple(updated(row, note) for note in row.attachments)
-            return row if notes == row.attachments else replace(row, attachments=notes)
-
-        return self._update(with_notes)
-
-    def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[UserRow]:
-        """Return the rows whose images are left out now, or no longer; `are_sent`: the model sees images."""
-        masked = transcript.window.masked
-        return self._update_notes(
-            lambda row, note: replace(
-                note,
-                is_left_out=bool(note.attachment.image) and (not are_sent or row.key.seq in masked),
-            )
-        )
-
-    def with_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> list[UserRow]:
-        return self._update_notes(
-            lambda row, note: (
-                replace(note, thumbnail=thumbnail)
-                if row.key == key and note.attachment.image and note.attachment.digest == digest
-                else note
-            )
-        )
-
-    def updated_staleness(self, transcript: Transcript) -> list[UserRow]:
-        """Return the rows whose attached files changed, or are again as they were."""
-        stale = transcript.stale_digests
-        return self._update_notes(
-            lambda _, note: replace(note, changed_since=stale.get(note.attachment.digest, 0))
-        )
+def _message_row(recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
+    prompt = f"{SLASH}{event.prompt.command} · {event.prompt.path}" if event.prompt else ""
+    stale = transcript.stale_digests
+    notes = (AttachmentNote(each, stale.get(each.digest, 0)) for each in event.attachments)
+    is_editable = not transcript.parent
+    return UserRow(
+        RowKey(recorded.seq), event.text, tuple(notes), event.steered, prompt, is_editable=is_editable
+    )
 
 
 class TurnEnds:
@@ -396,13 +281,16 @@ def side_question_rows(recorded: RecordedEvent, event: SideQuestionAnswered) -> 
     ]
 
 
-class ChatRows:
+class ChatRows(ToolRows):
     """Makes rows from one session's events. `apply` returns the rows that are new or changed."""
 
     def __init__(self) -> None:
-        self.tools, self.users, self.ends = ToolRows(), UserRows(), TurnEnds()
-        self._answers = AnswerRows()
-        self._dividers, self._context, self._first_handover = Dividers(), ContextLines(), FirstHandover()
+        super().__init__()
+        self.ends = TurnEnds()
+        self._dividers, self._context = Dividers(), ContextLines()
+        self._speaker: str | None = None  # whose name stands above the answers of a message
+        self._keys_with_attachments: list[RowKey] = []
+        self._first_handover: RowKey | None = None
         self._refusals: set[str] = set()  # why handovers were refused
         self._agent: ForeignAgent = "chat-messages"  # of an imported session
 
@@ -411,52 +299,103 @@ class ChatRows:
         rows = self.add(recorded, transcript)
         match recorded.event:
             case ToolAnswered() | FilesChanged() | TurnRetried():
-                return [*rows, *self.updated_staleness(transcript)]
+                return [*rows, *self._updated_staleness(transcript), *self._updated_attachments(transcript)]
             case event if isinstance(event, _REWRITES):
                 return [*rows, *self.updated_states(transcript)]
         return rows
 
     def updated_states(self, transcript: Transcript) -> list[Row]:
-        """Return the rows whose badge, buttons or words rewrites changed."""
-        parts = self.users, self._answers, self._context, self._first_handover
-        rows = (row for part in parts for row in part.updated_states(transcript))
-        return [*self.tools.updated_badges(transcript), *rows]
+        """Let rows have the badges, buttons and words that rewrites left them."""
+        rows, states = self._updated_badges(transcript), MessageStates(transcript)
+        for key, row in self.rows.items():
+            if isinstance(row, UserRow) and not row.is_side:
+                note, cover = context_note(states.state_of(key.seq)), states.cover_of(key.seq)
+                cover_seq = cover.seq if cover is not None and note else 0
+                rows += self._change(key, context_note=note, cover_seq=cover_seq)
+            elif isinstance(row, AssistantRow) and transcript.messages.item(key.seq) is not None:
+                rows += self._change(key, context_note=context_note(states.state_of(key.seq)))
+        for line in self._context.rows(transcript):
+            if line != self.rows[line.key]:
+                self.rows[line.key] = line
+                rows.append(line)
+        if (first := self._first_handover) is not None:
+            rows += self._change(first, what=_title(is_undone=transcript.can_redo(first.seq)))
+        return rows
 
-    def updated_staleness(self, transcript: Transcript) -> list[Row]:
-        """Return the rows that show a file which changed, or is again as it was."""
-        return [*self.tools.updated_staleness(transcript), *self.users.updated_staleness(transcript)]
+    def _update_notes(self, change: Callable[[UserRow, AttachmentNote], AttachmentNote]) -> list[Row]:
+        rows = list[Row]()
+        for key in self._keys_with_attachments:
+            row = self.rows[key]
+            assert isinstance(row, UserRow)
+            rows += self._change(key, attachments=tuple(change(row, note) for note in row.attachments))
+        return rows
+
+    def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[Row]:
+        """Let images say whether they are left out; `are_sent`: the model sees images."""
+        masked = transcript.window.masked
+
+        def change(row: UserRow, note: AttachmentNote) -> AttachmentNote:
+            is_left_out = bool(note.attachment.image) and (not are_sent or row.key.seq in masked)
+            return replace(note, is_left_out=is_left_out)
+
+        return self._update_notes(change)
+
+    def show_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> list[Row]:
+        def change(row: UserRow, note: AttachmentNote) -> AttachmentNote:
+            is_it = row.key == key and note.attachment.image and note.attachment.digest == digest
+            return replace(note, thumbnail=thumbnail) if is_it else note
+
+        return self._update_notes(change)
+
+    def _updated_attachments(self, transcript: Transcript) -> list[Row]:
+        """Let attached files say that they changed, or are again as they were."""
+        stale = transcript.stale_digests
+        return self._update_notes(
+            lambda _, note: replace(note, changed_since=stale.get(note.attachment.digest, 0))
+        )
 
     def add(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Like `apply`, but leave the states of previous rows: for reading a complete log."""
-        rows: list[Row | None] = []
         self._dividers.end_mode_changes(recorded.event)
+        rows = [row for row in self._rows_of(recorded, transcript) if row is not None]
+        for row in rows:
+            for key in row.replaces if isinstance(row, DividerRow) else ():
+                self.rows.pop(key, None)
+            if not isinstance(row, DividerRow) or row.text:
+                self.rows[row.key] = row
+        return rows
+
+    def _rows_of(self, recorded: RecordedEvent, transcript: Transcript) -> Sequence[Row | None]:
+        seq = recorded.seq
         match recorded.event:
             case UserSpoke() as message:
-                self._answers.end()
-                rows = [
-                    *self.ends.on_user_message(new_turn=not message.steered),
-                    self.users.on_message(recorded, message, transcript),
-                ]
+                self._speaker = None
+                if message.attachments:
+                    self._keys_with_attachments.append(RowKey(seq))
+                ended = self.ends.on_user_message(new_turn=not message.steered)
+                return [*ended, _message_row(recorded, message, transcript)]
             case AssistantSpoke() as response:
-                answer = self._answers.on_answer(recorded, response)
-                rows = [*([answer] if answer else []), *self.tools.on_call(recorded.seq, response)]
+                answer = self._answer_row(recorded, response)
+                rows: list[Row] = [*([answer] if answer else []), *self._call_rows(seq, response)]
                 self.ends.on_answer(recorded, response, rows[0] if rows else None)
                 self._context.on_answer(response, transcript)
+                return rows
             case ToolAnswered() as output:
-                rows = [self.tools.on_answer(recorded, output, transcript)]
+                return self._on_answer(seq, output, transcript)
             case SideQuestionAnswered() as side_question:
-                self._answers.end()
-                rows = [*side_question_rows(recorded, side_question)]
+                self._speaker = None
+                return side_question_rows(recorded, side_question)
             case SubagentStarted() as started:
-                rows = [self.tools.on_subagent_started(started)]
+                return self._change_call(started.call_id, started=started)
             case OutputHeld(answer=output):
-                rows = [self.tools.on_output_held(output)]
+                return self._change_call(output.call_id, **outcome_fields(output))
             case ChangesRecorded() as changes:
-                card, seq = self.tools.on_changes(changes), recorded.seq
-                rows = [card, self._dividers.on_changes(seq, changes, transcript, has_card=card is not None)]
+                has_card = self.key_of_call(changes.call_id) is not None
+                card = self._change_call(changes.call_id, changes=changes)
+                return [*card, self._dividers.on_changes(seq, changes, transcript, has_card=has_card)]
             case TurnEnded() | TurnRetried() as event:
-                self._answers.end()
-                rows = [*self.ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))]
+                self._speaker = None
+                return self.ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))
             case (
                 HandoverFailed()
                 | ObservationsFailed()
@@ -465,17 +404,28 @@ class ChatRows:
                 | WindowLearned()
                 | McpServerFailed()
             ) as notice:
-                rows = [self._notice(recorded, notice, transcript)]
+                return [self._notice(recorded, notice, transcript)]
             case SessionImported() | ForeignRecords() | ForeignCompaction() as foreign:
                 self._agent = foreign.agent if isinstance(foreign, SessionImported) else self._agent
-                rows = [_foreign_notice(recorded.seq, foreign, AGENT_NAMES.get(self._agent, ""))]
+                return [_foreign_notice(seq, foreign, AGENT_NAMES.get(self._agent, ""))]
             case HandoverMade() | SweepMade() | FoldMade() | ObservationsPlaced() | Excluded() as rewrite:
-                rows = [self._context.on_rewrite(recorded, rewrite, transcript)]
-                if isinstance(rewrite, HandoverMade) and rewrite.origin:
-                    rows.append(self._first_handover.on_event(recorded, rewrite, transcript))
-            case _:
-                rows = [self._dividers.on_event(recorded)]
-        return [row for row in rows if row is not None]
+                line = self._context.on_rewrite(recorded, rewrite, transcript)
+                if not (isinstance(rewrite, HandoverMade) and rewrite.origin):
+                    return [line]
+                first = _handover_row(recorded, rewrite, transcript)
+                self._first_handover = first.key
+                return [line, first]
+        return [self._dividers.on_event(recorded)]
+
+    def _answer_row(self, recorded: RecordedEvent, event: AssistantSpoke) -> AssistantRow | None:
+        """Return the row of an answer; without words it is a name above calls, or None below that name."""
+        name = with_effort(model_name(event.model, event.demo), event.effort)
+        words = event.text if event.text.strip() else ""
+        if not words and (not event.calls or name == self._speaker):
+            return None
+        self._speaker = name
+        reasoning = event.reasoning if words else ""
+        return AssistantRow(RowKey(recorded.seq), words, recorded.at, name, reasoning=reasoning)
 
     def _notice(self, recorded: RecordedEvent, event: _Notice, transcript: Transcript) -> NoticeRow | None:
         """Return what an event tells; that a handover isn't worth it, only once per reason."""
@@ -490,17 +440,11 @@ class ChatRows:
 def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
     """Return the rows of a whole log in order, and the reduction that goes on from there."""
     rows, transcript = ChatRows(), Transcript()
-    ordered: dict[RowKey, Row] = {}
     for recorded in log:
         transcript.apply(recorded)
-        for row in rows.add(recorded, transcript):
-            for key in row.replaces if isinstance(row, DividerRow) else ():
-                ordered.pop(key, None)
-            if not isinstance(row, DividerRow) or row.text:
-                ordered[row.key] = row
-    for row in rows.updated_states(transcript):
-        ordered[row.key] = row
-    return rows, list(ordered.values())
+        rows.add(recorded, transcript)
+    rows.updated_states(transcript)
+    return rows, list(rows.rows.values())
 
 
 def _notice(recorded: RecordedEvent, event: _Notice, transcript: Transcript) -> NoticeRow:
