@@ -6,6 +6,7 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -101,80 +102,69 @@ class AskRows:
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
-        self._rows: dict[RowKey, AskRow] = {}
         self._numbers: dict[RowKey, int] = {}  # of those that came while others waited, answered ones too
         self._numbers_by_session: dict[str, dict[RowKey, int]] = {}
-        self._unsafe: set[RowKey] = set()  # of those that are not allowed along with others
 
     def show_session(self, session_id: str) -> None:
-        """Forget all rows, since the chat shows another session, by id; the numbers of its cards stay."""
-        self._rows.clear()
-        self._unsafe.clear()
+        """Number the rows of another session, by id; its cards have the numbers that they had."""
         self._numbers = self._numbers_by_session.setdefault(session_id, {})
+
+    @property
+    def _rows(self) -> list[AskRow]:
+        """Return those in the chat: no other row stands below them."""
+        rows = takewhile(lambda row: isinstance(row, AskRow), reversed(self._model.raw_rows()))
+        return [row for row in rows if isinstance(row, AskRow)][::-1]
 
     def show(self, ask: ApprovalRequest | Question, is_late: bool = False) -> bool:
         """Show an open request or question; `is_late` if its turn has ended. Return True if it is new."""
+        key, rows = _ask_key(ask.call_id), self._rows
         if isinstance(ask, Question):
-            row: AskRow = QuestionRow(_ask_key(ask.call_id), ask, is_late=is_late)
+            row: AskRow = QuestionRow(key, ask, is_late=is_late)
         else:
-            row = ApprovalRow(_ask_key(ask.call_id), ask)
-        is_new = row.key not in self._rows
-        if not self._rows and row.key not in self._numbers:
+            row = ApprovalRow(key, ask)
+        if not rows and key not in self._numbers:
             self._numbers.clear()  # those of cards that were answered while another session was shown
-        self._rows[row.key] = row
-        self._numbers.setdefault(row.key, len(self._numbers) + 1)
-        if isinstance(ask, ApprovalRequest) and not ask.is_safe:
-            self._unsafe.add(row.key)
+        self._numbers.setdefault(key, len(self._numbers) + 1)
         self._model.put(row)
         self._number()
-        return is_new
+        return all(other.key != key for other in rows)
 
     def drop_others(self, call_ids: Iterable[str] = ()) -> None:
         """Drop the rows of all calls but these, which still wait."""
         waiting = set(call_ids)
-        gone = [key for key in self._rows if key.call_id not in waiting]
+        gone = [row.key for row in self._rows if row.key.call_id not in waiting]
         for key in gone:
-            del self._rows[key]
             self._model.remove(key)
         if gone:
             self._number()
 
     def _number(self) -> None:
-        """Say at each card which of how many it is, and let each offer to allow all."""
-        if not self._rows:
+        """Say at each card which of how many it is, and let each offer to allow all of the agent's answer."""
+        rows = self._rows
+        if not rows:
             self._numbers.clear()
-            self._unsafe.clear()
-        total, together = len(self._numbers), self._allowed_together()
-        for key, row in list(self._rows.items()):
-            place = tr("{place} of {total}", place=self._numbers[key], total=total) if total > 1 else ""
-            numbered = replace(row, position=place)
+        own = [row for row in rows if isinstance(row, ApprovalRow) and not row.request.subagent_title]
+        if len(own) == 1 or not all(row.request.is_safe for row in own):
+            own = []
+        total, together = len(self._numbers), tuple(row.key.call_id for row in own)
+        for row in rows:
+            place = tr("{place} of {total}", place=self._numbers[row.key], total=total) if total > 1 else ""
+            numbered: AskRow = replace(row, position=place)
             if isinstance(numbered, ApprovalRow):
-                offered = together if key.call_id in together else ()
-                others = tuple(self._few_words(other) for other in offered if other != key.call_id)
+                offered = together if row in own else ()
+                others = tuple(_few_words(other) for other in own if other is not row and offered)
                 numbered = replace(numbered, allowed_together=offered, others=others)
             if row != numbered:
-                self._rows[key] = numbered
-                self._model.replace(key, numbered)
+                self._model.replace(row.key, numbered)
 
-    def _few_words(self, call_id: str) -> str:
-        """Return what a call that waits does: the files that it edits, or its command."""
-        row = self._rows[_ask_key(call_id)]
-        assert isinstance(row, ApprovalRow)
-        request = row.request
-        files = [file.name for file in patch_files(row.detail)] if request.kind == "edit" else []
-        words = f"{display_name(request.tool)} {', '.join(files)}" if files else row.summary
-        words = row.detail if request.kind == "command" else words
-        return ellipsize(" ".join(words.split()), _FEW_CHARS)
 
-    def _allowed_together(self) -> tuple[str, ...]:
-        """Return the calls of the agent's answer that wait if one click may allow them."""
-        own = [
-            row.key
-            for row in self._rows.values()
-            if isinstance(row, ApprovalRow) and not row.request.subagent_title
-        ]
-        is_offered = len(own) > 1 and not self._unsafe.intersection(own)
-        return tuple(key.call_id for key in own) if is_offered else ()
+def _few_words(row: ApprovalRow) -> str:
+    """Return what a call that waits does: the files that it edits, or its command."""
+    request = row.request
+    files = [file.name for file in patch_files(row.detail)] if request.kind == "edit" else []
+    words = f"{display_name(request.tool)} {', '.join(files)}" if files else row.summary
+    words = row.detail if request.kind == "command" else words
+    return ellipsize(" ".join(words.split()), _FEW_CHARS)
 
 
 def _ask_key(call_id: str) -> RowKey:

@@ -36,7 +36,7 @@ from helix_desktop.domain.events.session import (
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.file_history.changes import RevertDirections
 from helix_desktop.ui.chat.actions import OpenChanges, OpenVersion, RowKey
-from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
+from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.kit.intents import Intent, Redo, ShowInTimeline, Undo
 from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
@@ -204,42 +204,38 @@ class Dividers:
             return None
         turns = {self._turns.get(capture, 0) for capture in event.reverts}
         words = recorded_changes_text(event, turns.pop() if len(turns) == 1 else 0, is_redo=is_redo)
-        kind: DividerKind = "changes"
-        if event.source == "revert":
-            kind = "redo" if is_redo else "revert"
-        return DividerRow(RowKey(seq), kind, words, actions=(OpenChanges(event.capture),), is_quiet=True)
+        return DividerRow(RowKey(seq), "note", words, actions=(OpenChanges(event.capture),))
 
     def on_event(self, recorded: RecordedEvent) -> DividerRow | None:
         """Return the line about a setting, changed files, instructions that came, or where a branch begins.
 
         Where a message or answer has another version, buttons below it say so.
         """
-        kind: DividerKind
         key = RowKey(recorded.seq)
         match recorded.event:
             case ModeChanged(mode=mode):
                 return self._on_mode(recorded.seq, mode)
             case ModelChosen(model=model):
-                kind, words = "model", model_text(model)
+                words = model_text(model)
             case EffortChosen(effort=effort):
-                kind, words = "model", effort_text(effort)
+                words = effort_text(effort)
             case PolicyChosen(policy=fields):
-                kind, words = "policy", session_policy_text(policy_from_event(fields))
+                words = session_policy_text(policy_from_event(fields))
             case HoldSet(on=on):
-                kind, words = "hold" if on else "resume", hold_text(on)
+                words = hold_text(on)
             case BudgetSet() as budget:
-                kind, words = "budget", budget_text(budget)
+                words = budget_text(budget)
             case FilesChanged(files=files) as changed:
                 each = tuple(map(changed_file_text, files)) if len(files) > 1 else ()
-                return DividerRow(key, "files", files_changed_text(changed), is_quiet=True, details=each)
+                return DividerRow(key, "note", files_changed_text(changed), details=each)
             case InstructionsAdded() as added:
-                kind, words = "instructions", instructions_text(added)
+                words = instructions_text(added)
             case SessionBranched(how=how, parent=parent) if how not in ("edit", "retry"):
                 words = tr("Rewound to here") if how else tr("Branch begins here")
-                return DividerRow(key, "branch", words, actions=(OpenVersion(parent),), is_quiet=True)
+                return DividerRow(key, "note", words, actions=(OpenVersion(parent),))
             case _:
                 return None
-        return DividerRow(key, kind, words, is_quiet=True)
+        return DividerRow(key, "note", words)
 
     def end_mode_changes(self, event: Event) -> None:
         """Let the next mode change have a row of its own, if this event is a message."""
@@ -256,4 +252,4 @@ class Dividers:
         self._mode_key = RowKey(seq) if text else None
         if not text and not replaced:
             return None
-        return DividerRow(RowKey(seq), "mode", text, is_quiet=True, replaces=replaced)
+        return DividerRow(RowKey(seq), "note", text, replaces=replaced)

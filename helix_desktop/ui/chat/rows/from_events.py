@@ -193,7 +193,6 @@ class TurnEnds:
             RowKey(recorded.seq),
             "attempt",
             _attempt_text(self._attempts, self._outcome),
-            is_quiet=True,
             details=tuple(text for text in details if text),
             replaces=tuple(attempt.key for attempt in gone),
         )

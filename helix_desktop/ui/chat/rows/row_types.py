@@ -62,24 +62,8 @@ ToolState: TypeAlias = Literal[
 ]
 Badge: TypeAlias = MessageState | Literal["recalled", ""]
 FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
-DividerKind: TypeAlias = Literal[
-    "past",
-    "context",
-    "budget",
-    "interrupted",
-    "attempt",
-    "mode",
-    "model",
-    "policy",
-    "hold",
-    "resume",
-    "files",
-    "instructions",
-    "branch",
-    "changes",
-    "revert",
-    "redo",
-]
+DividerKind: TypeAlias = Literal["context", "past", "interrupted", "attempt", "note"]
+"""A `note` is on what was set or changed."""
 NoticeLevel: TypeAlias = Literal["error", "warning", "info", "handover"]
 
 
@@ -432,7 +416,6 @@ class QuestionRow(msgspec.Struct, frozen=True):
 class DividerRow(msgspec.Struct, frozen=True):
     """A line across the flow where the window was rewritten or a turn broke off.
 
-    `is_quiet` is for what needs no attention.
     `details` are paragraphs that are shown on demand; they came from the rows `replaces`. Without
     `text` it only takes those away.
     """
@@ -442,7 +425,6 @@ class DividerRow(msgspec.Struct, frozen=True):
     text: str
     is_undone: bool = False
     actions: tuple[Intent, ...] = ()
-    is_quiet: bool = False
     details: tuple[str, ...] = ()
     replaces: tuple[RowKey, ...] = ()
 

@@ -120,12 +120,9 @@ class ItemCache:
     def set_style(self, style: ChatStyle) -> None:
         """Create all items again in another style."""
         self._tools.highlighter.clear()
-        items = self._items.items()
-        self._markdown_by_key |= {
-            key: item.lazy_markdown() for key, item in items if isinstance(item, AssistantMessageItem)
-        }
+        for key in [*self._items]:
+            self.drop(key)
         self._tools = ItemTools(style, DocumentWriter(style, self._formulas), self._tools.highlighter)
-        self._items.clear()
 
     def clear(self) -> None:
         """Forget all items, and what is open in them."""
@@ -137,15 +134,15 @@ class ItemCache:
         self.drop_answers(set())
 
     def drop(self, key: RowKey) -> None:
-        """Create the item of a key again when it is needed next."""
-        self._items.pop(key, None)
+        """Create the item of a key again when it is needed next; parsed Markdown is used again then."""
+        item = self._items.pop(key, None)
+        if isinstance(item, AssistantMessageItem):
+            self._markdown_by_key[key] = item.lazy_markdown()
 
     def drop_awaiting(self, formulas: frozenset[Formula]) -> bool:
         """Create the items again that await one of these formulas; False if there are none."""
-        awaiting = {key: item for key, item in self._items.items() if item.awaits(formulas)}
-        for key, item in awaiting.items():
-            if isinstance(item, AssistantMessageItem):
-                self._markdown_by_key[key] = item.lazy_markdown()
+        awaiting = [key for key, item in self._items.items() if item.awaits(formulas)]
+        for key in awaiting:
             self.drop(key)
         return bool(awaiting)
 
@@ -155,12 +152,13 @@ class ItemCache:
     def get(self, index: int) -> RowItem:
         """Return the item of a row, created when needed; not laid out."""
         shape = self._model.raw_row(index)
+        shows_header, names_model = self._head(index, shape)
         setting = ItemContext(
-            self._shows_header(index, shape),
+            shows_header,
             self._expanded.get(shape.key, frozenset()),
             self.answer_tips if self._is_first_approval(shape) else frozenset(),
             (self._is_joined(index), self._is_joined(index + 1)),
-            self._names_model(index, shape),
+            names_model,
             isinstance(shape, self.takes_message),
             self.marked.get(shape.key, frozenset()),
         )
@@ -168,12 +166,9 @@ class ItemCache:
         if item is not None and item.context == setting and self._is_current(item, shape):
             self._items.move_to_end(shape.key)
             return item
-        # Parsed Markdown is used again, in another style or with other sections.
-        if isinstance(item, AssistantMessageItem):
-            self._markdown_by_key[shape.key] = item.lazy_markdown()
+        self.drop(shape.key)
         new_item = self._make_safely(index, setting, self._markdown_by_key.pop(shape.key, None))
         self._items[shape.key] = new_item
-        self._items.move_to_end(shape.key)
         if len(self._items) > MAX_CACHED_ITEMS:
             self._items.popitem(last=False)
         return new_item
@@ -279,28 +274,20 @@ class ItemCache:
             return isinstance(item, AssistantMessageItem) and item.is_busy
         return item.row is shape
 
-    def _shows_header(self, index: int, row: Row) -> bool:
-        """Whether an answer is the first of its turn, or comes from another model than the last one."""
+    def _head(self, index: int, row: Row) -> tuple[bool, bool]:
+        """Return whether an answer has a head, as the first of its turn or of another speaker; and if that
+        names the model, since the last answer came from another one.
+        """
         if not isinstance(row, AssistantRow):
-            return False
-        if not (row.text or row.streaming):
-            return True  # it is there for nothing else
+            return False, True
+        is_first = not (row.text or row.streaming)  # then it is there for nothing else
         for at in range(index - 1, max(-1, index - _MAX_LOOKBACK_ROWS), -1):
             before = self._model.raw_row(at)
-            if isinstance(before, UserRow):
-                return True
             if isinstance(before, AssistantRow):
-                return before.model != row.model or bool(before.side_note)
-        return True
-
-    def _names_model(self, index: int, row: Row) -> bool:
-        """Whether an answer comes from another model than the last one."""
-        if isinstance(row, AssistantRow):
-            for at in range(index - 1, max(-1, index - _MAX_LOOKBACK_ROWS), -1):
-                before = self._model.raw_row(at)
-                if isinstance(before, AssistantRow):
-                    return before.model != row.model
-        return True
+                is_other = before.model != row.model
+                return is_first or is_other or bool(before.side_note), is_other
+            is_first = is_first or isinstance(before, UserRow)
+        return True, True
 
 
 def _gap(row: Row, previous: Row) -> float:
