@@ -15,7 +15,7 @@ from helix_desktop.ui.chat.actions import ApprovalAnswer, CopyCode, RowSection, 
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formulas import Formula
 from helix_desktop.ui.chat.markdown.parser import Block, Code, DisplayedFormula, Paragraph, Prose, Span, Table
-from helix_desktop.ui.chat.markdown.text_layout import TextLayout, handle_width, text_of_layout
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout, text_of_layout
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import Row as ChatRow
 from helix_desktop.ui.chat.style import GAP, INDENT, UI, ChatStyle
@@ -112,7 +112,7 @@ class WideBlock(TextBlock):
         for area in self.areas:
             bar = area.rect.adjusted(0, 3, 0, -3)
             pen.box(bar, "raised", radius=bar.height() / 2)
-            wide = handle_width(text)
+            wide = text.handle_width
             left = bar.x() + (bar.width() - wide) * text.offset / text.max_offset
             handle = QRectF(left, bar.y(), wide, bar.height())
             pen.box(handle, "faint" if pen.is_active(area.name) else "scrollbar", radius=bar.height() / 2)

@@ -28,7 +28,7 @@ from helix_desktop.ui.chat.actions import (
     ToggleSection,
 )
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.markdown.text_layout import TextLayout, handle_width
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AskRow,
@@ -79,7 +79,7 @@ class TableDrag:
         if not isinstance(area.action, ScrollText):
             return False
         text = self._text = item.text(area.action.text_number)
-        wide = handle_width(text)
+        wide = text.handle_width
         left = text.x + (text.width - wide) * text.offset / text.max_offset
         self._grip = x - left if left <= x <= left + wide else wide / 2
         self.move(x)
@@ -87,8 +87,8 @@ class TableDrag:
 
     def move(self, x: float) -> None:
         text = self._text
-        if text is not None and text.width > handle_width(text):
-            part = (x - self._grip - text.x) / (text.width - handle_width(text))
+        if text is not None and text.width > text.handle_width:
+            part = (x - self._grip - text.x) / (text.width - text.handle_width)
             text.scroll_to(part * text.max_offset)
 
     def end(self) -> bool:
