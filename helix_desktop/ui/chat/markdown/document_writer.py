@@ -405,7 +405,7 @@ class DocumentWriter:
         form = QTextCharFormat()
         if span.code:
             size = CODE + max(0, _HEADINGS.get(heading, BODY) - BODY)
-            form = self._style.format(size, mono=True)
+            form.setFont(self._style.font(size, mono=True))
         elif heading:
             form.setProperty(
                 QTextFormat.Property.FontPixelSize, round(self._style.px(_HEADINGS.get(heading, BODY)))

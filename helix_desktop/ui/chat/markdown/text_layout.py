@@ -32,7 +32,7 @@ from helix_desktop.ui.chat.markdown.parser import (
     Prose,
     Table,
 )
-from helix_desktop.ui.chat.style import INDENT, MARKER_GAP, ChatStyle
+from helix_desktop.ui.chat.style import INDENT, MARKER_GAP, ChatStyle, palette
 from helix_desktop.ui.design.document_units import count_units, slice_units, to_lower
 from helix_desktop.ui.design.mirror import is_right_to_left, turn_back, visual_rect
 from helix_desktop.ui.design.safe_text import clean_output
@@ -203,7 +203,7 @@ class TextLayout:
             self._paint_decoration(painter, number)
         context = QAbstractTextDocumentLayout.PaintContext()
         context.clip = local
-        context.palette = self.style.palette(self.color)
+        context.palette = palette(self.color)
         if marks:
             context.selections = [self._selection(mark) for mark in marks]
         painter.setClipRect(local, Qt.ClipOperation.IntersectClip)

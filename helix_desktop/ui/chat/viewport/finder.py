@@ -26,7 +26,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.viewport.item_cache import ChatViewport
 from helix_desktop.ui.design.document_units import to_lower
 from helix_desktop.ui.design.safe_text import escape_command
-from helix_desktop.ui.rows.selection import TextPosition
+from helix_desktop.ui.rows.list_view import TextPosition
 
 _SLICE_S = 0.008
 _SECTIONS: dict[type[Row], RowSection] = {

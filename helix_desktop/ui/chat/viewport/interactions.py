@@ -65,37 +65,6 @@ _WHEEL_STEP = 60.0  # pixels for a notch of the wheel, which is 120 units
 _NOTCH = 120.0
 
 
-class TableDrag:
-    def __init__(self) -> None:
-        self._text: TextLayout | None = None
-        self._grip = 0.0  # pixels from the left edge of the handle
-
-    @property
-    def is_active(self) -> bool:
-        return self._text is not None
-
-    def begin(self, item: RowItem, x: float, area: HitArea) -> bool:
-        """Hold the bar that was pressed, or bring its handle there first; False when it is none."""
-        if not isinstance(area.action, ScrollText):
-            return False
-        text = self._text = item.text(area.action.text_number)
-        wide = text.handle_width
-        left = text.x + (text.width - wide) * text.offset / text.max_offset
-        self._grip = x - left if left <= x <= left + wide else wide / 2
-        self.move(x)
-        return True
-
-    def move(self, x: float) -> None:
-        text = self._text
-        if text is not None and text.width > text.handle_width:
-            part = (x - self._grip - text.x) / (text.width - text.handle_width)
-            text.scroll_to(part * text.max_offset)
-
-    def end(self) -> bool:
-        was_active, self._text = self.is_active, None
-        return was_active
-
-
 def scroll_by_wheel(text: TextLayout | None, event: QWheelEvent) -> bool:
     """Scroll the table below the mouse sideways; False when the wheel does not turn that way."""
     angle, pixels = event.angleDelta(), event.pixelDelta()
@@ -112,13 +81,25 @@ class MouseHandler(ListMouse):
     def __init__(self, chat_viewport: ChatViewport, viewport: QWidget, clock: Callable[[], float]) -> None:
         super().__init__(chat_viewport, viewport)
         self.guard = ApprovalClickGuard(chat_viewport, clock)
-        self._table_drag = TableDrag()
+        self._dragged: TextLayout | None = None  # by the bar that scrolls it sideways
+        self._grip = 0.0  # pixels from the left edge of that bar's handle
 
     def _press_area(self, located: HitResult, area: HitArea) -> None:
         if self.guard.accepts_click(located.item.key, area.action):
-            if isinstance(located.item, RowItem):
-                self._table_drag.begin(located.item, located.x, area)
+            if isinstance(located.item, RowItem) and isinstance(area.action, ScrollText):
+                self._begin_drag(located.item.text(area.action.text_number), located.x)
             super()._press_area(located, area)
+
+    def _begin_drag(self, text: TextLayout, x: float) -> None:
+        """Hold the bar of a text, or bring its handle there first."""
+        wide, self._dragged = text.handle_width, text
+        left = text.x + (text.width - wide) * text.offset / text.max_offset
+        self._grip = x - left if left <= x <= left + wide else wide / 2
+        self._drag(text, x)
+
+    def _drag(self, text: TextLayout, x: float) -> None:
+        if (room := text.width - text.handle_width) > 0:
+            text.scroll_to((x - self._grip - text.x) / room * text.max_offset)
 
     def double_click(self, event: QMouseEvent) -> bool:
         """Take a double click on the bar of a card that has a subagent; whether it was one."""
@@ -138,10 +119,10 @@ class MouseHandler(ListMouse):
 
     def move(self, event: QMouseEvent) -> None:
         self.guard.note_move(event.globalPosition())
-        if not self._table_drag.is_active:
+        if self._dragged is None:
             super().move(event)
         elif (located := self._rows.hit_test(event.position())) is not None:
-            self._table_drag.move(located.x)
+            self._drag(self._dragged, located.x)
             self.changed.emit()
 
     def wheel(self, event: QWheelEvent) -> bool:
@@ -153,8 +134,8 @@ class MouseHandler(ListMouse):
         return True
 
     def release(self, event: QMouseEvent) -> None:
-        if self._table_drag.end():
-            self.pressed = None
+        if self._dragged is not None:
+            self._dragged = self.pressed = None
             self.changed.emit()
         else:
             super().release(event)

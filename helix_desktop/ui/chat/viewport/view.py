@@ -166,11 +166,10 @@ class ChatView(RowListView):
 
     def apply_theme(self) -> None:
         """Show everything in the theme and at the text size in force, at the same place."""
-        current = self.chat_viewport.style
-        look = (self._theme, scale(QApplication.font()), self.devicePixelRatioF())
-        if look == (current.theme, current.zoom, current.ratio):
+        style = ChatStyle(self._theme, scale(QApplication.font()), self.devicePixelRatioF())
+        if style == self.chat_viewport.style:
             return
-        self.chat_viewport.item_cache.set_style(ChatStyle(*look))
+        self.chat_viewport.item_cache.set_style(style)
         self._show_style()
         self.chat_viewport.refresh()
         self.chat_viewport.repaint()
@@ -220,7 +219,7 @@ class ChatView(RowListView):
             return
         self.chat_viewport.show_row(index, top)
         if arrow:
-            self.focus.focus_area(key, arrow, *VERSION_ARROWS)
+            self.focus_area(key, arrow, *VERSION_ARROWS)
 
     def find_text(self, text: str, direction: int = 1) -> None:
         """Go to the next (1) or previous (-1) row with a text; `finder.finished` is emitted at the end.
@@ -375,7 +374,7 @@ class ChatView(RowListView):
 
     def _visible_answer(self, index: int, answer: ApprovalAnswer) -> HitArea | None:
         placed = self.chat_viewport.placed_row(index)
-        areas = self.focus.visible_areas(placed) if placed is not None else []
+        areas = self.visible_areas(placed) if placed is not None else []
         return next((area for area in areas if area.name == f"decide:{answer}"), None)
 
     def mark_option(self, index: int, number: int) -> None:
@@ -386,7 +385,7 @@ class ChatView(RowListView):
         viewport.item_cache.mark(row, number)
         viewport.relayout_in_place(index)
         if focused is not None and focused.index == index:  # where Enter presses the one that has it
-            self.focus.focus_area(row.key, f"option:{number}")
+            self.focus_area(row.key, f"option:{number}")
 
     def answer_with_marked(self, index: int) -> None:
         """Answer the question of a row with the options that are chosen."""
