@@ -616,10 +616,8 @@ class ChatPresenter:
         match update:
             case EventRecorded(recorded=recorded):
                 self._on_saved(recorded.at)
-            case ApprovalRequested(ask=ask):
-                self._announce_approval(ask)
-            case QuestionAsked(ask=ask):
-                self._announce_question(ask)
+            case ApprovalRequested(ask=ask) | QuestionAsked(ask=ask):
+                self._announce_ask(ask)
             case TurnChanged(running=False):
                 self._announce(tr("Reply finished"))
             case ErrorRaised() as trouble:
@@ -682,21 +680,16 @@ class ChatPresenter:
 
     def _show_ask(self, ask: ApprovalRequest | Question) -> None:
         self._set_tool_state(ask.call_id, "question" if isinstance(ask, Question) else "approval")
-        if not self._asks.show(ask):
-            return
-        if isinstance(ask, Question):
-            self._announce_question(ask)
-        else:
-            self._announce_approval(ask)
+        if self._asks.show(ask):
+            self._announce_ask(ask)
 
-    def _announce_approval(self, ask: ApprovalRequest) -> None:
-        self._announce(tr("Approval needed: {request}", request=translate(ask.summary)))
-
-    def _announce_question(self, question: Question) -> None:
-        if isinstance(question, ServerQuestion):
-            self._announce(tr("{server} asks: {question}", server=question.server, question=question.text))
+    def _announce_ask(self, ask: ApprovalRequest | Question) -> None:
+        if isinstance(ask, ApprovalRequest):
+            self._announce(tr("Approval needed: {request}", request=translate(ask.summary)))
+        elif isinstance(ask, ServerQuestion):
+            self._announce(tr("{server} asks: {question}", server=ask.server, question=ask.text))
         else:
-            self._announce(tr("The agent asks: {question}", question=question.text))
+            self._announce(tr("The agent asks: {question}", question=ask.text))
 
     def _drop_answered_asks(self) -> None:
         """Take the cards away that have their answer, also those of subagents."""

@@ -11,7 +11,7 @@ import msgspec
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QTextCursor
 
-from helix_desktop.ui.chat.actions import ApprovalAnswer, CopyCode, RowSection, ScrollText
+from helix_desktop.ui.chat.actions import ApprovalAnswer, CopyCode, RowAction, RowSection, ScrollText
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formulas import Formula
 from helix_desktop.ui.chat.markdown.parser import Block, Code, DisplayedFormula, Paragraph, Prose, Span, Table
@@ -385,6 +385,16 @@ def paragraph(text: str, tools: ItemTools, color: str, size: int = UI, bold: boo
     return TextBlock(tools.writer.write_prose(Prose((leaf,)), color, size))
 
 
+def more_lines_text(hidden: int) -> str:
+    """Return how many lines are left out; empty if none are."""
+    return tr.plural(hidden, "… %n more line", "… %n more lines") if hidden else ""
+
+
+def all_lines_button(section: str, action: RowAction, lines: int) -> Button:
+    label = tr.plural(lines, "Show %n line", "Show all %n lines")
+    return push_button(f"whole:{section}", action, label, high=28)
+
+
 def card_foot(words: str, buttons: list[Button], digest: str = "") -> Box:
     """Return the last line of a card: a note, and buttons, one of them for its content in the cache."""
     if digest:
@@ -416,10 +426,6 @@ class SearchLine(Text):
 
     def line_rect(self, _position: int) -> QRectF:
         return self.rect
-
-    @property
-    def shown_words(self) -> str:
-        return self._shown
 
     def place(self, rect: QRectF) -> None:
         super().place(rect)

@@ -307,9 +307,8 @@ class ChatFinder(QObject):
     def _expand_row(self, index: int) -> None:
         """Open the sections of a row that may hide the words."""
         row, items = self._chat_viewport.model.raw_row(index), self._chat_viewport.item_cache
-        starts_open = isinstance(row, ToolRow) and row.starts_open
         for section in self._sections_of(row):
-            if items.is_open(row.key, section) == (starts_open and section == "card"):
+            if not items.is_shown(row, section):
                 items.toggle(row.key, section)
                 self._opened.add((row.key, section))
 
@@ -321,9 +320,7 @@ class ChatFinder(QObject):
             index = model.index_of(key)
             if index is None or index == current:
                 continue
-            row = model.raw_row(index)
-            starts_open = section == "card" and isinstance(row, ToolRow) and row.starts_open
-            if items.is_open(key, section) != starts_open:
+            if items.is_shown(model.raw_row(index), section):
                 items.toggle(key, section)
                 self._chat_viewport.relayout_in_place(index)
 

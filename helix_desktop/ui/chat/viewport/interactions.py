@@ -291,42 +291,6 @@ def menu_groups(row: ToolRow) -> list[list[MenuEntry]]:
     return [group for group in groups if group]
 
 
-def _branch_entries(row: Row, *, is_editable: bool) -> list[MenuEntry]:
-    """Return the branches that can begin at a row of a turn whose message `is_editable`."""
-    if not is_editable or row.key.part not in ("event", "call") or not row.key.seq:
-        return []
-    match row:
-        case UserRow():
-            return [
-                MenuEntry("edit", EditMessage(row.key.seq), tr("Edit message"), "pencil"),
-                MenuEntry("rewind", RewindTo(row.key.seq), tr("Rewind to here…"), "rewind"),
-            ]
-        case AssistantRow() | TurnFooterRow() | ToolRow():
-            branch = BranchSession(row.answer_seq if isinstance(row, ToolRow) else row.key.seq)
-            retry = RetryAnswer(row.key.seq)
-            entries = (
-                [
-                    MenuEntry("branch", branch, tr("Branch from here"), "git-branch"),
-                    MenuEntry("share", ShareSession(branch.seq), tr("Share up to here…"), "external-link"),
-                ]
-                if branch.seq
-                else []
-            )
-            return [*entries, MenuEntry("retry", retry, tr("Retry this turn"), "rotate-ccw")]
-        case _:
-            return []
-
-
-def _summary_entries(row: Row) -> list[MenuEntry]:
-    """Return the way to a handover that ends at a message."""
-    if not isinstance(row, UserRow | AssistantRow | ToolRow) or row.key.part not in ("event", "call"):
-        return []
-    seq = row.answer_seq if isinstance(row, ToolRow) else row.key.seq
-    if not seq:
-        return []
-    return [MenuEntry("compact", CompactUpTo(seq), tr("Compact up to here…"), "layers")]
-
-
 def _pin_entries(row: ToolRow) -> list[MenuEntry]:
     if not row.digest or not row.answer_seq:
         return []
@@ -372,9 +336,30 @@ def _content_entries(row: ToolRow) -> list[MenuEntry]:
 
 def branch_groups(rows: Sequence[Row], row: Row) -> list[list[MenuEntry]]:
     """Return what begins a branch, or a summary, at a row; `rows` are those down to it, from the first on."""
+    if row.key.part not in ("event", "call"):
+        return []
+    seq = row.answer_seq if isinstance(row, ToolRow) else row.key.seq
     message = next((before for before in reversed(rows) if isinstance(before, UserRow)), None)
-    is_editable = message is not None and message.is_editable
-    return [_branch_entries(row, is_editable=is_editable), _summary_entries(row)]
+    branches: list[MenuEntry] = []
+    match row:
+        case _ if message is None or not message.is_editable or not row.key.seq:
+            pass
+        case UserRow():
+            branches = [
+                MenuEntry("edit", EditMessage(seq), tr("Edit message"), "pencil"),
+                MenuEntry("rewind", RewindTo(seq), tr("Rewind to here…"), "rewind"),
+            ]
+        case AssistantRow() | TurnFooterRow() | ToolRow():
+            if seq:
+                branches = [
+                    MenuEntry("branch", BranchSession(seq), tr("Branch from here"), "git-branch"),
+                    MenuEntry("share", ShareSession(seq), tr("Share up to here…"), "external-link"),
+                ]
+            retry = RetryAnswer(row.key.seq)
+            branches.append(MenuEntry("retry", retry, tr("Retry this turn"), "rotate-ccw"))
+    if not (seq and isinstance(row, UserRow | AssistantRow | ToolRow)):
+        return [branches]
+    return [branches, [MenuEntry("compact", CompactUpTo(seq), tr("Compact up to here…"), "layers")]]
 
 
 def add_groups(menu: QMenu, groups: Iterable[Sequence[MenuEntry]], theme: Theme) -> None:

@@ -215,6 +215,11 @@ class ItemCache:
         rows = self._model.raw_rows()
         return 0 < index < len(rows) and all(map(_is_call_line, (rows[index - 1], rows[index])))
 
+    def is_shown(self, row: Row, section: RowSection) -> bool:
+        """Return True if a section is in sight: that of an excerpt is until it is toggled."""
+        starts_open = section == "card" and isinstance(row, ToolRow) and row.starts_open
+        return self.is_open(row.key, section) != starts_open
+
     def is_open(self, key: RowKey, section: RowSection) -> bool:
         return section in self._expanded.get(key, frozenset())
 

@@ -481,7 +481,7 @@ def test_commands_that_differ_at_their_end_look_different(view: ChatView) -> Non
     for index, card in enumerate(cards):
         line = view.chat_viewport.item(index).search_text(-1)
         assert isinstance(line, SearchLine)
-        fitting.append(line.shown_words)
+        fitting.append(line._shown)
         assert fitting[-1] != card.target
     assert fitting[0] != fitting[1]
 
