@@ -27,7 +27,7 @@ from helix_desktop.ui.kit.intents import (
     ShowEvent,
 )
 from helix_desktop.ui.kit.words import Words
-from helix_desktop.ui.rows.item import BoxItem, ListItem
+from helix_desktop.ui.rows.item import ListItem
 from helix_desktop.ui.rows.list_view import ListMouse, RowListView
 from helix_desktop.ui.rows.viewport import ListViewport
 from helix_desktop.ui.timeline.card_data import (
@@ -213,7 +213,7 @@ class HostItem(ListItem):
     """A row that a widget fills; it is laid out anew each time, as its content comes and goes."""
 
     def __init__(self, widget: QWidget) -> None:
-        super().__init__(widget.objectName())
+        super().__init__(widget.objectName(), "", Box(), current_theme())
         self.widget = self._host = widget
 
     @property
@@ -243,7 +243,7 @@ class HostItem(ListItem):
         """Leave the painting to the widget."""
 
 
-class CardItem(BoxItem):
+class CardItem(ListItem):
     """A row with a card, and its part of the rail."""
 
     row_area = "unfold"
@@ -420,8 +420,7 @@ class CardRows:
         self._items.clear()
 
     def is_plain(self, key: Any) -> bool:
-        item = self._items.get(key)
-        return isinstance(item, BoxItem) and not isinstance(item, CardItem)
+        return type(self._items.get(key)) is ListItem
 
     def show_plain(self, index: int, error: Exception) -> ListItem:
         if self.is_plain(self.key(index)):
@@ -429,7 +428,7 @@ class CardRows:
         row = self.rows[index]
         title = card_title(row) if isinstance(row, _CARDS) else ""
         frame = Frame(Words(title), (_CARD_X, _TOP_PX, 0, _TOP_PX))
-        item = BoxItem(key_of(row), title, frame, current_theme())
+        item = ListItem(key_of(row), title, frame, current_theme())
         self._items[key_of(row)] = item
         return item
 

@@ -36,7 +36,7 @@ from helix_desktop.ui.kit.boxes import (
     push_button,
 )
 from helix_desktop.ui.kit.intents import OpenCacheEntry
-from helix_desktop.ui.rows.item import BlockText, BoxItem, ListItem
+from helix_desktop.ui.rows.item import BlockText, ListItem
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -455,7 +455,7 @@ class SearchLine(Text):
         return behind if behind > cut else cut + is_end
 
 
-class RowItem(BoxItem):
+class RowItem(ListItem):
     """One row of the conversation as the view shows it."""
 
     def __init__(
@@ -502,8 +502,6 @@ class RowItem(BoxItem):
     @property
     def built_texts(self) -> Sequence[TextLayout]:
         return self._texts
-
-    text_at, nearest_position = ListItem.text_at, ListItem.nearest_position  # texts stand below each other
 
     def awaits(self, formulas: frozenset[Formula]) -> bool:
         """Return True if it shows the source of one of these formulas until it is drawn."""
