@@ -66,20 +66,6 @@ _ALIGN = {
 }
 
 
-class FormulaLayout(TextLayout):
-    def __init__(self, style: ChatStyle, formula_width: float) -> None:
-        super().__init__(style, style.font(BODY))
-        self._formula_width = formula_width
-
-    def layout(self, width: float) -> float:
-        """Show as much as fits in a width; the height that takes, both in pixels."""
-        self.width = width
-        self.content_width = max(width, float(math.ceil(self._formula_width)))
-        self.document.setTextWidth(self.content_width)
-        self.scroll_to(self.offset)
-        return self.refresh()
-
-
 CELL_PADDING = 7  # pixels at zoom 1, on each side of a cell
 _WORD_LIMIT = 220  # pixels at zoom 1; a longer word breaks before its column gets wider
 _WIDE_CELL = 280  # pixels at zoom 1 that a text gets before it wraps in a table that scrolls
@@ -242,14 +228,15 @@ class DocumentWriter:
         _shrink_ends(layout.document)
         return layout
 
-    def write_formula(self, block: DisplayedFormula) -> FormulaLayout | None:
+    def write_formula(self, block: DisplayedFormula) -> TextLayout | None:
         """Return a piece that holds a formula; None if it can't be drawn, or is not drawn yet."""
         drawing = self._formulas.find(Formula(block.source, displayed=True)) if self._formulas else None
         if drawing is None:
             return None
         style = self._style
         image = formula_image(drawing, style.font(BODY), style.color(style.theme.text), style.ratio)
-        layout = FormulaLayout(style, image.width)
+        layout = TextLayout(style, style.font(BODY))
+        layout.least_width = math.ceil(image.width)
         cursor = QTextCursor(layout.document)
         form = QTextBlockFormat()
         form.setAlignment(Qt.AlignmentFlag.AlignHCenter)

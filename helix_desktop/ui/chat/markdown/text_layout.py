@@ -87,6 +87,7 @@ class TextLayout:
         self.width = 0.0
         self.height = 0.0
         self.content_width = 0.0  # more than the width where it scrolls sideways
+        self.least_width = 0.0  # of its content
         self.offset = 0.0  # pixels by which it is scrolled
         self.decorations: dict[int, BlockDecoration] = {}
         self.inline_code: list[InlineCodeRange] = []
@@ -134,8 +135,9 @@ class TextLayout:
 
     def layout(self, width: float) -> float:
         """Wrap to a width in pixels; the height that takes."""
-        self.width = self.content_width = width
-        self.document.setTextWidth(width)
+        self.width, self.content_width = width, max(width, self.least_width)
+        self.document.setTextWidth(self.content_width)
+        self.scroll_to(self.offset)
         return self.refresh()
 
     @property

@@ -31,7 +31,7 @@ from helix_desktop.domain.events.foreign import (
     RecordCount,
     SessionImported,
 )
-from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     ATTACHED_SWEEP_REASONS,
     Excluded,
@@ -246,77 +246,6 @@ class ContextLines:
         return projected_tokens(self._overhead + self._messages(transcript) + more, report, ratio)
 
 
-class Dividers:
-    """The lines of one session about what was set, and about files that changed."""
-
-    def __init__(self) -> None:
-        self._turns: dict[str, int] = {}  # by the id of the capture
-        self._directions = RevertDirections()
-        self._mode: PermissionMode = "ask"
-        self._mode_before: PermissionMode | None = None  # the mode changes since the last message
-        self._mode_key: RowKey | None = None  # of their row
-
-    def on_changes(
-        self, seq: int, event: ChangesRecorded, transcript: Transcript, *, has_card: bool
-    ) -> DividerRow | None:
-        """Return the line about files that changed; None if the card of their call shows it."""
-        self._turns[event.capture] = transcript.messages.turns
-        is_redo = self._directions.add(event.capture, event.source, event.scope, event.reverts)
-        if has_card:
-            return None
-        turns = {self._turns.get(capture, 0) for capture in event.reverts}
-        words = recorded_changes_text(event, turns.pop() if len(turns) == 1 else 0, is_redo=is_redo)
-        return DividerRow(RowKey(seq), "note", words, actions=(OpenChanges(event.capture),))
-
-    def on_event(self, recorded: RecordedEvent) -> DividerRow | None:
-        """Return the line about a setting, changed files, instructions that came, or where a branch begins.
-
-        Where a message or answer has another version, buttons below it say so.
-        """
-        key = RowKey(recorded.seq)
-        match recorded.event:
-            case ModeChanged(mode=mode):
-                return self._on_mode(recorded.seq, mode)
-            case ModelChosen(model=model):
-                words = model_text(model)
-            case EffortChosen(effort=effort):
-                words = effort_text(effort)
-            case PolicyChosen(policy=fields):
-                words = session_policy_text(policy_from_event(fields))
-            case HoldSet(on=on):
-                words = hold_text(on)
-            case BudgetSet() as budget:
-                words = budget_text(budget)
-            case FilesChanged(files=files) as changed:
-                each = tuple(map(changed_file_text, files)) if len(files) > 1 else ()
-                return DividerRow(key, "note", files_changed_text(changed), details=each)
-            case InstructionsAdded() as added:
-                words = instructions_text(added)
-            case SessionBranched(how=how, parent=parent) if how not in ("edit", "retry"):
-                words = tr("Rewound to here") if how else tr("Branch begins here")
-                return DividerRow(key, "note", words, actions=(OpenVersion(parent),))
-            case _:
-                return None
-        return DividerRow(key, "note", words)
-
-    def end_mode_changes(self, event: Event) -> None:
-        """Let the next mode change have a row of its own, if this event is a message."""
-        if isinstance(event, UserSpoke | AssistantSpoke | ToolAnswered):
-            self._mode_before = self._mode_key = None
-
-    def _on_mode(self, seq: int, mode: PermissionMode) -> DividerRow | None:
-        """Return the one row of successive mode changes; without text if the mode is the former one again."""
-        if self._mode_before is None:
-            self._mode_before = self._mode
-        self._mode = mode
-        replaced = (self._mode_key,) if self._mode_key else ()
-        text = "" if mode == self._mode_before else mode_text(mode)
-        self._mode_key = RowKey(seq) if text else None
-        if not text and not replaced:
-            return None
-        return DividerRow(RowKey(seq), "note", text, replaces=replaced)
-
-
 def _handover_row(recorded: RecordedEvent, handover: HandoverMade, transcript: Transcript) -> NoticeRow:
     """Return the handover that a session starts from: gist, all of it on request, and the way back."""
     messages = translate(handover_counts(transcript, handover).text)
@@ -511,7 +440,12 @@ class ChatRows(ToolRows):
     def __init__(self) -> None:
         super().__init__()
         self.ends = TurnEnds()
-        self._dividers, self._context = Dividers(), ContextLines()
+        self._context = ContextLines()
+        self._turns: dict[str, int] = {}  # by the id of the capture
+        self._directions = RevertDirections()
+        self._mode: PermissionMode = "ask"
+        self._mode_before: PermissionMode | None = None  # the mode changes since the last message
+        self._mode_key: RowKey | None = None  # of their row
         self._speaker: str | None = None  # whose name stands above the answers of a message
         self._keys_with_attachments: list[RowKey] = []
         self._first_handover: RowKey | None = None
@@ -580,7 +514,8 @@ class ChatRows(ToolRows):
 
     def add(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Like `apply`, but leave the states of previous rows: for reading a complete log."""
-        self._dividers.end_mode_changes(recorded.event)
+        if isinstance(recorded.event, UserSpoke | AssistantSpoke | ToolAnswered):
+            self._mode_before = self._mode_key = None  # the next mode change has a row of its own
         rows = [row for row in self._rows_of(recorded, transcript) if row is not None]
         for row in rows:
             for key in row.replaces if isinstance(row, DividerRow) else ():
@@ -616,7 +551,7 @@ class ChatRows(ToolRows):
             case ChangesRecorded() as changes:
                 has_card = self.key_of_call(changes.call_id) is not None
                 card = self._change_call(changes.call_id, changes=changes)
-                return [*card, self._dividers.on_changes(seq, changes, transcript, has_card=has_card)]
+                return [*card, self._changes_row(seq, changes, transcript, has_card=has_card)]
             case TurnEnded() | TurnRetried() as event:
                 self._speaker = None
                 return self.ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))
@@ -632,7 +567,62 @@ class ChatRows(ToolRows):
                 first = _handover_row(recorded, rewrite, transcript)
                 self._first_handover = first.key
                 return [line, first]
-        return [self._dividers.on_event(recorded)]
+        return [self._setting_row(recorded)]
+
+    def _changes_row(
+        self, seq: int, event: ChangesRecorded, transcript: Transcript, *, has_card: bool
+    ) -> DividerRow | None:
+        """Return the line about files that changed; None if the card of their call shows it."""
+        self._turns[event.capture] = transcript.messages.turns
+        is_redo = self._directions.add(event.capture, event.source, event.scope, event.reverts)
+        if has_card:
+            return None
+        turns = {self._turns.get(capture, 0) for capture in event.reverts}
+        words = recorded_changes_text(event, turns.pop() if len(turns) == 1 else 0, is_redo=is_redo)
+        return DividerRow(RowKey(seq), "note", words, actions=(OpenChanges(event.capture),))
+
+    def _setting_row(self, recorded: RecordedEvent) -> DividerRow | None:
+        """Return the line about a setting, changed files, instructions that came, or where a branch begins.
+
+        Where a message or answer has another version, buttons below it say so.
+        """
+        key = RowKey(recorded.seq)
+        match recorded.event:
+            case ModeChanged(mode=mode):
+                return self._mode_row(recorded.seq, mode)
+            case ModelChosen(model=model):
+                words = model_text(model)
+            case EffortChosen(effort=effort):
+                words = effort_text(effort)
+            case PolicyChosen(policy=fields):
+                words = session_policy_text(policy_from_event(fields))
+            case HoldSet(on=on):
+                words = hold_text(on)
+            case BudgetSet() as budget:
+                words = budget_text(budget)
+            case FilesChanged(files=files) as changed:
+                each = tuple(map(changed_file_text, files)) if len(files) > 1 else ()
+                return DividerRow(key, "note", files_changed_text(changed), details=each)
+            case InstructionsAdded() as added:
+                words = instructions_text(added)
+            case SessionBranched(how=how, parent=parent) if how not in ("edit", "retry"):
+                words = tr("Rewound to here") if how else tr("Branch begins here")
+                return DividerRow(key, "note", words, actions=(OpenVersion(parent),))
+            case _:
+                return None
+        return DividerRow(key, "note", words)
+
+    def _mode_row(self, seq: int, mode: PermissionMode) -> DividerRow | None:
+        """Return the one row of successive mode changes; without text if the mode is the former one again."""
+        if self._mode_before is None:
+            self._mode_before = self._mode
+        self._mode = mode
+        replaced = (self._mode_key,) if self._mode_key else ()
+        text = "" if mode == self._mode_before else mode_text(mode)
+        self._mode_key = RowKey(seq) if text else None
+        if not text and not replaced:
+            return None
+        return DividerRow(RowKey(seq), "note", text, replaces=replaced)
 
     def _answer_row(self, recorded: RecordedEvent, event: AssistantSpoke) -> AssistantRow | None:
         """Return the row of an answer; without words it is a name above calls, or None below that name."""
