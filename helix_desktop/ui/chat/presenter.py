@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
-from typing import TypeVar
+from typing import Literal
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, QTimer
@@ -50,10 +50,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ApprovalRequest, Excerpt
 from helix_desktop.ui.chat.actions import (
     ControlTurn,
-    ReadChanges,
-    ReadExcerpt,
-    ReadOriginal,
-    ReadThumbnail,
+    ReadContent,
     RowKey,
     row_key_of_event,
 )
@@ -80,13 +77,14 @@ from helix_desktop.ui.chat.rows.row_types import (
     QuestionRow,
     Row,
     RunningOutput,
+    ToolRow,
     ToolState,
     TurnFooterRow,
     UserRow,
     Versions,
     head_and_tail,
 )
-from helix_desktop.ui.chat.rows.tool_rows import excerpt_content
+from helix_desktop.ui.chat.rows.tool_rows import CardContent, excerpt_content
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, handles
 from helix_desktop.ui.kit.session import Session as WindowSession
 from helix_desktop.words.action_labels import supported_remedies
@@ -367,7 +365,6 @@ async def removed_outputs(session: Session, log: Iterable[RecordedEvent]) -> Map
     return {digest: at_ms for digest, at_ms in times.items() if at_ms}
 
 
-_Content = TypeVar("_Content", OriginalOutput, ExcerptContent, ChangedFilesContent)
 _Shown = (
     EventRecorded
     | ResponseDelta
@@ -500,48 +497,36 @@ class ChatPresenter:
         self._side_question.forget()
         self._model.reset(rows, is_loading=is_loading)
 
-    @handles(ReadOriginal)
-    async def read_original(self, key: RowKey, digest: str, in_full: bool) -> None:
-        store = self._session.workspace.store
-
-        async def read() -> OriginalOutput:
-            data, tokens = await store.get(digest), (await store.entry(digest)).tokens
-            return OriginalOutput(await asyncio.to_thread(_split_ends, data, in_full), tokens)
-
-        await self._show_content(key, read(), OriginalOutput)
-
-    @handles(ReadExcerpt)
-    async def read_excerpt(self, key: RowKey, excerpt: Excerpt, in_full: bool) -> None:
-        store = self._session.workspace.store
-
-        async def read() -> ExcerptContent:
-            data = await store.get(excerpt.digest)
-            return await asyncio.to_thread(excerpt_content, data, excerpt, in_full)
-
-        await self._show_content(key, read(), ExcerptContent)
-
-    @handles(ReadChanges)
-    async def read_changes(self, key: RowKey, capture_id: str) -> None:
-        changes = _read_changes(self._session.workspace.changes, self._session.id, capture_id)
-        await self._show_content(key, changes, ChangedFilesContent)
-
-    async def _show_content(self, key: RowKey, read: Awaitable[_Content], kind: type[_Content]) -> None:
-        """Show in its card what is read, or why it can't be: the user may have gone on meanwhile."""
-        conversation = self._session.conversation
+    @handles(ReadContent)
+    async def read_content(self, key: RowKey, section: Literal["card", "changes"], in_full: bool) -> None:
+        """Show what is read, or why it can't be; an image that cannot be read keeps its icon."""
+        conversation, workspace = self._session.conversation, self._session.workspace
+        row = self._rows.rows.get(key)
+        kind: type[CardContent] = OriginalOutput
+        if isinstance(row, UserRow):
+            for digest in [note.attachment.digest for note in row.attachments if note.attachment.image]:
+                image = await stored_thumbnail(workspace, digest)
+                if image is not None and self._session.shows(conversation):
+                    self._put_all(self._rows.show_thumbnail(key, digest, image))
+        if not isinstance(row, ToolRow):
+            return
         try:
-            content = await read
+            match row:
+                case ToolRow(changes=ChangesRecorded(capture=capture)) if section == "changes":
+                    kind = ChangedFilesContent
+                    content: CardContent = await _read_changes(workspace.changes, self._session.id, capture)
+                case ToolRow(answer=ToolAnswered(excerpt=Excerpt() as excerpt)):
+                    kind = ExcerptContent
+                    data = await workspace.store.get(excerpt.digest)
+                    content = await asyncio.to_thread(excerpt_content, data, excerpt, in_full)
+                case _:
+                    data = await workspace.store.get(row.digest)
+                    tokens = (await workspace.store.entry(row.digest)).tokens
+                    content = OriginalOutput(await asyncio.to_thread(_split_ends, data, in_full), tokens)
         except HelixError as error:
             content = kind(problem=translate(error.what))
-        if self._session.shows(conversation):
+        if self._session.shows(conversation):  # else the user went on meanwhile
             self._model.put_all(self._rows.show_content(key, content))
-
-    @handles(ReadThumbnail)
-    async def read_thumbnail(self, key: RowKey, digest: str) -> None:
-        """Show what an attached image looks like; one that cannot be read keeps its icon."""
-        conversation = self._session.conversation
-        image = await stored_thumbnail(self._session.workspace, digest)
-        if image is not None and self._session.shows(conversation):
-            self._put_all(self._rows.show_thumbnail(key, digest, image))
 
     def key_of_event(self, recorded: RecordedEvent, transcript: Transcript) -> RowKey:
         """Return the key of the row that shows an event: what a call changed is shown by its card."""

@@ -13,7 +13,7 @@ from helix_desktop.context.intake.output_forms import FORMS_OPENING as QUESTION
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
 from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
-from helix_desktop.ui.chat.actions import ReadOriginal
+from helix_desktop.ui.chat.actions import ReadContent
 from helix_desktop.ui.chat.items.tool_card import form_choice_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
@@ -156,7 +156,7 @@ async def _check_one_number(rig: WindowRig) -> None:
     )
     if isinstance(newest, FormCard):
         assert newest.after == row.tokens
-        rig.perform(ReadOriginal(row.key, row.digest))
+        rig.perform(ReadContent(row.key))
         await until(lambda: card(rig).original, "the original")
         assert (original := card(rig).original) is not None
         assert newest.before == original.tokens

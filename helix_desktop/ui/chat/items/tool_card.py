@@ -19,8 +19,7 @@ from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.chat.actions import (
     OpenMenu,
     PutAutoRun,
-    ReadExcerpt,
-    ReadOriginal,
+    ReadContent,
     StopCall,
     ToggleSection,
 )
@@ -197,7 +196,7 @@ def _section(
     words = more_lines_text(ends.hidden_lines) or ("" if head is None else tr("Full output"))
     buttons = []
     if ends.hidden_lines and is_last and row.digest and _can_show_all_lines(row):
-        action = ReadOriginal(row.key, row.digest, in_full=True)
+        action = ReadContent(row.key, in_full=True)
         buttons.append(all_lines_button("card", action, ends.lines))  # as the cache counts them
     if is_last and row.digest:
         yield Frame(card_foot(words, buttons, row.digest), (0, -3, 0, -2))
@@ -306,8 +305,7 @@ def _foot(row: ToolRow, excerpt: Excerpt, content: ExcerptContent) -> Box:
         words = tr("Reading the output…")
     buttons = []
     if content.can_show_more:
-        action = ReadExcerpt(row.key, excerpt, in_full=True)
-        buttons.append(all_lines_button("card", action, excerpt.lines))
+        buttons.append(all_lines_button("card", ReadContent(row.key, in_full=True), excerpt.lines))
     return card_foot(words, buttons, excerpt.digest)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -34,6 +34,10 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Chat")
 
 _OUTCOMES: dict[str, ToolState] = {"denied": "denied", "interrupted": "interrupted", "stopped": "stopped"}
+
+
+CardContent: TypeAlias = OriginalOutput | ExcerptContent | ChangedFilesContent
+"""What a card shows once it is read."""
 
 
 class ToolRows:
@@ -116,9 +120,7 @@ class ToolRows:
         is_running = row is not None and row.state == "running"
         return self._change_call(call_id, running_output=output) if is_running else []
 
-    def show_content(
-        self, key: RowKey, content: OriginalOutput | ExcerptContent | ChangedFilesContent
-    ) -> list[Row]:
+    def show_content(self, key: RowKey, content: CardContent) -> list[Row]:
         match content:
             case _ if key not in self.rows:
                 return []

@@ -20,11 +20,8 @@ from helix_desktop.ui.chat.actions import (
     Decide,
     MarkOption,
     OpenMenu,
-    ReadChanges,
-    ReadExcerpt,
+    ReadContent,
     ReadingAction,
-    ReadOriginal,
-    ReadThumbnail,
     RowKey,
     RowSection,
     ScrollText,
@@ -404,33 +401,30 @@ class ChatView(RowListView):
     def _toggle(self, index: int, section: RowSection) -> None:
         row, items = self.chat_viewport.model.row(index), self.chat_viewport.item_cache
         items.toggle(row.key, section)
-        reads_original = isinstance(row, ToolRow) and needs_original(row) and items.is_open(row.key, section)
-        if reads_original:
-            self._read_keys.add(row.key)
+        self._read_keys.discard(row.key)
         self.chat_viewport.relayout_in_place(index)
-        if isinstance(row, ToolRow) and reads_original:
-            self.perform(ReadOriginal(row.key, row.digest))
         if isinstance(row, ToolRow) and section == "changes" and row.changes and row.changed_files is None:
-            self.perform(ReadChanges(row.key, row.changes.capture))
+            self.perform(ReadContent(row.key, "changes"))
 
     def _read_contents(self) -> None:
-        """Have read what cards in sight show from the cache: excerpts, originals of open ones, images."""
+        """Have read what rows in sight show from the cache: excerpts, originals of open cards, images."""
         items = self.chat_viewport.item_cache
         for placed in self.chat_viewport.scroll_layout.placed:
             row = self.chat_viewport.model.raw_row(placed.row_index)
-            if not isinstance(row, ToolRow | UserRow) or row.key in self._read_keys:
-                continue
-            if isinstance(row, UserRow):
+            match row:
+                case _ if row.key in self._read_keys:
+                    continue
+                case UserRow(attachments=notes):
+                    is_missing = any(note.attachment.image and note.thumbnail is None for note in notes)
+                case ToolRow(starts_open=True):
+                    is_missing = row.excerpt_content is None
+                case ToolRow():  # find opens cards, too
+                    is_missing = needs_original(row) and items.is_open(row.key, "card")
+                case _:
+                    continue
+            if is_missing:
                 self._read_keys.add(row.key)
-                for note in row.attachments:
-                    if note.attachment.image:
-                        self.perform(ReadThumbnail(row.key, note.attachment.digest))
-            elif row.answer.excerpt is not None:
-                self._read_keys.add(row.key)
-                self.perform(ReadExcerpt(row.key, row.answer.excerpt))
-            elif needs_original(row) and items.is_open(row.key, "card"):  # find opens cards, too
-                self._read_keys.add(row.key)
-                self.perform(ReadOriginal(row.key, row.digest))
+                self.perform(ReadContent(row.key))
 
     def _reset(self) -> None:
         """Drop selection, search and click: the rows are others."""

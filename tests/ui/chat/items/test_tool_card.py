@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.domain.events.conversation import SubagentStarted
-from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal
+from helix_desktop.ui.chat.actions import CopyCode, ReadContent
 from helix_desktop.ui.chat.items.item import RowItem, SearchLine
 from helix_desktop.ui.chat.items.tool_card import unusual_words
 from helix_desktop.ui.chat.rows.row_texts import RUNNING_PHASES, accessible_name, figures_text
@@ -154,7 +154,7 @@ def test_a_partial_card_requests_its_original_once(qtbot: QtBot, view: ChatView)
     view.chat_viewport.model.reset([PREVIEW])
     with performed(view) as blocker:
         press(view, "open:card")
-    assert blocker == [ReadOriginal(row_key("t"), DIGEST)]
+    assert blocker == [ReadContent(row_key("t"))]
     view.chat_viewport.model.replace(row_key("t"), replace(PREVIEW, original=ORIGINAL))
     assert [line for line in words(view).split("\n") if line.endswith(("line", "all"))] == [
         "head line",
@@ -172,7 +172,7 @@ def test_a_card_that_find_opens_requests_its_original_too(qtbot: QtBot, view: Ch
     view.chat_viewport.model.reset([PREVIEW])
     with performed(view) as blocker:
         view.find_text("tail line")
-    assert blocker == [ReadOriginal(row_key("t"), DIGEST)]
+    assert blocker == [ReadContent(row_key("t"))]
 
 
 def test_all_lines_are_requested_where_they_fit(qtbot: QtBot, view: ChatView) -> None:
@@ -180,7 +180,7 @@ def test_all_lines_are_requested_where_they_fit(qtbot: QtBot, view: ChatView) ->
     press(view, "open:card")
     with performed(view) as blocker:
         press(view, "whole:card")
-    assert blocker == [ReadOriginal(row_key("t"), DIGEST, in_full=True)]
+    assert blocker == [ReadContent(row_key("t"), in_full=True)]
     every = "\n".join(f"line {n}" for n in range(900))
     view.chat_viewport.model.replace(
         row_key("t"), replace(CARD, original=OriginalOutput(HeadAndTail(every, "", 900), 2_400))
