@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Literal
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QTimer
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session import (
@@ -177,41 +177,6 @@ _RUNNING_DELAY_MS = 1_000
 _TICK_MS = 200  # often enough that each second is seen to change in time
 
 
-class Countdown(QObject):
-    """Tells how many seconds are left: at once, and whenever that changes. `now` gives seconds."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__()
-        self._clock = clock
-        self._until = 0.0
-        self._last_seconds = -1
-        self._on_tick: Callable[[int], None] = lambda _: None
-        self._timer = QTimer(self, interval=_TICK_MS)
-        self._timer.timeout.connect(self.tick)
-
-    @property
-    def is_running(self) -> bool:
-        return self._timer.isActive()
-
-    def start(self, wait_s: float, on_tick: Callable[[int], None]) -> None:
-        """Count down from so many seconds; a former countdown ends."""
-        self._until, self._last_seconds, self._on_tick = self._clock() + wait_s, -1, on_tick
-        self._timer.start()
-        self.tick()
-
-    def tick(self) -> None:
-        """Report the time left, unless it was reported already."""
-        left = max(0, math.ceil(self._until - self._clock()))
-        if left == 0:
-            self.stop()
-        if left != self._last_seconds:
-            self._last_seconds = left
-            self._on_tick(left)
-
-    def stop(self) -> None:
-        self._timer.stop()
-
-
 _RETRY_SHOWN_S = 2  # how long a repeated request says that it is one, unless it fails again
 _MINUTE_S = 60
 _SETTINGS = (ApplyRemedy("provider_settings"),)
@@ -221,16 +186,22 @@ _RETRY_KEY = RowKey(part="retry")
 class ArrivingAnswer:
     """The rows of an answer until it is recorded: its text, and the notice of a request that is repeated."""
 
-    def __init__(self, model: ChatModel) -> None:
-        self._model, self._countdown = model, Countdown()
+    def __init__(self, model: ChatModel, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` gives seconds."""
+        self._model, self._clock = model, clock
         self._count = 1
+        self._retry = RetryScheduled(0, 0.0, "")  # the newest one
+        self._on_sent: Callable[[], None] = lambda: None
+        self._until_s, self._left_s = 0.0, -1
+        self._timer = QTimer(model, interval=_TICK_MS)
+        self._timer.timeout.connect(self.tick)
 
     @property
     def _key(self) -> RowKey:
         return RowKey(self._count, part="arriving")
 
     def stop_countdown(self) -> None:
-        self._countdown.stop()
+        self._timer.stop()
 
     def show_waiting(self, since_ms: int, model: str) -> None:
         """Say that the model of this name is silent since a time in milliseconds since 1970."""
@@ -261,32 +232,26 @@ class ArrivingAnswer:
         self._drop()
         self.clear_retry()
 
-    def show_retry(self, reset: RetryScheduled, on_sent: Callable[[], None]) -> None:
+    def show_retry(self, retry: RetryScheduled, on_sent: Callable[[], None]) -> None:
         """Drop the text and count down to the next attempt; `on_sent` follows that attempt."""
         self._drop()
+        self._retry, self._on_sent = retry, on_sent
+        self._until_s, self._left_s = self._clock() + retry.wait_s + _RETRY_SHOWN_S, -1
+        self._timer.start()
+        self.tick()
 
-        def tell(left_s: int) -> None:
-            if left_s == 0:  # nothing refused the request meanwhile: the model is silent
-                self.clear_retry()
-                on_sent()
-                return
-            left_s -= _RETRY_SHOWN_S
-            what = (
-                tr("Retrying in {seconds} s (attempt {attempt})", seconds=left_s, attempt=reset.attempt)
-                if left_s > 0
-                else tr("Retrying now (attempt {attempt})", attempt=reset.attempt)
-            )
-            stop = ControlTurn("stop")
-            remedies = _SETTINGS if "provider_settings" in reset.remedies else ()
-            now = (ControlTurn("try_now"),) if left_s > 0 else ()
-            actions: tuple[Intent, ...] = (*now, *remedies, stop)
-            why = translate(reset.reason)
-            self._model.put(NoticeRow(_RETRY_KEY, "warning", what, why, _end_text(reset), actions))
-
-        self._countdown.start(reset.wait_s + _RETRY_SHOWN_S, tell)
+    def tick(self) -> None:
+        """Show how many seconds are left, if that has changed."""
+        left_s = math.ceil(self._until_s - self._clock())
+        if left_s <= 0:  # nothing refused the request meanwhile: the model is silent
+            self.clear_retry()
+            self._on_sent()
+        elif left_s != self._left_s:
+            self._left_s = left_s
+            self._model.put(_retry_row(self._retry, left_s - _RETRY_SHOWN_S))
 
     def clear_retry(self) -> None:
-        self._countdown.stop()
+        self._timer.stop()
         self._model.discard(_RETRY_KEY)
 
     def _drop(self) -> None:
@@ -295,10 +260,17 @@ class ArrivingAnswer:
         self._count += 1
 
 
-def _end_text(reset: RetryScheduled) -> str:
-    """Say for how long the request is repeated."""
-    minutes = round(reset.patience_s / _MINUTE_S)
-    return tr("Retries end {minutes} min after the first failure.", minutes=minutes) if minutes else ""
+def _retry_row(retry: RetryScheduled, left_s: int) -> NoticeRow:
+    """Return what there is to say so many seconds before the attempt, or after it; and when retries end."""
+    what, now = tr("Retrying now (attempt {attempt})", attempt=retry.attempt), tuple[Intent, ...]()
+    if left_s > 0:
+        what = tr("Retrying in {seconds} s (attempt {attempt})", seconds=left_s, attempt=retry.attempt)
+        now = (ControlTurn("try_now"),)
+    minutes = round(retry.patience_s / _MINUTE_S)
+    end = tr("Retries end {minutes} min after the first failure.", minutes=minutes) if minutes else ""
+    remedies = _SETTINGS if "provider_settings" in retry.remedies else ()
+    actions: tuple[Intent, ...] = (*now, *remedies, ControlTurn("stop"))
+    return NoticeRow(_RETRY_KEY, "warning", what, translate(retry.reason), end, actions)
 
 
 class LiveSideQuestion:
