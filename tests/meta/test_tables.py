@@ -33,7 +33,6 @@ PARTIAL: dict[str, set[Any]] = {
     "ui/settings/permissions_page.py: _OUTDATED": {""},
     "words/provider_cache.py: _CAUSES": {"idle", "model"},
     "words/revert_plans.py: _PROBLEMS": {""},
-    "words/rewrite_reasons.py: _PLACEMENTS": {"threshold"},
 }
 """The tables that are never asked for some values, and for which."""
 
