@@ -104,7 +104,7 @@ async def _check_a_denial(rig: WindowRig) -> None:
         assert (rig.rows(ApprovalRow), rig.composer.text()) == ([approval], "123"), "keys answer nothing"
         editor.clear()
         QTest.keyClicks(editor, "Write it to out.txt")
-        await until(lambda: rig.chat.view.approval_in_sight, "the card stands still")
+        await until(lambda: rig.chat.view.takes_denial, "the card stands still")
         QTest.keyClick(editor, Qt.Key.Key_Return)
         await rig.wait_for_turn_end()
         assert (rig.composer.text(), rig.events(MessageQueued)) == ("", [])
@@ -224,7 +224,7 @@ async def _check_reasons(rig: WindowRig) -> None:
 
         assert editor.placeholderText().startswith("Deny all")
         QTest.keyClicks(editor, "None of them")
-        await until(lambda: view.approval_in_sight == "c0", "the cards stand still")
+        await until(lambda: view.takes_denial, "the cards stand still")
         QTest.keyClick(editor, Qt.Key.Key_Return)
         await rig.wait_for_turn_end()
         assert rig.composer.text() == ""

@@ -543,10 +543,9 @@ class ChatModel(QObject):
         self._set(at, row)
         self.rows_changed.emit([at])
 
-    def put(self, row: Row | None) -> None:
-        """Add a row, or put it in the place of the one with its key; None changes nothing."""
-        if row is not None:
-            self.put_all([row])
+    def put(self, row: Row) -> None:
+        """Add a row, or put it in the place of the one with its key."""
+        self.put_all([row])
 
     def put_all(self, rows: Iterable[Row]) -> None:
         """Like `put` for each row, but tell only once of all that changed."""

@@ -345,16 +345,10 @@ class ChatView(RowListView):
                 pass
 
     @property
-    def approval_in_sight(self) -> str:
-        """The call that what is typed denies: the first with its answers in sight, else the first that waits.
-
-        Empty while no card has stood long enough to be seen.
-        """
-        rows = enumerate(self.chat_viewport.model.raw_rows())
-        calls = [(at, row.key) for at, row in rows if isinstance(row, ApprovalRow)]
-        settled = [(at, key) for at, key in calls if self._guard.accepts(key, Decide(key.call_id, "deny"))]
-        in_sight = (key.call_id for at, key in settled if self._visible_answer(at, "deny"))
-        return next(in_sight, settled[0][1].call_id if settled else "")
+    def takes_denial(self) -> bool:
+        """Return True if a card has stood long enough to be seen: what is typed denies those that wait."""
+        keys = (row.key for row in self.chat_viewport.model.raw_rows() if isinstance(row, ApprovalRow))
+        return any(self._guard.accepts(key, Decide(key.call_id, "deny")) for key in keys)
 
     def answer_first(self, answer: ApprovalAnswer) -> None:
         """Answer the first approval that waits; where its buttons are out of sight, only show it."""
