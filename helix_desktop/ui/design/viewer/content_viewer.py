@@ -236,7 +236,7 @@ class PagedText(Themed, QPlainTextEdit):
     def __init__(self) -> None:
         super().__init__()
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
-        self._content, self._page_index, self._name = _EMPTY, 0, ""
+        self.content, self.page_index, self._name = _EMPTY, 0, ""  # pages are counted from 0
         self._rows: list[PageRow] = []
         self._wraps_lines = False
         self._gutter = _Gutter(self)
@@ -255,18 +255,9 @@ class PagedText(Themed, QPlainTextEdit):
         self.selectionChanged.connect(lambda: self.lines_selected.emit(*self.selected_lines()))
         self.apply_theme()
 
-    @property
-    def content(self) -> PagedContent:
-        return self._content
-
-    @property
-    def page_index(self) -> int:
-        """Return the page on screen, counted from 0."""
-        return self._page_index
-
     def show_content(self, content: PagedContent, name: str = "") -> None:
         """Show the first page of a content; `name` is the file's, for its colors."""
-        self._content, self._name = content, name.rsplit("/", 1)[-1]
+        self.content, self._name = content, name.rsplit("/", 1)[-1]
         self._wrap()
         self.show_page(0)
 
@@ -279,8 +270,8 @@ class PagedText(Themed, QPlainTextEdit):
 
     def show_page(self, index: int) -> None:
         """Show another page; numbers beyond the ends stand for the ends."""
-        self._page_index = max(0, min(index, self._content.page_count - 1))
-        self._rows = self._content.page(self._page_index)
+        self.page_index = max(0, min(index, self.content.page_count - 1))
+        self._rows = self.content.page(self.page_index)
         self.setPlainText("\n".join(row.text for row in self._rows))
         self.setExtraSelections([])
         self.setViewportMargins(self.gutter_width(), 0, 0, 0)
@@ -288,12 +279,12 @@ class PagedText(Themed, QPlainTextEdit):
         self.verticalScrollBar().setValue(0)
         self.horizontalScrollBar().setValue(0)
         self._highlight()
-        self.page_changed.emit(self._page_index)
+        self.page_changed.emit(self.page_index)
 
     def show_match(self, match: Match, others: Iterable[Match]) -> None:
-        if self.page_of(match) != self._page_index:
+        if self.page_of(match) != self.page_index:
             self.show_page(self.page_of(match))
-        first = self._page_index * PAGE_LINES
+        first = self.page_index * PAGE_LINES
         here = [other for other in others if first <= other.row < first + len(self._rows)]
         marks = [self._highlight_selection(other, other == match) for other in here]
         self.setExtraSelections(marks)
@@ -311,16 +302,16 @@ class PagedText(Themed, QPlainTextEdit):
     def selected_lines(self) -> tuple[int, int]:
         """Return the first and last selected line, from 1; 0, 0 without a selection, and of hexadecimal."""
         cursor = self.textCursor()
-        if not cursor.hasSelection() or not self._rows or self._content.is_binary:
+        if not cursor.hasSelection() or not self._rows or self.content.is_binary:
             return 0, 0
-        document, base = self.document(), self._page_index * PAGE_LINES
+        document, base = self.document(), self.page_index * PAGE_LINES
         begin = document.findBlock(cursor.selectionStart()).blockNumber()
         end = document.findBlock(cursor.selectionEnd())
         row = end.blockNumber()
         if end.position() == cursor.selectionEnd() and row > begin:
             row -= 1
-        last = self._content.line_at(base + row)
-        return (max(1, self._content.line_at(base + begin)), last) if last else (0, 0)
+        last = self.content.line_at(base + row)
+        return (max(1, self.content.line_at(base + begin)), last) if last else (0, 0)
 
     def apply_theme(self) -> None:
         super().apply_theme()
@@ -368,7 +359,7 @@ class PagedText(Themed, QPlainTextEdit):
 
     def _wrap(self) -> None:
         modes = QPlainTextEdit.LineWrapMode
-        wraps = self._wraps_lines and not self._content.is_binary
+        wraps = self._wraps_lines and not self.content.is_binary
         self.setLineWrapMode(modes.WidgetWidth if wraps else modes.NoWrap)
 
     def _place_gutter(self) -> None:
@@ -382,7 +373,7 @@ class PagedText(Themed, QPlainTextEdit):
             self._gutter.update(0, rect.y(), self._gutter.width(), rect.height())
 
     def _cursor(self, match: Match) -> QTextCursor:
-        block = self.document().findBlockByNumber(match.row - self._page_index * PAGE_LINES)
+        block = self.document().findBlockByNumber(match.row - self.page_index * PAGE_LINES)
         cursor, words = QTextCursor(block), block.text()
         start = block.position() + count_units(words[: match.column])
         cursor.setPosition(start)
@@ -400,7 +391,7 @@ class PagedText(Themed, QPlainTextEdit):
 
     def _highlight(self) -> None:
         self._highlighter.clear()
-        if self._name and not self._content.is_binary:
+        if self._name and not self.content.is_binary:
             self._highlighter.add(HighlightJob(self.document(), self._name, self._theme.code))
 
 

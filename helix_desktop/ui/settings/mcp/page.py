@@ -695,9 +695,6 @@ class McpPage(QWidget):
     def show_error(self, text: str) -> None:
         show_text(self._error, text)
 
-    def error_text(self) -> str:
-        return "" if self._error.isHidden() else self._error.text()
-
     def show_undo(self, text: str) -> None:
         """Offer to undo what was just done, with the keyboard there; nothing when empty."""
         if not text and self._undo.button.hasFocus():

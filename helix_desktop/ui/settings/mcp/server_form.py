@@ -347,9 +347,6 @@ class TestStatus(QWidget):
         self.setAccessibleName(text)
         self.setVisible(bool(text))
 
-    def text(self) -> str:
-        return self._message.text()
-
 
 _FIELDS = (
     Line("name", text("Name"), live=True, room=1),

@@ -206,9 +206,6 @@ class ExtrasForm(QWidget):
         self._show_error(error)
         return error
 
-    def error_text(self) -> str:
-        return self._body_row.error_text()
-
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Say what is wrong with the body when it loses the keyboard."""
         if event.type() == QEvent.Type.FocusOut:
@@ -643,12 +640,6 @@ class ProviderEditor(QWidget):
             incomplete_extras=self.extras_form.incomplete(),
             invalid_figures={model: dict(typed) for model, typed in self.models.invalid_figures.items()},
         )
-
-    def errors(self) -> dict[str, str]:
-        """Return what is marked as wrong: field name and words."""
-        texts = {"models": self.models.error_text(), "extras": self.extras_form.error_text()}
-        texts |= self._fields.errors()
-        return {name: words for name, words in texts.items() if words}
 
     def _on_url_entered(self) -> None:
         """Complete the address, and look models up that it publishes."""

@@ -560,9 +560,6 @@ class ProviderModels(QWidget):
     def show_error(self, message: str) -> None:
         self._adding.show_error(message)
 
-    def error_text(self) -> str:
-        return self._adding.error_text()
-
     def add(self, name: str) -> None:
         """Add a model, or choose it when it is here."""
         if name and name not in self._entries:
