@@ -311,13 +311,10 @@ class DisclosureButton(PushButton):
         self.setCheckable(True)
         part.hide()
         self.toggled.connect(part.setVisible)
-        self.toggled.connect(self._show_state)
+        self.toggled.connect(lambda is_open: self.set_icon("chevron-down" if is_open else "chevron-right"))
 
     def make_accessible(self) -> QAccessibleWidget:
         return DisclosureInterface(self)
-
-    def _show_state(self, is_open: bool) -> None:
-        self.set_icon("chevron-down" if is_open else "chevron-right")
 
 
 _STATE_ICONS = {

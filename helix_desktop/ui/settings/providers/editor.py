@@ -591,9 +591,6 @@ class ProviderEditor(QWidget):
         if form.id == self._form.id:
             self._form = form
 
-    def require_key(self, is_required: bool) -> None:
-        self.key.setPlaceholderText(tr("Paste the key") if is_required else tr("Not needed"))
-
     def focus_first_empty(self) -> None:
         empty = next((field for field in (self._name, self._url, self.key) if not field.text()), self.key)
         empty.setFocus(Qt.FocusReason.OtherFocusReason)
