@@ -32,7 +32,6 @@ from helix_desktop.ui.design.style.theme import (
     TextRole,
     Themed,
     is_motion_reduced,
-    role_color,
     set_style_sheet,
 )
 from helix_desktop.words.numbers import keep_options, keep_units
@@ -276,7 +275,7 @@ class TextLine(Themed, QWidget):
         painter = QPainter(self)
         mirror(painter, self.rect())
         painter.setFont(self._font)
-        painter.setPen(QColor(role_color(self._theme, self._role)))
+        painter.setPen(QColor(getattr(self._theme, self._role)))
         elided = self._metrics.elidedText(self.text, self.elide, self.width())
         if elided != self.text and self.width() < scaled(_FEW_LETTERS_PX):
             return

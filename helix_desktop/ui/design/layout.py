@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QResizeEvent, QShowEvent, QWindow
+from PySide6.QtGui import QAccessible, QResizeEvent, QShowEvent, QWindow
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from helix_desktop.ui.design.focus import FocusableScrollArea
+from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.mirror import set_margins
 
 T = TypeVar("T")
@@ -395,18 +395,15 @@ def _height(widget: QWidget, width: int) -> int:
 
 _RING_PX = 6  # pixels that the ring of the keyboard needs around the rows
 
-if TYPE_CHECKING:
-    _ScrollArea = QScrollArea
-else:
-    _ScrollArea = object  # a mixin: the class that it is mixed into brings Qt's part
 
+class _PageScroll(QScrollArea):
+    """Scrolls a page up and down, and asks for its least width: sideways there is always room for it."""
 
-class KeepsPageWidth(_ScrollArea):
-    """Lets a scroll area ask for the least width of its page, which scrolls up and down only."""
-
-    def take_page(self, page: QWidget) -> None:
+    def __init__(self, page: QWidget) -> None:
+        super().__init__()
         self.setWidget(page)
         self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -423,13 +420,9 @@ class KeepsPageWidth(_ScrollArea):
         return QSize(width + margins.left() + margins.right(), hint.height())
 
 
-class VerticalScrollArea(KeepsPageWidth, QScrollArea):
-    """Scrolls a page up and down; sideways there is always room for it."""
-
+class VerticalScrollArea(_PageScroll):
     def __init__(self, page: QWidget) -> None:
-        super().__init__()
-        self.take_page(page)
-        self.setFrameShape(QFrame.Shape.NoFrame)
+        super().__init__(page)
         self._handle: QWindow | None = None  # of the window that it was shown in last
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -448,13 +441,15 @@ class VerticalScrollArea(KeepsPageWidth, QScrollArea):
             self.ensureWidgetVisible(focused)
 
 
-class ListScrollArea(KeepsPageWidth, FocusableScrollArea):
+class ListScrollArea(_PageScroll):
     """Scrolls a list of rows up and down, by keyboard too: a stop only where there is something to scroll."""
+
+    accessible_role = QAccessible.Role.Pane
 
     def __init__(self, page: QWidget, name: str) -> None:
         """Take a page, which follows the width; `name` is what screen readers call it."""
-        super().__init__()
-        self.take_page(page)
+        super().__init__(page)
+        FocusRing(self)
         self.setAccessibleName(name)
         self.setViewportMargins(_RING_PX, _RING_PX, _RING_PX, _RING_PX)  # the ring cuts through no row
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)

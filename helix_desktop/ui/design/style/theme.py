@@ -160,10 +160,6 @@ def set_style_sheet(widget: QWidget, sheet: str) -> None:
         widget.setStyleSheet(sheet)
 
 
-def role_color(theme: Theme, role: TextRole) -> str:
-    return str(getattr(theme, role))
-
-
 ReducedMotion = Literal["system", "on", "off"]
 
 _REDUCED = "motion_reduced"

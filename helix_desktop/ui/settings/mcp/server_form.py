@@ -165,18 +165,14 @@ def parse_draft(
     hidden = {key: value for key, value in variable_values.items() if is_secret_name(key)}
     values = {**read.secrets, **secrets, **hidden}
     plain = {key: value for key, value in variable_values.items() if key not in values}
-    over_http = bool(read.config.url)
-    config = McpServerConfig(
-        name=name.strip(),
-        command=read.config.command,
-        args=read.config.args,
-        env={} if over_http else plain,
-        secret_env=() if over_http else tuple(values),
-        cwd="" if over_http else cwd.strip(),
-        url=read.config.url,
-        headers=plain if over_http else {},
-        secret_headers=tuple(values) if over_http else (),
-    )
+    name = name.strip()
+    if read.config.url:
+        config = McpServerConfig(name=name, url=read.config.url, headers=plain, secret_headers=tuple(values))
+    else:
+        command, args = read.config.command, read.config.args
+        config = McpServerConfig(
+            name=name, command=command, args=args, env=plain, secret_env=tuple(values), cwd=cwd.strip()
+        )
     return ServerDraft(config, values)
 
 
