@@ -169,7 +169,8 @@ def line_breaks(line: LineText, columns: int) -> list[int]:
     text = line.text
     if len(text) <= columns and line.is_plain:
         return []
-    ends = None if line.is_plain else _ends_in_columns(text)
+    # In which column each character begins, and the last one ends; a tab is as wide as the widest.
+    ends = None if line.is_plain else [0, *accumulate(map(_columns_of, text))]
     breaks: list[int] = []
     start = 0
     while (end := _last_that_fits(ends, start, columns, len(text))) < len(text):
@@ -187,11 +188,6 @@ def _last_that_fits(ends: Sequence[int] | None, start: int, columns: int, length
     while end < length and ends[end + 1] - begin <= columns:
         end += 1
     return end
-
-
-def _ends_in_columns(text: str) -> list[int]:
-    """Return in which column each character begins, and the last one ends; a tab is as wide as the widest."""
-    return [0, *accumulate(map(_columns_of, text))]
 
 
 def _columns_of(char: str) -> int:
@@ -323,11 +319,6 @@ class LineLayout:
         return result
 
 
-def _may_be_wide(text: str, columns: int) -> bool:
-    """Return False, fast, for a plain line that fits; most lines are that."""
-    return len(text) > columns or "\t" in text or not text.isascii()
-
-
 @lru_cache(maxsize=64)
 def _char_format(color: str) -> QTextCharFormat:
     style = QTextCharFormat()
@@ -350,7 +341,10 @@ class LineLayouts:
         """Return into how many rows the longer side of a row of the diff breaks."""
         count = 1
         for line in row if row.left is not row.right else row[:1]:
-            if line is not None and _may_be_wide(line.text, self.columns):
+            # Most lines are plain and fit, which is found out fast.
+            if line is not None and (
+                len(line.text) > self.columns or "\t" in line.text or not line.text.isascii()
+            ):
                 count = max(count, len(self._breaks_of(line)) + 1)
         return count
 

@@ -543,7 +543,7 @@ class ProviderModels(QWidget):
         around = self.parentWidget()
         while around is not None and not isinstance(around, QScrollArea):
             around = around.parentWidget()
-        if isinstance(around, QScrollArea):
+        if around is not None:
             around.ensureWidgetVisible(self.checklist, 0, 16)
 
     def _add(self, names: list[str]) -> None:
