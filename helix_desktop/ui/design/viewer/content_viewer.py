@@ -463,13 +463,13 @@ class ContentViewer(Card):
         self.wrap_button.setParent(self)
         self.wrap_button.setChecked(wraps)
         self.wrap_button.setHidden(wraps)
-        self._wrap_buttons = () if wraps else (self.wrap_button,)
         FindShortcut(self, self.open_find)
         self._previous_button = IconButton("chevron-left", tr("Previous page"), px=15, edge=28)
         self._next_button = IconButton("chevron-right", tr("Next page"), px=15, edge=28)
-        self._find_button = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28, on_click=self.open_find)
+        find = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28, on_click=self.open_find)
         pages = (self.position_label, self._previous_button, self._next_button)
-        buttons = (*self._wrap_buttons, self._find_button, self.copy_button)
+        buttons = (*(() if wraps else (self.wrap_button,)), find, self.copy_button)
+        self._text_tools = (self.position_label, *buttons)
         self.head = row(self.meta, None, *pages, *buttons, margins=(13, 3, 5, 3), gap=4)
         self.head.addStrut(_COPY_HEIGHT_PX)  # also without buttons
         self.body.addLayout(self.head)
@@ -513,8 +513,7 @@ class ContentViewer(Card):
 
     def _show_problem(self, problem: str, *, has_data: bool) -> None:
         show_text(self._problem, problem)
-        buttons = *self._wrap_buttons, self._find_button, self.copy_button
-        for part in (self.text, self.pages, self.position_label, *buttons):
+        for part in (self.text, self.pages, *self._text_tools):
             part.setVisible(has_data)
 
     def set_hex(self, on: bool) -> None:
@@ -567,7 +566,7 @@ class ContentViewer(Card):
 
     def _show_text_parts(self, on: bool) -> None:
         """Show what belongs to the text: pages, find, its number of lines."""
-        for part in (self.position_label, *self._wrap_buttons, self._find_button, self.copy_button):
+        for part in self._text_tools:
             part.setVisible(on)
         if on:
             self._update_page()

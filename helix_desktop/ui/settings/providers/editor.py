@@ -421,6 +421,7 @@ class ProviderEditor(QWidget):
     edited = Signal()
     """What is filled in may differ from what is saved now."""
     discarded = Signal()
+    edit_kept = Signal()
     test_requested = Signal(object)
     stop_requested = Signal()
     server_edited = Signal()
@@ -464,8 +465,8 @@ class ProviderEditor(QWidget):
         self._discard = PushButton(tr("Discard"), name="discard_provider", on_click=self.discarded.emit)
         self._remove = PushButton(tr("Remove"), "danger", name="remove_provider")
         self._remove.clicked.connect(lambda: self.remove_requested.emit(self._form.id))
-        self.conflict = EditConflict("provider")
-        self.conflict.edit_kept.connect(lambda: self.show_conflict(False))
+        self.conflict = EditConflict("provider", self.discarded.emit, self.edit_kept.emit)
+        self.edit_kept.connect(lambda: self.show_conflict(False))
         keys = QKeySequence(QKeySequence.StandardKey.Save)
         self._save.setShortcut(keys)
         self._save.setToolTip(keys.toString(QKeySequence.SequenceFormat.NativeText))
