@@ -6,19 +6,18 @@ import time
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import accumulate, chain
 from typing import NamedTuple
 from unicodedata import combining, east_asian_width
 
 from PySide6.QtCore import QObject, QPointF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout, QTextOption
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QTextLayout, QTextOption
 
 from helix_desktop.domain.file_history.diff import DiffLine, DiffSpan, FileDiff
 from helix_desktop.domain.unicode_safety import escape_hidden, first_hidden
 from helix_desktop.ui.design.diff.rows import Row
 from helix_desktop.ui.design.document_units import count_units, slice_units
-from helix_desktop.ui.design.highlight import MAX_CHARS, ColoredRun, LexerLoader, colored_runs
+from helix_desktop.ui.design.highlight import MAX_CHARS, ColoredRun, LexerLoader, char_format, colored_runs
 from helix_desktop.ui.design.style.theme import Theme
 
 TAB_COLUMNS = 4
@@ -315,15 +314,8 @@ class LineLayout:
     def _format(self, begin: int, end: int, color: str, start: int) -> QTextLayout.FormatRange:
         result = QTextLayout.FormatRange()
         begin, end = (max(0, self._unit(self.text.place(at)) - start) for at in (begin, end))
-        result.start, result.length, result.format = begin, end - begin, _char_format(color)
+        result.start, result.length, result.format = begin, end - begin, char_format(color)
         return result
-
-
-@lru_cache(maxsize=64)
-def _char_format(color: str) -> QTextCharFormat:
-    style = QTextCharFormat()
-    style.setForeground(QColor(color))
-    return style
 
 
 class LineLayouts:

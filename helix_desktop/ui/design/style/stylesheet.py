@@ -142,6 +142,8 @@ QLineEdit, QTextEdit, QPlainTextEdit, QComboBox, QAbstractSpinBox { background: 
     selection-background-color: $text_selection; selection-color: $text; placeholder-text-color: $faint; }
 QLineEdit:focus, QTextEdit:focus, QPlainTextEdit:focus, QComboBox:focus, QAbstractSpinBox:focus {
     border: 2px solid $accent; padding: 5px 8px; }
+QPlainTextEdit[kind="log"], QPlainTextEdit[kind="log"]:focus { background: $code_surface; padding: 6px 8px;
+    border: 1px solid $border; font-family: "JetBrains Mono"; font-size: ${px12}px; }
 QLineEdit:disabled, QComboBox:disabled, QAbstractSpinBox:disabled { color: $faint; background: $raised; }
 QLineEdit:read-only { background: $raised; color: $muted; }
 QFrame#found_ring { border: 2px solid $accent; border-radius: 9px; background: transparent; }

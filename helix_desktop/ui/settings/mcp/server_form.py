@@ -28,8 +28,6 @@ from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout import FlowBox, clear_layout, column, pane, row
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.ui.design.style.fonts import ui_font
-from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
 from helix_desktop.ui.kit.forms import Draft, Form, Line, Lines
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.errors import error_text
@@ -263,7 +261,7 @@ class ToolList(QWidget):
             self._lines[tool.tool].setVisible(all(word in text for word in words))
 
 
-class LogView(Themed, QPlainTextEdit):
+class LogView(QPlainTextEdit):
     """What a server said last; it follows the end unless somebody has scrolled up."""
 
     def __init__(self) -> None:
@@ -273,7 +271,7 @@ class LogView(Themed, QPlainTextEdit):
         self.setAccessibleName(tr("Log output"))
         self.setPlaceholderText(tr("No log output"))
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.apply_theme()
+        self.setProperty("kind", "log")
 
     def show_log(self, text: str) -> None:
         if text == self.toPlainText():
@@ -290,15 +288,6 @@ class LogView(Themed, QPlainTextEdit):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
-
-    def apply_theme(self) -> None:
-        theme = self._theme
-        self.setFont(ui_font(12, is_code=True))
-        set_style_sheet(
-            self,
-            f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"
-            f" border: 1px solid {theme.border}; border-radius: 8px; padding: 6px 8px; }}",
-        )
 
 
 class DisclosureButton(PushButton):
