@@ -144,6 +144,8 @@ QLineEdit:focus, QTextEdit:focus, QPlainTextEdit:focus, QComboBox:focus, QAbstra
     border: 2px solid $accent; padding: 5px 8px; }
 QPlainTextEdit[kind="log"], QPlainTextEdit[kind="log"]:focus { background: $code_surface; padding: 6px 8px;
     border: 1px solid $border; font-family: "JetBrains Mono"; font-size: ${px12}px; }
+QPlainTextEdit[kind="code"], QPlainTextEdit[kind="code"]:focus { background: $code_surface; padding: 0;
+    border: 0; border-radius: 0; font-family: "JetBrains Mono"; font-size: ${px12}px; }
 QLineEdit:disabled, QComboBox:disabled, QAbstractSpinBox:disabled { color: $faint; background: $raised; }
 QLineEdit:read-only { background: $raised; color: $muted; }
 QFrame#found_ring { border: 2px solid $accent; border-radius: 9px; background: transparent; }
@@ -190,6 +192,8 @@ QAbstractItemView { background: transparent; border: 0; outline: 0; color: $text
 /* A window of its own, which needs a background: what a file dialog completes. */
 .QListView { background: $surface; border: 1px solid $border_strong; }
 QWidget .QListView { background: transparent; border: 0; }
+QTreeView#json-tree { background: $code_surface; padding: 4px 8px; show-decoration-selected: 0; }
+QTreeView#json-tree::item:selected { background: transparent; }
 QTableView { gridline-color: transparent; alternate-background-color: transparent; }
 QTableView[kind="models"]::item { padding: 0 8px; border: 0; }
 QTableView[kind="models"] QHeaderView::section { background: $surface; padding: 6px 11px; }

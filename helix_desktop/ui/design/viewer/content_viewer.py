@@ -48,9 +48,8 @@ from helix_desktop.ui.design.layout import (
 )
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.sized_dialog import SizedDialog
-from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, PAGE_LINES, Match, PagedContent, PageRow
 from helix_desktop.words.translation import Translator
 
@@ -244,6 +243,7 @@ class PagedText(Themed, QPlainTextEdit):
         self._highlighter = Highlighter(self)
         self._highlighter.highlighted.connect(self.viewport().update)
         self.setReadOnly(True)
+        self.setProperty("kind", "code")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setUndoRedoEnabled(False)
@@ -315,15 +315,7 @@ class PagedText(Themed, QPlainTextEdit):
 
     def apply_theme(self) -> None:
         super().apply_theme()
-        theme = self._theme
         self.setFont(ui_font(12, is_code=True))
-        set_style_sheet(
-            self,
-            f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"
-            f" border: 0; border-radius: 0; padding: 0; font-family: '{fonts.MONO_FAMILY}';"
-            f" font-size: {scaled(12)}px;"
-            f" selection-background-color: {theme.text_selection}; selection-color: {theme.text}; }}",
-        )
         self.setViewportMargins(self.gutter_width(), 0, 0, 0)
         self._gutter.update()
         self._highlight()
