@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.timeline.card_data import SweepCard, TimelineCard, TimelineState, UndoCard
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
+from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from tests.benchmarks.timing import seconds
 from tests.support.galleries.panes_samples import (
     NOW_MS,

@@ -19,8 +19,8 @@ from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.inspector.inspector_data import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
-from helix_desktop.ui.timeline.card_data import RunningCard, TimelineState
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.cards import RunningCard
+from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from helix_desktop.words.steps import sent_at_step, step_figures
 from tests.support.galleries import panes_samples as samples
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
