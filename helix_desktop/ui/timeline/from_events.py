@@ -99,29 +99,6 @@ def build_cards(
     return _CardReducer(transcript, sent, points).read(log)
 
 
-def _session_choice(recorded: RecordedEvent) -> ManualActionCard | None:
-    seq, at = recorded.seq, recorded.at
-    match recorded.event:
-        case PolicyChosen(policy=fields):
-            return ManualActionCard(seq, at, "policy", session_policy_text(policy_from_event(fields)))
-        case HoldSet(on=on):
-            return ManualActionCard(seq, at, "hold" if on else "resume", hold_text(on))
-        case SessionBranched(how=how):
-            return ManualActionCard(seq, at, "branch", _branch_text(how))
-    return None
-
-
-def _branch_text(how: BranchKind) -> str:
-    match how:
-        case "edit":
-            return tr("Version begins here: message edited")
-        case "retry":
-            return tr("Version begins here: answer retried")
-        case "rewind":
-            return tr("Branch begins here: rewound")
-    return tr("Branch begins here")
-
-
 class _CardReducer:
     """Reads a log once; knows what is undone and what stands inside something later."""
 
@@ -177,14 +154,63 @@ class _CardReducer:
                 self._newest_attempt["observations"] = recorded.seq
 
     def _card(self, recorded: RecordedEvent) -> TimelineCard | None:
-        return (
-            self._covering_card(recorded)
-            or self._small_card(recorded)
-            or self._manual_action(recorded)
-            or _session_choice(recorded)
-            or self._failure(recorded)
-            or self._form_card(recorded)
-        )
+        seq, at = recorded.seq, recorded.at
+        match recorded.event:
+            case HandoverMade() as event:
+                card = _handover(recorded, event, self._handover_titles, self._transcript)
+                if event.origin:  # that the session starts from, as the inspector lists it
+                    return replace(card, after=self._sent.get(seq) or first_handover_tokens(event))
+                before, after = self._sizes.get(seq, (card.before, card.after))
+                return replace(card, before=before, after=after)
+            case HandoverDiscarded(prepared=HandoverPrepared(handover=handover, read=read)):
+                card = _handover(recorded, handover, self._handover_titles, self._transcript)
+                return replace(card, is_checkpoint=True, read=read, after=handover.tokens)
+            case FoldMade() as event:
+                counts = self._transcript.messages.counts(event.after, event.upto)
+                return self._sized(FoldCard(seq, at, event, translate(summary_name(counts))))
+            case ObservationsMade() as event:
+                return self._observations(recorded, event)
+            case ObservationsPlaced(made=made, reason=reason, threshold=share, averted_handover_at=averted):
+                facts = self._cards.get(made)
+                if not isinstance(facts, ObservationsCard):
+                    return None
+                return self._sized(PlacedCard(seq, at, facts, reason, share, averted))
+            case SweepMade() as event:
+                return self._sweep(recorded, event)
+            case Undone(target=target) if target in self._cards:
+                return UndoCard(seq, at, "undo", target, self._cards[target].title)
+            case Redone(target=target) if target in self._cards:
+                return UndoCard(seq, at, "redo", target, self._cards[target].title)
+            case FormChosen(target=target) as event:
+                text = chosen_form_text(event, self._transcript)
+                return ManualActionCard(seq, at, "form", text, target, self._is_undone(seq))
+            case Excluded(targets=targets) as event:
+                text, sizes = excluded_text(event, self._transcript), self._sizes.get(seq)
+                if sizes:
+                    text = f"{text} · {context_change_text(*sizes)}"
+                return ManualActionCard(seq, at, "exclude", text, targets[0], self._is_undone(seq))
+            case (Pinned(target=target) | Unpinned(target=target)) as event:
+                kind: ActionKind = "pin" if isinstance(event, Pinned) else "unpin"
+                self._pins[target] = seq
+                return ManualActionCard(seq, at, kind, pin_text(event, self._transcript), target)
+            case PolicyChosen(policy=fields):
+                return ManualActionCard(seq, at, "policy", session_policy_text(policy_from_event(fields)))
+            case HoldSet(on=on):
+                return ManualActionCard(seq, at, "hold" if on else "resume", hold_text(on))
+            case SessionBranched(how=how):
+                return ManualActionCard(seq, at, "branch", _branch_text(how))
+            case HandoverFailed(is_refusal=True):
+                return None
+            case ((HandoverFailed() | ObservationsFailed() | EffortRefused() | WindowLearned()) as event) | (
+                TurnEnded(how="failed") as event
+            ):
+                return FailureCard(seq, at, event, self._retry_of(recorded), self._is_demo)
+            case ToolAnswered(recalled="", outcome="ran") as event:
+                if event.form == "full" and event.chosen == "rule" and not event.full_tokens:
+                    return None  # it simply is whole
+                is_changed = seq in self._transcript.rewrites.chosen_forms
+                return FormCard(seq, at, event, is_changed, is_demo=self._is_demo)
+        return None
 
     def _show_inside(self, seq: int, title: str) -> None:
         card = self._cards.get(seq)
@@ -200,96 +226,13 @@ class _CardReducer:
         if isinstance(card, Rewrite):
             self._cards[seq - 1] = replace(card, carries=carried.title)
 
-    def _covering_card(self, recorded: RecordedEvent) -> TimelineCard | None:
-        """Return the card of what stands for other messages."""
-        event = recorded.event
-        match event:
-            case HandoverMade():
-                card = _handover(recorded, event, self._handover_titles, self._transcript)
-                if event.origin:
-                    return replace(card, after=self._first_tokens(recorded.seq, event))
-                before, after = self._sizes.get(recorded.seq, (card.before, card.after))
-                return replace(card, before=before, after=after)
-            case HandoverDiscarded(prepared=HandoverPrepared() as prepared):
-                return self._checkpoint(recorded, prepared)
-            case FoldMade():
-                counts = self._transcript.messages.counts(event.after, event.upto)
-                title = translate(summary_name(counts))
-                return self._sized(FoldCard(recorded.seq, recorded.at, event, title))
-            case ObservationsMade():
-                return self._observations(recorded, event)
-        return None
-
-    def _checkpoint(self, recorded: RecordedEvent, prepared: HandoverPrepared) -> HandoverCard:
-        handover = prepared.handover
-        card = _handover(recorded, handover, self._handover_titles, self._transcript)
-        return replace(card, is_checkpoint=True, read=prepared.read, after=handover.tokens)
-
-    def _small_card(self, recorded: RecordedEvent) -> TimelineCard | None:
-        seq, at = recorded.seq, recorded.at
-        match recorded.event:
-            case ObservationsPlaced(made=made, reason=reason, threshold=share, averted_handover_at=averted):
-                facts = self._cards.get(made)
-                if not isinstance(facts, ObservationsCard):
-                    return None
-                return self._sized(PlacedCard(seq, at, facts, reason, share, averted))
-            case SweepMade() as sweep:
-                return self._sweep(recorded, sweep)
-            case Undone(target=target) if target in self._cards:
-                return UndoCard(seq, at, "undo", target, self._cards[target].title)
-            case Redone(target=target) if target in self._cards:
-                return UndoCard(seq, at, "redo", target, self._cards[target].title)
-        return None
-
-    def _form_card(self, recorded: RecordedEvent) -> FormCard | None:
-        """Return the card of an output whose form was chosen; None for one that simply is whole."""
-        event = recorded.event
-        if not isinstance(event, ToolAnswered) or event.recalled or event.outcome != "ran":
-            return None
-        if event.form == "full" and event.chosen == "rule" and not event.full_tokens:
-            return None
-        is_changed = recorded.seq in self._transcript.rewrites.chosen_forms
-        return FormCard(recorded.seq, recorded.at, event, is_changed, is_demo=self._is_demo)
-
-    def _failure(self, recorded: RecordedEvent) -> FailureCard | None:
-        match recorded.event:
-            case HandoverFailed(is_refusal=True):
-                return None
-            case ((HandoverFailed() | ObservationsFailed() | EffortRefused() | WindowLearned()) as event) | (
-                TurnEnded(how="failed") as event
-            ):
-                retry = self._retry_of(recorded)
-                return FailureCard(recorded.seq, recorded.at, event, retry, self._is_demo)
-        return None
-
-    def _manual_action(self, recorded: RecordedEvent) -> ManualActionCard | None:
-        seq, at = recorded.seq, recorded.at
-        match recorded.event:
-            case FormChosen(target=target) as choice:
-                text = chosen_form_text(choice, self._transcript)
-                return ManualActionCard(seq, at, "form", text, target, self._undone(seq))
-            case Excluded(targets=targets) as excluded:
-                text, sizes = excluded_text(excluded, self._transcript), self._sizes.get(seq)
-                if sizes:
-                    text = f"{text} · {context_change_text(*sizes)}"
-                return ManualActionCard(seq, at, "exclude", text, targets[0], self._undone(seq))
-            case Pinned(target=target) | Unpinned(target=target) as pin:
-                kind: ActionKind = "pin" if isinstance(pin, Pinned) else "unpin"
-                self._pins[target] = seq
-                return ManualActionCard(seq, at, kind, pin_text(pin, self._transcript), target)
-        return None
-
-    def _undone(self, seq: int) -> bool:
+    def _is_undone(self, seq: int) -> bool:
         return not self._transcript.rewrites.is_active(seq)
 
     def _sized(self, card: R) -> R:
         """Return a card with what the rewrite made of the next request, and whether it was undone."""
         before, after = self._sizes.get(card.seq, (0, 0))
-        return replace(card, before=before, after=after, is_undone=self._undone(card.seq))
-
-    def _first_tokens(self, seq: int, handover: HandoverMade) -> int:
-        """Return the tokens of the handover that a session starts from, as the inspector lists it."""
-        return self._sent.get(seq) or first_handover_tokens(handover)
+        return replace(card, before=before, after=after, is_undone=self._is_undone(card.seq))
 
     def _retry_of(self, recorded: RecordedEvent) -> Retry | None:
         """Return what can be tried again: the newest try, if its summary was not used; the newest turn."""
@@ -340,7 +283,7 @@ class _CardReducer:
 
     def _undone_with(self, seq: int) -> str:
         """Return the title of what a sweep was recorded with, if the undo of that undid the sweep too."""
-        if not self._undone(seq) or seq in self._transcript.rewrites.undone:
+        if not self._is_undone(seq) or seq in self._transcript.rewrites.undone:
             return ""
         card = self._cards.get(seq - 1)
         return card.title if card is not None else ""
@@ -362,6 +305,17 @@ class _CardReducer:
             ),
             missing=missing_rules_text(event.coverage),
         )
+
+
+def _branch_text(how: BranchKind) -> str:
+    match how:
+        case "edit":
+            return tr("Version begins here: message edited")
+        case "retry":
+            return tr("Version begins here: answer retried")
+        case "rewind":
+            return tr("Branch begins here: rewound")
+    return tr("Branch begins here")
 
 
 def _handover(
