@@ -25,7 +25,7 @@ from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.system.clock import wall_clock_ms
-from helix_desktop.ui.changes.texts import copied_share
+from helix_desktop.ui.changes.coverage import copied_share
 from helix_desktop.ui.chat.rows.row_texts import RUNNING_PHASES
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.kit.session import Session

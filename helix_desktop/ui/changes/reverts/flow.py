@@ -32,7 +32,14 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.files import may_run
-from helix_desktop.ui.changes.change_groups import FileRow, LineCounts
+from helix_desktop.ui.changes.change_groups import (
+    KINDS,
+    FileRow,
+    LineCounts,
+    counts_texts,
+    files_text,
+    revert_name,
+)
 from helix_desktop.ui.changes.change_list_view import (
     AcceptChanges,
     CopyPatch,
@@ -44,7 +51,6 @@ from helix_desktop.ui.changes.change_list_view import (
 )
 from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
-from helix_desktop.ui.changes.texts import KIND_ICONS, counts_texts, files_text, revert_name
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import PushButton, show_copied
@@ -294,7 +300,7 @@ def _icon(file: PlannedFile) -> tuple[str, str]:
     """Return the icon of what becomes of a file, and the token of its color."""
     if file.status == "blocked":
         return "shield-alert", "warn"
-    return KIND_ICONS["deleted" if file.former is None else "changed" if file.present else "created"]
+    return KINDS["deleted" if file.former is None else "changed" if file.present else "created"][1:]
 
 
 _SIZE, _MIN_SIZE = (700, 520), (460, 320)
