@@ -22,7 +22,6 @@ from helix_desktop.ui.cache.rows import (
     SAME_STATES,
     STATE_LABELS,
     CacheFilter,
-    CacheProgress,
     CacheSort,
     CacheState,
     Column,
@@ -207,24 +206,21 @@ class ChipRow(FlowBox):
 class ProgressRow(QWidget):
     """Hidden until it shows some work."""
 
-    def __init__(self, describe: Callable[[CacheProgress], str]) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._describe = describe
         self.text, self.bar = TextLine("", 12, role="muted"), QProgressBar()
         self.bar.setTextVisible(False)
         self.cancel = PushButton(tr("Cancel"), "link", name="cancel")
         self.setLayout(row(self.text, self.bar, self.cancel, margins=(0, 0, 6, 0), gap=12, stretch=1))
         self.hide()
 
-    def show_progress(self, progress: CacheProgress | None) -> None:
-        """Show how far the work is; None: it is over."""
-        self.setVisible(progress is not None)
-        if progress is not None:
-            text = self._describe(progress)
-            self.text.set_text(text)
-            self.bar.setRange(0, max(1, progress.total))
-            self.bar.setValue(progress.done)
-            self.bar.setAccessibleName(text)
+    def show_progress(self, words: str, done: int = 0, total: int = 0) -> None:
+        """Show how far the work is; no words: it is over."""
+        self.setVisible(bool(words))
+        self.text.set_text(words)
+        self.bar.setRange(0, max(1, total))
+        self.bar.setValue(done)
+        self.bar.setAccessibleName(words)
 
 
 class CacheFilterBar(Themed, QWidget):
@@ -253,7 +249,7 @@ class CacheFilterBar(Themed, QWidget):
         self.counter = TextLine("", 12, role="muted")
         self.counter.align = Qt.AlignmentFlag.AlignRight
         self.more = IconButton("ellipsis", tr("More actions"))
-        self.progress_row, self.search_row = ProgressRow(_verifying_text), ProgressRow(_indexing_text)
+        self.progress_row, self.search_row = ProgressRow(), ProgressRow()
         for button in (self.filters, self.session):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._row = row(self.field, self.filters, self.session, None, self.counter, self.more)
@@ -442,22 +438,6 @@ class CacheFilterBar(Themed, QWidget):
                 for choice in self._options.values()
             ]
         )
-
-
-def _verifying_text(progress: CacheProgress) -> str:
-    return tr.plural(
-        progress.total, "Verifying {done} of %n entry", "Verifying {done} of %n entries", done=progress.done
-    )
-
-
-def _indexing_text(progress: CacheProgress) -> str:
-    """Return how far the index is that a search would be faster with."""
-    return tr.plural(
-        progress.total,
-        "Indexing… {done} of %n entry; results so far",
-        "Indexing… {done} of %n entries; results so far",
-        done=progress.done,
-    )
 
 
 def _show_word(button: PushButton, word: str, is_shown: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cached_property
 
 import msgspec
@@ -13,7 +13,8 @@ from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QResiz
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from helix_desktop.context.intake.descriptions import number_of_first_line
-from helix_desktop.domain.file_history.diff import FileDiff
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
@@ -39,6 +40,7 @@ from helix_desktop.ui.design.viewer.json_view import (
 from helix_desktop.ui.design.viewer.picture import ImageView
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.words.call_targets import target_title
+from helix_desktop.words.errors import error_text
 from helix_desktop.words.message_states import CHANGED_SINCE
 from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.times import format_relative_time
@@ -108,9 +110,6 @@ _IN_TEXT = ("", "text", "hex")  # views that show the rows of the text
 class EntryContent(ContentViewer):
     """Shows the bytes of an entry; which view the user chose last is remembered by what the content is."""
 
-    diff_requested = Signal(str, str)
-    """The digests of a previous version and of the entry on show: `show_diff` is to show their diff."""
-
     min_facts_px = 44  # a word of them
 
     def __init__(self, start: StartCoroutine, clock: ClockMs = wall_clock_ms) -> None:
@@ -124,6 +123,8 @@ class EntryContent(ContentViewer):
         self._facts = self._view = ""
         self._choices: dict[str, str] = {}  # what a content is, and the view that was chosen for such
         self._save: Callable[[str, bytes], None] = lambda _key, _value: None
+        self.read: Callable[[str], Awaitable[bytes]]
+        """Returns the content of a digest, to compare it with. Raises HelixError."""
         names = {"image": tr("Image"), "text": tr("Text"), "tree": tr("Tree"), "hex": tr("Hex")}
         self.switch = ViewSwitch(tr("View"), {**names, "diff": tr("What changed")})
         self.head.insertWidget(2, self.switch)
@@ -216,18 +217,6 @@ class EntryContent(ContentViewer):
         self._choices = {**self._choices, what: choice}
         self._save(_MEMORY_KEY, msgspec.json.encode(self._choices))
 
-    def show_diff(self, previous: str, digest: str, diff: FileDiff) -> None:
-        """Show what differs between two versions, if they still are those on screen."""
-        if self._is_pair(previous, digest):
-            self._has_diff = True
-            self.diff.show_diff(diff, self._name)
-
-    def show_diff_error(self, previous: str, digest: str, text: str) -> None:
-        """Say why there is no diff of two versions, if they still are those on screen."""
-        if self._is_pair(previous, digest):
-            self.diff.show_diff(None)
-            self.diff.show_text(text)
-
     def open_find(self) -> None:
         """Open find in the view on screen; a tree or an image is searched as text."""
         if self._view == "diff":
@@ -242,11 +231,6 @@ class EntryContent(ContentViewer):
         super().find_text(text)
         if self._view not in _IN_TEXT:
             self.find_bar.hide()
-
-    def _is_pair(self, previous: str, digest: str) -> bool:
-        if self._row is None or self._previous is None:
-            return False
-        return (self._previous.digest, self._row.digest) == (previous, digest)
 
     def _kind(self) -> str:
         if self._root is not None:
@@ -329,7 +313,22 @@ class EntryContent(ContentViewer):
             return
         self.diff.show_diff(None)
         self.diff.show_text(tr("Comparing…"))
-        self.diff_requested.emit(self._previous.digest, self._row.digest)
+        self._begin(self._compare(self._previous, self._row), "compare")
+
+    async def _compare(self, previous: CacheRow, row: CacheRow) -> None:
+        """Show what differs between two versions; of one that is damaged or removed, that it is."""
+        diff, words = None, ""
+        try:
+            before, after = await self.read(previous.digest), await self.read(row.digest)
+            diff = await asyncio.to_thread(diff_contents, before, after)
+        except HelixError as error:
+            words = error_text(error)
+        shown = [entry.digest for entry in (self._previous, self._row) if entry is not None]
+        if shown == [previous.digest, row.digest]:  # they still are on screen
+            self._has_diff = diff is not None
+            self.diff.show_diff(diff, self._name)
+            if words:
+                self.diff.show_text(words)
 
     def _diff_facts(self) -> str:
         """Return with which version this one is compared."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, StoreTotals
+from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.call_targets import given_text
 from helix_desktop.words.message_states import STATE_WORDS
@@ -87,12 +88,7 @@ class CacheFilter(msgspec.Struct, frozen=True):
     @property
     def is_narrowing(self) -> bool:
         """Return True if it leaves anything out but the trash."""
-        return (
-            bool(self.text)
-            or self.state is not None
-            or self.session_only
-            or self.entry_filter != DEFAULT_FILTER
-        )
+        return replace(self, sort=CacheSort()) != CacheFilter()
 
 
 class HandoverLink(msgspec.Struct, frozen=True):
@@ -117,11 +113,6 @@ class CacheSearchResults(msgspec.Struct, frozen=True):
     unindexed: int = 0
 
 
-class CacheProgress(msgspec.Struct, frozen=True):
-    done: int
-    total: int
-
-
 class PreviewState(msgspec.Struct, frozen=True):
     """What the preview shows: the row and its bytes, or why there are none.
 
@@ -132,38 +123,6 @@ class PreviewState(msgspec.Struct, frozen=True):
     data: bytes | None
     error: str = ""
     previous: CacheRow | None = None
-
-
-class CacheSource(Protocol):
-    """Where the browser gets its entries. Each method may raise HelixError."""
-
-    async def ids(self, cache_filter: CacheFilter) -> bytes:
-        """Return the digests of all entries that pass, text aside, in its order: 32 bytes each, joined."""
-        ...
-
-    async def first_ids(self, cache_filter: CacheFilter) -> bytes:
-        """Return the first digests of that list where they are at hand before all are; else none."""
-        ...
-
-    async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
-        """Return what holds the filter's words, from a cursor on; answers within half a second."""
-        ...
-
-    async def tools(self) -> Sequence[str]:
-        """Return the tools that anything is stored of."""
-        ...
-
-    async def sessions(self) -> Sequence[tuple[str, str]]:
-        """Return the sessions by id and title, last updated first."""
-        ...
-
-    async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
-        """Return the rows of some digests, in any order; digests that are gone are left out."""
-        ...
-
-    async def totals(self) -> StoreTotals:
-        """Return counts and sizes of everything, unfiltered."""
-        ...
 
 
 def short_digest(digest: str) -> str:

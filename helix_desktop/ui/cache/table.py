@@ -60,7 +60,6 @@ from helix_desktop.ui.cache.rows import (
     CacheColumn,
     CacheRow,
     CacheSort,
-    CacheSource,
     CacheState,
     CellStyle,
     Column,
@@ -68,6 +67,7 @@ from helix_desktop.ui.cache.rows import (
     fitting_columns,
     short_digest,
 )
+from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.cards import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.drops import entries_data, run_drag

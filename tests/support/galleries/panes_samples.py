@@ -37,6 +37,7 @@ from helix_desktop.ui.cache.rows import (
     CacheState,
     HandoverLink,
 )
+from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     InspectorState,
@@ -137,8 +138,8 @@ def _matches(row: CacheRow, words: Sequence[str]) -> bool:
     return row.digest.startswith(words[0]) or all(word in text for word in words)
 
 
-class SampleCache:
-    """A CacheSource over rows in memory; `fetch_sizes` has the size of each fetch."""
+class SampleCache(CacheSource):
+    """Has its rows in memory; `fetch_sizes` has the size of each fetch."""
 
     def __init__(self, rows: Sequence[CacheRow]) -> None:
         self.all_rows = list(rows)

@@ -21,7 +21,6 @@ from helix_desktop.ui.cache.rows import (
     COLUMN_INDEX,
     COLUMNS,
     CacheFilter,
-    CacheProgress,
     CacheRow,
     PreviewState,
     column_widths,
@@ -390,9 +389,9 @@ async def test_progress_can_be_canceled(qtbot: QtBot, scope: TaskScope) -> None:
     """Verifying all shows a bar with its count."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(10))
     assert not pane.filter_bar.progress_row.isVisible()
-    pane.filter_bar.progress_row.show_progress(CacheProgress(3, 10))
+    pane.filter_bar.progress_row.show_progress("3 of 10", 3, 10)
     assert pane.filter_bar.progress_row.isVisible()
-    pane.filter_bar.progress_row.show_progress(None)
+    pane.filter_bar.progress_row.show_progress("")
     assert not pane.filter_bar.progress_row.isVisible()
 
 
