@@ -169,7 +169,7 @@ class EntryActions(QObject):
         opened = self.table.opened.emit
         menu.add("cache-open", tr("Open preview"), opened, "Enter", is_enabled=single is not None)
         if single is not None and preview.digest == single.digest and preview.lines[1]:
-            words, whole = preview.recall_text, tr("Recall whole output")
+            (words, _), whole = preview.recall_texts(), tr("Recall whole output")
             menu.add("cache-recall-lines", words, self.recall, recall_key, is_enabled=can_recall)
             menu.add("cache-recall", whole, self.recall_whole, is_enabled=can_recall)
         else:

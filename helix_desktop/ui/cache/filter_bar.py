@@ -12,7 +12,7 @@ from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLayout, QMenu, QProgressBar, QWidget
 
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, SavedCondition, SavedFilter, StoreTotals
+from helix_desktop.domain.store import DEFAULT_FILTER, SavedCondition, SavedFilter, StoreTotals
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
@@ -125,13 +125,6 @@ def session_option(session_id: str, title: str) -> FilterOption:
     return FilterOption("session", session_id, name, {"session": session_id})
 
 
-def build_entry_filter(options: Iterable[FilterOption]) -> EntryFilter:
-    criteria: dict[str, Any] = {}
-    for choice in options:
-        criteria |= choice.criteria
-    return msgspec.structs.replace(DEFAULT_FILTER, **criteria)
-
-
 _OLD_STATES: dict[str, CacheState] = {
     "pinned": "in_window",
     "in_part": "in_window",
@@ -142,14 +135,6 @@ _OLD_STATES: dict[str, CacheState] = {
     "stored": "elsewhere",
 }
 """Names of states that earlier versions stored."""
-
-
-def saved_conditions(options: Iterable[FilterOption]) -> tuple[SavedCondition, ...]:
-    """Return what is stored of these conditions; an age is stored by its name, and counts from each use."""
-    return tuple(
-        SavedCondition(option.slot, option.key, option.name if option.slot == "session" else "")
-        for option in options
-    )
 
 
 def restored_options(conditions: Iterable[SavedCondition], now_ms: int) -> list[FilterOption]:
@@ -267,17 +252,24 @@ class CacheFilterBar(Themed, QWidget):
 
     @property
     def current_filter(self) -> CacheFilter:
+        criteria: dict[str, Any] = {}
+        for option in self._options.values():
+            criteria |= option.criteria
         return CacheFilter(
             self.field.text().strip(),
             next((option.state for option in self._options.values() if option.state), None),
             self.session.isChecked(),
             self._sort,
-            build_entry_filter(self._options.values()),
+            msgspec.structs.replace(DEFAULT_FILTER, **criteria),
         )
 
     @property
     def saved_filter(self) -> SavedFilter:
-        conditions = saved_conditions(self._options.values())
+        """What is stored of it; an age is stored by its name, and counts from each use."""
+        conditions = tuple(
+            SavedCondition(option.slot, option.key, option.name if option.slot == "session" else "")
+            for option in self._options.values()
+        )
         return SavedFilter("", self.field.text().strip(), self.session.isChecked(), conditions)
 
     def apply_saved(self, saved: SavedFilter) -> None:
@@ -409,11 +401,10 @@ class CacheFilterBar(Themed, QWidget):
         self._update_words()
 
     def _update_counter(self) -> None:
-        full_text = self._counter_text(self._selected, is_wide=True)
-        self.counter.set_text(self._counter_text(self._selected, is_wide=self.width() >= _WIDE))
-        self.counter.setToolTip(full_text)
-        self.counter.setVisible(self.width() >= _NARROW)
         is_wide = self.width() >= _WIDE
+        self.counter.set_text(self._counter_text(self._selected, is_wide=is_wide))
+        self.counter.setToolTip(self._counter_text(self._selected, is_wide=True))
+        self.counter.setVisible(self.width() >= _NARROW)
         # However many are selected, nothing beside it moves.
         self.counter.keep_room_for(
             [self._counter_text(count, is_wide=is_wide) for count in (1, max(2, self._listed_count))]
@@ -428,8 +419,11 @@ class CacheFilterBar(Themed, QWidget):
 
     def _update_words(self) -> None:
         room = self.width() - _MARGINS[0] - _MARGINS[2] - (_WORDED_FIELD_PX - _MIN_FIELD_PX)
-        words = ((self.filters, tr("Filter")), (self.session, tr("This session")))
-        shorten_row(self._row, room, [partial(_show_word, button, word) for button, word in words])
+        parts = (
+            lambda on: self.filters.setText(tr("Filter") if on else ""),
+            lambda on: self.session.setText(tr("This session") if on else ""),
+        )
+        shorten_row(self._row, room, parts)
 
     def _show_chips(self) -> None:
         self.chips.show_chips(
@@ -438,7 +432,3 @@ class CacheFilterBar(Themed, QWidget):
                 for choice in self._options.values()
             ]
         )
-
-
-def _show_word(button: PushButton, word: str, is_shown: bool) -> None:
-    button.setText(word if is_shown else "")

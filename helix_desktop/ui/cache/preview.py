@@ -120,7 +120,9 @@ class EntryContent(ContentViewer):
         self._has_diff = False
         self._root: JsonNode | None = None
         self._parsed: bytes | None = None  # what the tree is of, or was looked for in
-        self._facts = self._view = ""
+        self._facts = ""
+        self.view = ""
+        """The name of the view on screen; empty without a content."""
         self._choices: dict[str, str] = {}  # what a content is, and the view that was chosen for such
         self._save: Callable[[str, bytes], None] = lambda _key, _value: None
         self.read: Callable[[str], Awaitable[bytes]]
@@ -138,33 +140,25 @@ class EntryContent(ContentViewer):
         view = DiffView(self._begin)
         view.set_side_by_side(bool(self._choices.get(_COLUMNS)))
         view.side_by_side_changed.connect(lambda on: self._choose(_COLUMNS, "two" if on else ""))
-        self._add_view(view)
+        self.pages.addWidget(view)
         return view
 
     @cached_property
     def tree(self) -> JsonView:
         view = JsonView()
-        self._add_view(view)
+        self.pages.addWidget(view)
         return view
 
     @cached_property
     def image(self) -> ImageView:
         view = ImageView(self._begin)
-        self._add_view(view)
+        self.pages.addWidget(view)
         return view
-
-    def _add_view(self, page: QWidget) -> None:
-        self.pages.addWidget(page)
-
-    @property
-    def view(self) -> str:
-        """Return the name of the view on screen; empty without a content."""
-        return self._view
 
     @property
     def page(self) -> QWidget:
         """Return what shows the content, and takes keys."""
-        match self._view:
+        match self.view:
             case "diff":
                 return self.diff.text
             case "tree":
@@ -186,7 +180,7 @@ class EntryContent(ContentViewer):
     def show_entry(self, state: PreviewState, name: str, facts: str) -> None:
         """Show an entry; `name` is its file's, for the colors, `facts` stand above it."""
         if self._row is None or self._row.digest != state.row.digest:
-            self._view, self._previous, self._has_diff = "", None, False
+            self.view, self._previous, self._has_diff = "", None, False
         if state.previous is not None and self._previous != state.previous:
             self._previous, self._has_diff = state.previous, False
         self._row, self._facts = state.row, facts
@@ -197,11 +191,11 @@ class EntryContent(ContentViewer):
     def set_facts(self, facts: str) -> None:
         """Show other facts of the same entry: they say how long ago it was stored."""
         self._facts = facts
-        self._write_facts(self._diff_facts() if self._view == "diff" else facts)
+        self._write_facts(self._diff_facts() if self.view == "diff" else facts)
 
     def clear(self) -> None:
         self._row = self._previous = self._root = self._parsed = None
-        self._view = ""
+        self.view = ""
         self.show_data(None)
         self._update_views()
 
@@ -219,17 +213,17 @@ class EntryContent(ContentViewer):
 
     def open_find(self) -> None:
         """Open find in the view on screen; a tree or an image is searched as text."""
-        if self._view == "diff":
+        if self.view == "diff":
             self.diff.open_find()
             return
-        if self._view not in _IN_TEXT and self._views():
+        if self.view not in _IN_TEXT and self._views():
             self._show_view("text" if self.text.content.is_text else "hex")
         super().open_find()
 
     def find_text(self, text: str) -> None:
         """Mark these words in the text; the keyboard stays where it is."""
         super().find_text(text)
-        if self._view not in _IN_TEXT:
+        if self.view not in _IN_TEXT:
             self.find_bar.hide()
 
     def _kind(self) -> str:
@@ -270,14 +264,6 @@ class EntryContent(ContentViewer):
         tree = ("tree",) if self._root is not None else ()
         return ("text", *tree, "hex", *previous)
 
-    def _obstacles(self) -> dict[str, str]:
-        """Return why views that a user may look for are not there."""
-        obstacles = {}
-        data = self._data or b""
-        if len(data) > MAX_JSON_BYTES and self.text.content.is_text and may_be_json(data):
-            obstacles["tree"] = tr("Too large for a tree (over {size}).", size=format_size(MAX_JSON_BYTES))
-        return obstacles
-
     def _write_facts(self, facts: str) -> None:
         self.meta.set_text(facts)
         self._shorten_head()
@@ -291,13 +277,16 @@ class EntryContent(ContentViewer):
             self._write_facts(self._facts)
             return
         choice = self._choices.get(self._kind(), "")
-        self._show_view(choice if choice in views else self._view or views[0])
+        self._show_view(choice if choice in views else self.view or views[0])
 
     def _show_view(self, view: str) -> None:
-        self._view = view
-        in_text = view in _IN_TEXT
+        self.view = view
+        in_text, data = view in _IN_TEXT, self._data or b""
+        obstacles = {}  # of views that a user may look for
+        if len(data) > MAX_JSON_BYTES and self.text.content.is_text and may_be_json(data):
+            obstacles["tree"] = tr("Too large for a tree (over {size}).", size=format_size(MAX_JSON_BYTES))
         self.switch.show()
-        self.switch.show_views(self._views(), view, self._obstacles())
+        self.switch.show_views(self._views(), view, obstacles)
         self._show_text_parts(in_text)
         self._write_facts(self._diff_facts() if view == "diff" else self._facts)
         self.pages.setCurrentWidget(self.diff if view == "diff" else self.page)
@@ -306,7 +295,7 @@ class EntryContent(ContentViewer):
         elif view == "diff":
             self._request_diff()
         elif view == "image":
-            self.image.show_data(self._data or b"")
+            self.image.show_data(data)
 
     def _request_diff(self) -> None:
         if self._has_diff or self._row is None or self._previous is None:
@@ -350,7 +339,8 @@ class Preview(Themed, QWidget):
         super().__init__()
         self._clock, self._keys = clock, keys
         self._state: PreviewState | None = None
-        self._lines = (0, 0)
+        self.lines = (0, 0)
+        """The first and the last selected line, from 1; (0, 0) without a selection."""
         self._selection: RecallSelection | None = None
         self.content = EntryContent(start, clock)
         self._tool_icon = IconLabel("file-text", px=16, color_token="muted")
@@ -394,15 +384,6 @@ class Preview(Themed, QWidget):
         """Return the digest on show; empty when there is none."""
         return self._state.row.digest if self._state else ""
 
-    @property
-    def lines(self) -> tuple[int, int]:
-        """Return the first and the last selected line, from 1; (0, 0) without a selection."""
-        return self._lines
-
-    @property
-    def recall_text(self) -> str:
-        return self._recall_texts()[0]
-
     def show_state(self, state: PreviewState | None) -> None:
         again = state is not None and state.row.digest == self.digest
         self._state = state
@@ -412,7 +393,7 @@ class Preview(Themed, QWidget):
             return
         self._show_row(state.row)
         if not again:
-            self._lines = (0, 0)
+            self.lines = (0, 0)
             self.set_verified("shield", "", "muted")
         if state.row.state == "damaged":
             self.set_verified("shield-alert", tr("Damaged"), "error")
@@ -496,7 +477,7 @@ class Preview(Themed, QWidget):
         return " · ".join(filter(None, parts))
 
     def _on_lines_selected(self, first: int, last: int) -> None:
-        self._lines = (first, last)
+        self.lines = (first, last)
         self._update_recall_button()
 
     def show_matches(self, words: str) -> None:
@@ -511,16 +492,13 @@ class Preview(Themed, QWidget):
     def _update_recall_button(self) -> None:
         if self._state is None:
             return
-        words, cost = self._recall_texts()
+        words, cost = self.recall_texts()
         self.recall_button.setAccessibleName(", ".join(filter(None, (words, cost))))
-        adds = tr("Adds it to the next message")
+        adds, can_recall = tr("Adds it to the next message"), self._state.data is not None
         if self._selection is not None:
-            adds = tr("Adds them to the next message")
+            adds, can_recall = tr("Adds them to the next message"), self._selection.count > 0
         tip = self._keys.tip("cache_recall", adds)
         self.recall_button.setToolTip(f"{_joined(words, cost)}\n{tip}")
-        can_recall = self._state.data is not None
-        if self._selection is not None:
-            can_recall = self._selection.count > 0
         self.recall_button.setEnabled(can_recall)
         self._fit()
 
@@ -528,11 +506,11 @@ class Preview(Themed, QWidget):
     def _save_text(self) -> str:
         return tr("Save as…") if self._selection is None else tr("Export…")
 
-    def _recall_texts(self) -> tuple[str, str]:
+    def recall_texts(self) -> tuple[str, str]:
         """Return what would be recalled, and what it costs, as text."""
         if self._selection is not None:
             return self._selection.words, self._selection.cost
-        tokens, (first, last) = self._state.row.tokens if self._state else 0, self._lines
+        tokens, (first, last) = self._state.row.tokens if self._state else 0, self.lines
         words = tr("Recall into message")
         if last:
             tokens = max(1, round(tokens * self.content.text.content.byte_share(first, last)))
@@ -543,7 +521,7 @@ class Preview(Themed, QWidget):
 
     def _fit(self) -> None:
         """Shorten the buttons' texts, the least needed first, until the title fits."""
-        words, cost = self._recall_texts()
+        words, cost = self.recall_texts()
         short = tr("Recall") if self._selection is None else self._selection.short_words
         recall_texts = (_joined(words, cost), _joined(short, cost), short, "")
         for button in (self.export_button, self.recall_button):

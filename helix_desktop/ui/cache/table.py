@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import ceil
 from typing import Any
@@ -339,16 +339,6 @@ STATE_TONES: dict[CacheState, Tone] = {
 }
 
 
-def widest_state() -> int:
-    """Return the pixels that the longest name of a state needs, with its pill."""
-    metrics = QFontMetricsF(ui_font(11, 500))
-    return (
-        EDGE
-        + _PILL_PAD
-        + ceil(max(metrics.horizontalAdvance(translate(text)) for text in STATE_LABELS.values()))
-    )
-
-
 class CacheDelegate(QStyledItemDelegate):
     """Paints cells straight from their rows; the table paints backgrounds and lines, a whole row at once."""
 
@@ -377,7 +367,7 @@ class CacheDelegate(QStyledItemDelegate):
         self._pill_metrics = QFontMetricsF(self._pill_font)
         self._pill_colors = {state: tone_colors(theme, tone) for state, tone in STATE_TONES.items()}
         self._pill_height = scaled(20)
-        self._pin_color, self._changed_color = theme.accent, theme.muted
+        self._pin_color = theme.accent
         self._placeholder_color = QColor(theme.hover)
         self._elided.clear()
 
@@ -425,17 +415,11 @@ class CacheDelegate(QStyledItemDelegate):
             box = QRectF(rect.left() + EDGE + 0.5, top, width, self._pill_height)
             paint_pill(painter, box, text, self._pill_colors[row.state], self._pill_font)
             place = QRect(int(box.right()) + 4, rect.center().y() - _ICON // 2, _ICON, _ICON)
-            for name, color in self._icons(row):
-                picture = pixmap(name, color, _ICON, painter.device().devicePixelRatioF())
+            if row.is_pinned:  # the state's tooltip says so
+                picture = pixmap("pin", self._pin_color, _ICON, painter.device().devicePixelRatioF())
                 draw_pixmap(painter, place.x(), place.y(), picture)
-                place.translate(_ICON + 2, 0)
         else:
             self._text(painter, rect, text, column.style)
-
-    def _icons(self, row: CacheRow) -> Iterator[tuple[str, str]]:
-        """Yield the icons behind a state, with their colors; the state's tooltip says what they mean."""
-        if row.is_pinned:
-            yield "pin", self._pin_color
 
     def _text(self, painter: QPainter, rect: QRect, text: str, style: CellStyle) -> None:
         font, _, color = self._styles[style]
@@ -476,30 +460,24 @@ class ColumnLayout(QObject):
     def __init__(self, table: QTableView) -> None:
         super().__init__(table)
         self._table = table
-        self._overrides: dict[CacheColumn, bool] = {}
+        self._chosen: frozenset[CacheColumn] | None = None  # by the user
+        self._shown: frozenset[CacheColumn] = frozenset()
         self._is_searching = False
 
     def menu(self, parent: QWidget) -> QMenu:
         """Return a menu of all columns: shown ones are checked; the first item lets them follow the width."""
-        menu, is_auto = EntryMenu(parent, tr("Columns")), not self._overrides
-        menu.add("fit", tr("Fit columns to window"), self._clear_overrides, is_checked=is_auto)
+        menu, is_auto = EntryMenu(parent, tr("Columns")), self._chosen is None
+        menu.add("fit", tr("Fit columns to window"), self._follow_width, is_checked=is_auto)
         menu.addSeparator()
         for column in COLUMNS:
-            words, is_shown = (
-                translate(column.title),
-                not self._table.isColumnHidden(COLUMN_INDEX[column.key]),
-            )
+            is_shown, words = column.key in self._shown, translate(column.title)
             override = partial(self.override, column.key, not is_shown)
             menu.add(column.key, words, override, is_enabled=column.rank > 0, is_checked=is_shown)
         return menu
 
     def override(self, key: CacheColumn, visible: bool) -> None:
         """Show or hide a column whatever the width."""
-        if not self._overrides:
-            self._overrides = {
-                column.key: not self._table.isColumnHidden(COLUMN_INDEX[column.key]) for column in COLUMNS
-            }
-        self._overrides[key] = visible
+        self._chosen = self._shown | {key} if visible else self._shown - {key}
         self.fit()
 
     def set_searching(self, is_searching: bool) -> None:
@@ -511,38 +489,32 @@ class ColumnLayout(QObject):
     def fit(self) -> None:
         width, scale = self._table.viewport().width(), scaled(100) / 100
         titles = self._title_widths()
-        visible = fitting_columns(width, scale, self._is_searching, titles)
-        if self._overrides:
-            visible = frozenset(key for key, on in self._overrides.items() if on)
-        for column in COLUMNS:
-            self._table.setColumnHidden(COLUMN_INDEX[column.key], column.key not in visible)
-        for key, column_width in column_widths(width, visible, scale, titles):
+        self._shown = self._chosen or fitting_columns(width, scale, self._is_searching, titles)
+        for at, column in enumerate(COLUMNS):
+            self._table.setColumnHidden(at, column.key not in self._shown)
+        for key, column_width in column_widths(width, self._shown, scale, titles):
             self._table.horizontalHeader().resizeSection(COLUMN_INDEX[key], column_width)
 
     def _title_widths(self) -> dict[CacheColumn, int]:
         """Return what the names of columns need in pixels, and what states and sizes below them need."""
         metrics, model = QFontMetricsF(ui_font(*_TITLE_FONT)), self._table.model()
-        titles = {
-            column.key: str(model.headerData(COLUMN_INDEX[column.key], Qt.Orientation.Horizontal))
-            for column in COLUMNS
-        }
+        titles = [str(model.headerData(at, Qt.Orientation.Horizontal)) for at in range(len(COLUMNS))]
         widths = {
-            key: round(metrics.horizontalAdvance(title)) + _TITLE_PAD_PX for key, title in titles.items()
+            column.key: round(metrics.horizontalAdvance(title)) + _TITLE_PAD_PX
+            for column, title in zip(COLUMNS, titles, strict=True)
         }
+        pill, number = QFontMetricsF(ui_font(11, 500)), QFontMetricsF(ui_font(12))
+        state = max(pill.horizontalAdvance(translate(words)) for words in STATE_LABELS.values())
+        # Of three digits, with the unit as the language writes it.
+        size = max(number.horizontalAdvance(format_size(888 << step)) for step in (0, 10, 20))
         return widths | {
-            "state": max(widths["state"], widest_state()),
-            "size": max(widths["size"], _widest_size()),
+            "state": max(widths["state"], EDGE + _PILL_PAD + ceil(state)),
+            "size": max(widths["size"], 2 * PAD + ceil(size)),
         }
 
-    def _clear_overrides(self) -> None:
-        self._overrides = {}
+    def _follow_width(self) -> None:
+        self._chosen = None
         self.fit()
-
-
-def _widest_size() -> int:
-    """Return the pixels that a size of three digits needs, with its unit as the language writes it."""
-    metrics = QFontMetricsF(ui_font(12))
-    return 2 * PAD + ceil(max(metrics.horizontalAdvance(format_size(888 << step)) for step in (0, 10, 20)))
 
 
 class CacheTable(Themed, QTableView):
