@@ -60,7 +60,6 @@ from helix_desktop.ui.kit.intents import (
     ApplyRemedy,
     FocusComposer,
     ShowCommitChanges,
-    ShowPage,
     handles,
     perform,
 )
@@ -79,13 +78,10 @@ _COUNTER_PX = 640  # width of the bar below which the counter goes
 
 class ChangesFilterBar(QWidget):
     changed = Signal()
-    source_changed = Signal(str)
-    """Something else is to be listed: a ListSource."""
 
     def __init__(self) -> None:
         super().__init__()
         self.grouping: Grouping = "turn"
-        self.source: ListSource = "session"
         self.field = SearchField(tr("Filter by path"))
         self.field.setObjectName("change_filter")
         self.field.setFixedWidth(_FIELD_PX)
@@ -107,13 +103,12 @@ class ChangesFilterBar(QWidget):
         sources: dict[ListSource, str] = {"session": tr("Session"), "commit": tr("Since last commit")}
         self._grouping_switch = ViewSwitch(tr("Group by"), groupings, "group-by-")
         self._grouping_switch.view_selected.connect(self.group_by)
-        self._source_switch = ViewSwitch(tr("What is listed"), sources, "changes-of-")
-        self._source_switch.view_selected.connect(self._choose_source)
-        self._source_switch.hide()
+        self.source_switch = ViewSwitch(tr("What is listed"), sources, "changes-of-")
+        self.source_switch.hide()
         end = pane(
             layout_row(self.counter, self.more, gap=FLOW_GAP)
         )  # the button never stands alone in a row
-        self._controls = FlowBox([self._source_switch, self._grouping_switch, self.field, end], right_from=3)
+        self._controls = FlowBox([self.source_switch, self._grouping_switch, self.field, end], right_from=3)
         self.setLayout(column(self._controls, self._chips, margins=(18, 12, 12, 10), gap=8))
 
     @property
@@ -160,8 +155,7 @@ class ChangesFilterBar(QWidget):
 
     def show_source(self, source: ListSource, *, has_git: bool) -> None:
         """Show what is listed, and let the user choose where there are two."""
-        self.source = source
-        self._source_switch.mark(source)
+        self.source_switch.mark(source)
         self.counter.set_note(
             tr("Each file as it is now, compared with the last commit.")
             if source == "commit"
@@ -170,14 +164,9 @@ class ChangesFilterBar(QWidget):
                 "each row shows the lines of its own change, so they may add up to more."
             )
         )
-        self._source_switch.setVisible(has_git or source == "commit")
+        self.source_switch.setVisible(has_git or source == "commit")
         self._grouping_switch.setVisible(source == "session")
         self._controls.rearrange()
-
-    def _choose_source(self, source: ListSource) -> None:
-        if source != self.source:
-            self.source = source
-            self.source_changed.emit(source)
 
 
 _COUNTED_AT_ONCE = 8  # files whose lines are shown together
@@ -237,7 +226,7 @@ class ChangesPage(ThemedBackground):
         layout.setStretch(2, 1)
         self.setLayout(layout)
         self.filter_bar.changed.connect(self._show_groups)
-        self.filter_bar.source_changed.connect(self._list_source)
+        self.filter_bar.source_switch.view_selected.connect(self._list_source)
         self.splitter.splitterMoved.connect(self._keep_width)
         self.list.entry_selected.connect(self._on_selected)
         self.list.visible_changed.connect(self._count_lines)
@@ -476,16 +465,16 @@ class ChangesPage(ThemedBackground):
     @handles(ShowCommitChanges)
     def show_commit(self) -> None:
         """List what differs from the last commit."""
-        self._list_source("commit")
-        self._session.perform(ShowPage("changes"))
+        self._source = "commit"
+        self._session.show_page("changes")
 
     def select_soon(self, key: str) -> None:
         """Select a row by its key at the next `refresh`, if it is there then."""
         self._pending_key = key
 
     def _list_source(self, source: ListSource) -> None:
-        self._source = source
-        if self._start is not None:
+        is_other, self._source = source != self._source, source
+        if is_other and self._start is not None:
             self._session.start(self.refresh(), "changes")
 
     async def _diff(self, workspace: OpenWorkspace, row: FileRow) -> FileDiff:

@@ -326,7 +326,7 @@ def test_what_differs_from_the_last_commit_can_be_read_but_not_reverted(
     (copy,) = intents
     assert isinstance(copy, CopyPatch)
     assert copy.selection.paths == ("README.md",)
-    with qtbot.waitSignal(page.filter_bar.source_changed) as chosen:
+    with qtbot.waitSignal(page.filter_bar.source_switch.view_selected) as chosen:
         press(page, "changes-of-session")
     assert chosen.args == ["session"]
 
