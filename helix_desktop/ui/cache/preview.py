@@ -348,7 +348,6 @@ class Preview(Themed, QWidget):
         self._target.elide = Qt.TextElideMode.ElideMiddle
         self._tool, self._is_tool_the_title = Pill("", "accent"), False
         self._sha = TextLine("", 11, role="faint", mono=True)
-        self._sha.elide = Qt.TextElideMode.ElideMiddle
         self._shield = IconLabel("shield", px=15, color_token="muted")
         self.verified = TextLine("", 12, role="muted")
         self.verified.is_fixed_width = True

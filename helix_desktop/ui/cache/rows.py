@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -236,46 +236,25 @@ def fitting_columns(
     scale: float = 1.0,
     is_searching: bool = False,
     title_widths: Mapping[CacheColumn, int] = MappingProxyType({}),
-) -> frozenset[CacheColumn]:
-    """Return the columns that fit `width` pixels: the least important leave until the rest has room.
+    chosen: Collection[CacheColumn] | None = None,
+) -> dict[CacheColumn, int]:
+    """Return the columns that fit `width` pixels, each with its own width: some stretch over what is left.
 
-    While somebody is searching, the line that was found stays, and has more room. `title_widths` are what the
-    names of columns need in pixels.
+    The least important leave until the rest has room, unless the user has `chosen`. While somebody is
+    searching, the line that was found stays, and has more room. `title_widths` are what the names of columns
+    need in pixels.
     """
-    visible = list(COLUMNS)
-    more = _HIT_LINE_PX - COLUMN_BY_KEY["line"].width if is_searching else 0
-
-    def rank(column: Column) -> int:
-        return 0 if is_searching and column.key == "line" else column.rank
-
-    def needed() -> float:
-        return more * scale + sum(_least_width(column, scale, title_widths) for column in visible)
-
-    while needed() > width:
-        last = max(visible, key=rank)
-        if rank(last) == 0:
+    shown = [column for column in COLUMNS if chosen is None or column.key in chosen]
+    least = {column.key: max(column.width * scale, title_widths.get(column.key, 0)) for column in shown}
+    ranks = {column.key: column.rank for column in COLUMNS}
+    more = 0.0
+    if is_searching:
+        ranks["line"], more = 0, (_HIT_LINE_PX - COLUMN_BY_KEY["line"].width) * scale
+    while chosen is None and more + sum(least[column.key] for column in shown) > width:
+        last = max(shown, key=lambda column: ranks[column.key])
+        if ranks[last.key] == 0:
             break
-        visible.remove(last)
-    return frozenset(column.key for column in visible)
-
-
-def _least_width(column: Column, scale: float, title_widths: Mapping[CacheColumn, int]) -> float:
-    return max(column.width * scale, title_widths.get(column.key, 0))
-
-
-def column_widths(
-    width: int,
-    visible: Collection[CacheColumn],
-    scale: float = 1.0,
-    title_widths: Mapping[CacheColumn, int] = MappingProxyType({}),
-) -> Sequence[tuple[CacheColumn, int]]:
-    """Return the width of each shown column in pixels: room to spare goes to the stretching ones."""
-    columns = [column for column in COLUMNS if column.key in visible]
-    least = {column.key: int(_least_width(column, scale, title_widths)) for column in columns}
-    spare = max(0, width - sum(least.values()))
-    parts = sum(column.stretch for column in columns)
-    result: list[tuple[CacheColumn, int]] = []
-    for column in columns:
-        extra = spare * column.stretch // parts if parts else 0
-        result.append((column.key, least[column.key] + extra))
-    return result
+        shown.remove(last)
+    spare = max(0, width - sum(int(least[column.key]) for column in shown))
+    parts = sum(column.stretch for column in shown) or 1
+    return {column.key: int(least[column.key]) + spare * column.stretch // parts for column in shown}

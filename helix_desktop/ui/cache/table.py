@@ -63,7 +63,6 @@ from helix_desktop.ui.cache.rows import (
     CacheState,
     CellStyle,
     Column,
-    column_widths,
     fitting_columns,
     short_digest,
 )
@@ -488,11 +487,11 @@ class ColumnLayout(QObject):
 
     def fit(self) -> None:
         width, scale = self._table.viewport().width(), scaled(100) / 100
-        titles = self._title_widths()
-        self._shown = self._chosen or fitting_columns(width, scale, self._is_searching, titles)
+        widths = fitting_columns(width, scale, self._is_searching, self._title_widths(), self._chosen)
+        self._shown = frozenset(widths)
         for at, column in enumerate(COLUMNS):
-            self._table.setColumnHidden(at, column.key not in self._shown)
-        for key, column_width in column_widths(width, self._shown, scale, titles):
+            self._table.setColumnHidden(at, column.key not in widths)
+        for key, column_width in widths.items():
             self._table.horizontalHeader().resizeSection(COLUMN_INDEX[key], column_width)
 
     def _title_widths(self) -> dict[CacheColumn, int]:

@@ -172,7 +172,6 @@ class UncoveredPlacesDialog(SizedDialog):
 
     def _row(self, place: UncoveredPlace, *, is_included: bool = False) -> QWidget:
         path = TextLine(escape_hidden_name(place.path), 13, mono=True)
-        path.elide = Qt.TextElideMode.ElideMiddle
         words_below = tr("Included") if is_included else _place_note(place)
         note = label(words_below, "ok" if is_included else "muted", wrap=True)
         icon = IconLabel("folder" if place.is_folder else "file", px=16, color_token="muted")
@@ -261,7 +260,6 @@ class UndoneChangesPanel(ThemedBackground):
     def _row(self, change: AutoRunChange) -> QWidget:
         name = escape_hidden_name(change.path)
         path = TextLine(name, 12, mono=True)
-        path.elide = Qt.TextElideMode.ElideMiddle
         restore = PushButton(tr("Restore"), name=f"restore:{change.path}")
         restore.setAccessibleName(tr("{verb}: {path}", verb=tr("Restore"), path=name))
         restore.setFocusPolicy(Qt.FocusPolicy.TabFocus)

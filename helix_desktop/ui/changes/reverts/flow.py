@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import msgspec
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QButtonGroup, QRadioButton, QSizePolicy, QWidget
 
@@ -247,7 +247,6 @@ class PlanView(QWidget):
             kind: RowKind = "deleted" if file.former is None else "changed" if file.present else "created"
             _, icon, color = KINDS[kind]
         path = TextLine(escape_hidden_name(file.path), 13, mono=True)
-        path.elide = Qt.TextElideMode.ElideMiddle
         counts = TextLine("", 11, 500, "ok"), TextLine("", 11, 500, "error")
         for part in counts:
             part.is_fixed_width = True
