@@ -319,8 +319,8 @@ def long_words(
     return [Words(text[: cut if cut > 0 else _AT_ONCE] + "…", px, color, is_code=is_code), Flow([more])]
 
 
-def code_frame(content: Sequence[Box], gap: int = 6) -> Frame:
-    return framed(content, (12, 9, 12, 10), gap, fill="code_surface")
+def code_frame(content: Sequence[Box]) -> Frame:
+    return framed(content, (12, 9, 12, 10), 6, fill="code_surface")
 
 
 def refused_fold(text: str, look: CardLook) -> Box:

@@ -352,20 +352,19 @@ class CardList(RowListView):
         self._unmark_soon.timeout.connect(lambda: self._mark(0))
         self.apply_theme()
 
-    def show_rows(self, rows: Sequence[Row], keep: Hashable = None) -> None:
-        """Show these rows; the first whose top is in sight, or that of `keep`, stays where it is."""
+    def show_rows(self, rows: Sequence[Row]) -> None:
+        """Show these rows; the first whose top is in sight stays where it is."""
         layout = self.rows.scroll_layout
         known = {key_of(row) for row in rows}
         tops = {self.cards.key(row.row_index): row.y for row in layout.placed if row.y >= 0}
-        anchors = [key for key in tops if key in known] if layout.position > 0 else []
+        anchor = next((key for key in tops if key in known), None) if layout.position > 0 else None
         if [*map(key_of, self.cards.rows)] != [*map(key_of, rows)]:
             self._selection.clear()  # it is from row number to row number
         self.cards.set_rows(rows)
         layout.reset(map(self.cards.estimate, range(len(rows))))
-        key = keep if keep in tops else anchors[0] if anchors else None
-        index = self.cards.index_of(key) if key is not None else None
+        index = self.cards.index_of(anchor)
         if index is not None:
-            layout.scroll_to_row(index, tops[key])
+            layout.scroll_to_row(index, tops[anchor])
         self.refresh()
 
     def refresh(self) -> None:

@@ -593,9 +593,6 @@ class UsageChart(Themed, QWidget):
             self._top,
         )
 
-    def y_of(self, used: int) -> float:
-        return self.plot.y_of(used)
-
     def x_of_event(self, seq: int) -> float:
         """Return where an event stands, in pixels from the left; 0: now."""
         plot = self.plot

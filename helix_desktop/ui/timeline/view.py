@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import get_args
 
@@ -182,7 +182,16 @@ class Timeline(Themed, QWidget):
             hosted.setParent(self.cards.viewport())
             hosted.resized.connect(self.cards.refresh)
         self.setLayout(column(self.cards, self.empty))
-        self._wire()
+        MinuteClock(self).ticked.connect(self.cards.update_times)
+        self.cards.toggled.connect(self._show_rows)
+        self.cards.verticalScrollBar().valueChanged.connect(lambda _: self.scrolled.emit())
+        self.chart.point_clicked.connect(lambda seq: perform(self, ShowEvent(seq)))
+        self.chart.scrubber.step_chosen.connect(lambda seq: perform(self, LookAtStep(seq)))
+        self.empty.button_clicked.connect(lambda: perform(self, FocusComposer()))
+        self.filter_bar.changed.connect(self._show_rows)
+        here = Qt.ShortcutContext.WidgetWithChildrenShortcut
+        add_shortcut(self, "Ctrl+Z", lambda: perform(self, UndoLast()), here)
+        add_shortcut(self, "Ctrl+Shift+Z", lambda: perform(self, RedoLast()), here)
         self.set_state(self._state)
 
     def set_state(self, state: TimelineState) -> None:
@@ -214,9 +223,9 @@ class Timeline(Themed, QWidget):
         self.set_state(TimelineState(running=self._state.running))
         self._is_known = False
         self.empty.hide()
-        self.scroll_to_top()
+        self.cards.verticalScrollBar().setValue(0)
 
-    def _show_rows(self, keep: Hashable = None) -> None:
+    def _show_rows(self) -> None:
         state = self._state
         rows: list[Row] = [self._usage]
         rows += [ContinuedRow(state.continuations)] if state.continuations else []
@@ -224,7 +233,7 @@ class Timeline(Themed, QWidget):
         rows += [state.running] if state.running is not None else []
         cards = [card for card in self._changes if self.filter_bar.matches(card)]
         rows += self._with_open(cards if self.filter_bar.group else fold_rewrites(cards))
-        self.cards.show_rows(rows, keep)
+        self.cards.show_rows(rows)
 
     def _with_open(self, rows: Sequence[Row]) -> Iterator[Row]:
         for row in rows:
@@ -244,11 +253,6 @@ class Timeline(Themed, QWidget):
             self.setFocus(Qt.FocusReason.OtherFocusReason)
         self._show_rows()
 
-    @property
-    def first_visible_seq(self) -> int:
-        """Return the event of the first card in sight; 0 at the top."""
-        return self.cards.first_visible_seq
-
     def reveal(self, seq: int, at_top: bool = False) -> None:
         """Bring the card of an event into sight, or to the top, whatever is filtered or folded."""
         placed = (card for card in self._state.cards if isinstance(card, PlacedCard))
@@ -266,9 +270,6 @@ class Timeline(Themed, QWidget):
                 break
             self.cards.toggle(key, "rewrites")
         self.cards.reveal(seq, at_top=at_top)
-
-    def scroll_to_top(self) -> None:
-        self.cards.verticalScrollBar().setValue(0)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
@@ -296,18 +297,6 @@ class Timeline(Themed, QWidget):
         usage.setLayout(column(card))
         return usage
 
-    def _wire(self) -> None:
-        MinuteClock(self).ticked.connect(self.cards.update_times)
-        self.cards.toggled.connect(self._show_rows)
-        self.cards.verticalScrollBar().valueChanged.connect(lambda _: self.scrolled.emit())
-        self.chart.point_clicked.connect(lambda seq: perform(self, ShowEvent(seq)))
-        self.chart.scrubber.step_chosen.connect(lambda seq: perform(self, LookAtStep(seq)))
-        self.empty.button_clicked.connect(lambda: perform(self, FocusComposer()))
-        self.filter_bar.changed.connect(self._show_rows)
-        here = Qt.ShortcutContext.WidgetWithChildrenShortcut
-        add_shortcut(self, "Ctrl+Z", lambda: perform(self, UndoLast()), here)
-        add_shortcut(self, "Ctrl+Shift+Z", lambda: perform(self, RedoLast()), here)
-
     def _show_numbers(self) -> None:
         state = self._state
         self._show_usage()
@@ -332,22 +321,22 @@ class Timeline(Themed, QWidget):
         self._topic.setVisible(step is None)
         self.handovers_button.setVisible(step is None)
         self.now_button.setVisible(step is not None)
-        if step is not None:
-            self._used.set_text(about_tokens(step, format_tokens(step.tokens)))
-            # The chart's point has the answer, too.
-            sent = tr("tokens in the request") if step.tokens else ""
-            self._show_captions(sent, looking_at_text(replace(step, tokens=0)))
-            return
-        about = "≈ " if state.is_estimated else ""
-        self._used.set_text(about + format_tokens(state.used))
-        look_back = tr("Drag ○ to look back") if state.steps else ""
-        self._show_captions(tr("of {size} tokens in context", size=format_tokens(state.window)), look_back)
-
-    def _show_captions(self, *words: str) -> None:
-        """Write what the figure of the chart is of; each stands whole, where need be below the other."""
-        for caption, text in zip(self._captions, words, strict=True):
-            caption.set_text(text)
-            caption.setVisible(bool(text))
+        if step is not None:  # the chart's point has the answer, too
+            used = about_tokens(step, format_tokens(step.tokens))
+            captions = (
+                tr("tokens in the request") if step.tokens else "",
+                looking_at_text(replace(step, tokens=0)),
+            )
+        else:
+            used = ("≈ " if state.is_estimated else "") + format_tokens(state.used)
+            captions = (
+                tr("of {size} tokens in context", size=format_tokens(state.window)),
+                tr("Drag ○ to look back") if state.steps else "",
+            )
+        self._used.set_text(used)
+        for caption, words in zip(self._captions, captions, strict=True):
+            caption.set_text(words)
+            caption.setVisible(bool(words))
 
     def show_fallbacks(self, rate: FallbackRate) -> None:
         """Show how many summaries of the workspace needed a fallback, if any, and what to do if many did."""
@@ -458,7 +447,7 @@ class Timeline(Themed, QWidget):
     @property
     def first_card(self) -> int | None:
         """Return the event of the first card in sight, 0 at the top; None before the first `refresh`."""
-        return self.first_visible_seq if self._is_loaded else None
+        return self.cards.first_visible_seq if self._is_loaded else None
 
 
 def _has(card: TimelineCard, seq: int) -> bool:

@@ -412,9 +412,9 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     pane.set_state(TimelineState((), (*points, drop, current), 61_000, 128_000))
     assert pane.chart.is_overfull
     assert pane.chart.sizeHint().height() > height
-    floor = pane.chart.y_of(0)
-    largest = floor - pane.chart.y_of(2_050_000)
-    drawn = [(floor - pane.chart.y_of(tokens)) / largest for tokens in (322_000, 128_000)]
+    floor = pane.chart.plot.y_of(0)
+    largest = floor - pane.chart.plot.y_of(2_050_000)
+    drawn = [(floor - pane.chart.plot.y_of(tokens)) / largest for tokens in (322_000, 128_000)]
     assert drawn == pytest.approx([322 / 2_050, 128 / 2_050])
     assert point_text(points[1], 128_000) == "2,050,000 tokens in context · 1,602 % of 128k · e2"
     about = UsagePoint(2, 64_000, window=128_000, is_estimated=True)
@@ -483,7 +483,7 @@ def test_a_card_is_brought_into_sight_wherever_it_is(qtbot: QtBot, pane: Timelin
     place = top(pane, seq)
     assert place is not None
     assert 0 <= place < pane.height()
-    pane.scroll_to_top()
+    pane.cards.verticalScrollBar().setValue(0)
     newest = SweepCard(600, NOW_MS, 2, before=9_900, after=9_000)
     pane.set_state(replace(long_timeline_state(), cards=(newest, *long_timeline_state().cards)))
     assert top(pane, 600) is not None
@@ -517,9 +517,9 @@ def test_the_scroll_position_in_a_long_timeline_is_restored(qtbot: QtBot, pane: 
     pane.set_state(long_timeline_state())
     bar = pane.cards.verticalScrollBar()
     bar.setValue(500)
-    first = pane.first_visible_seq
+    first = pane.cards.first_visible_seq
     assert first
     again = open_timeline(qtbot, long_timeline_state())
-    assert again.first_visible_seq == 0
+    assert again.cards.first_visible_seq == 0
     again.reveal(first, at_top=True)
-    assert again.first_visible_seq == first
+    assert again.cards.first_visible_seq == first
