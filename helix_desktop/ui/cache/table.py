@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 from PySide6.QtCore import (
     QAbstractTableModel,
+    QEvent,
     QItemSelectionModel,
     QMimeData,
     QModelIndex,
@@ -41,8 +42,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
     QMenu,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QTableView,
     QToolTip,
     QWidget,
@@ -55,6 +54,7 @@ from helix_desktop.ui.cache.rows import (
     COLUMN_INDEX,
     COLUMNS,
     DIGEST_BYTES,
+    SAME_STATES,
     STATE_LABELS,
     STATE_TIPS,
     CacheColumn,
@@ -321,33 +321,22 @@ _MAX_CACHED_TEXTS = 8_000
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 _LEFT, _RIGHT = int(Qt.AlignmentFlag.AlignLeft | _VCENTER), int(Qt.AlignmentFlag.AlignRight | _VCENTER)
 
-STATE_TONES: dict[CacheState, Tone] = {
+_TONES: dict[CacheState, Tone] = {
     "in_window": "ok",
-    "pinned": "ok",
-    "in_part": "ok",
     "cached": "accent",
-    "folded": "accent",
-    "observed": "accent",
     "handed_over": "accent",
-    "left_out": "accent",
-    "excluded": "neutral",
-    "elsewhere": "neutral",
-    "index": "accent",
     "damaged": "error",
-    "in_trash": "neutral",
 }
+STATE_TONES = {state: _TONES.get(name, "neutral") for name, same in SAME_STATES.items() for state in same}
 
 
-class CacheDelegate(QStyledItemDelegate):
-    """Paints cells straight from their rows; the table paints backgrounds and lines, a whole row at once."""
+class CellPainter:
+    """Paints cells straight from their rows, hundreds at once."""
 
-    def __init__(
-        self, model: CacheTableModel, parent: QObject | None = None, clock: ClockMs = wall_clock_ms
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, model: CacheTableModel, clock: ClockMs) -> None:
         self._model, self._clock = model, clock
         self._elided: dict[tuple[str, CellStyle, int], str] = {}
-        self._is_mirrored = False  # the cell that is being painted
+        self.is_mirrored = False
         self.apply_theme()
 
     def apply_theme(self) -> None:
@@ -370,40 +359,15 @@ class CacheDelegate(QStyledItemDelegate):
         self._placeholder_color = QColor(theme.hover)
         self._elided.clear()
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        rect: QRect = option.rect
-        self._is_mirrored = option.direction == Qt.LayoutDirection.RightToLeft
-        if not self._is_mirrored:
-            self._paint_cell(painter, rect, index)  # hundreds at once: without saving what does not change
-            return
-        painter.save()
-        mirror(painter, rect)
-        self._paint_cell(painter, rect, index)
-        painter.restore()
+    def is_whole(self, text: str, column: Column, width: int) -> bool:
+        """Return True if a text has room in a cell."""
+        return self._elide(text, column.style, width - 2 * PAD) == text
 
-    def helpEvent(
-        self,
-        event: QHelpEvent,
-        view: QAbstractItemView,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> bool:
-        """Show a cell's tooltip, but none that repeats what the cell shows in full."""
-        column, row = COLUMNS[index.column()], self._model.entry(index.row())
-        text = column.text(row, self._clock()) if row is not None else ""
-        room = option.rect.width() - 2 * PAD
-        is_repeated = text == index.data(Qt.ItemDataRole.ToolTipRole)
-        if is_repeated and self._elide(text, column.style, room) == text:
-            QToolTip.hideText()
-            return True
-        return super().helpEvent(event, view, option, index)
-
-    def _paint_cell(self, painter: QPainter, rect: QRect, index: QModelIndex | QPersistentModelIndex) -> None:
-        column, row = COLUMNS[index.column()], self._model.entry(index.row())
+    def paint(self, painter: QPainter, rect: QRect, number: int, column: Column) -> None:
+        """Paint what the row of a number says in a column."""
+        row = self._model.entry(number)
         if row is None:
-            self._placeholder(painter, rect, column.style, self._model.digest_at(index.row()))
+            self._placeholder(painter, rect, column.style, self._model.digest_at(number))
             return
         text = column.text(row, self._clock())
         if column.style == "pill":
@@ -426,7 +390,7 @@ class CacheDelegate(QStyledItemDelegate):
         painter.setPen(color)
         inner = rect.adjusted(PAD, 0, -PAD, 0)
         flags, words = _RIGHT if style == "number" else _LEFT, self._elide(text, style, inner.width())
-        if self._is_mirrored:
+        if self.is_mirrored:
             draw_text(painter, inner, flags, words)
         else:
             painter.drawText(inner, flags, words)
@@ -526,11 +490,11 @@ class CacheTable(Themed, QTableView):
         super().__init__()
         self._model = model
         self.columns = ColumnLayout(self)
-        self._delegate = CacheDelegate(model, self, clock)
+        self._clock = clock
+        self._cells = CellPainter(model, clock)
         self._hovered = -1
         self.setModel(model)
         model.headerDataChanged.connect(lambda *_: self.columns.fit())  # the arrow of the order needs room
-        self.setItemDelegate(self._delegate)
         MinuteClock(self).ticked.connect(self.viewport().update)
         self.setAccessibleName(tr("Stored outputs"))
         self.setShowGrid(False)
@@ -623,7 +587,7 @@ class CacheTable(Themed, QTableView):
     def apply_theme(self) -> None:
         super().apply_theme()
         theme = self._theme
-        self._delegate.apply_theme()
+        self._cells.apply_theme()
         self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
         self.horizontalHeader().setFixedHeight(scaled(ROW_HEIGHT))
         begin = "right" if self.isRightToLeft() else "left"
@@ -647,26 +611,54 @@ class CacheTable(Themed, QTableView):
         painter.fillRect(dirty, QColor(self._theme.canvas))
         line, current = QColor(self._theme.border), self.currentIndex().row()
         selection = self.selectionModel()
+        cells = [
+            (column, QRect(self.columnViewportPosition(at), 0, self.columnWidth(at), 0))
+            for at, column in enumerate(COLUMNS)
+            if not self.isColumnHidden(at)
+        ]
+        self._cells.is_mirrored = self.isRightToLeft()
         height, width = self.verticalHeader().defaultSectionSize(), self.viewport().width()
         row = self.rowAt(dirty.top())
         while 0 <= row < self._model.rowCount():
             top = self.rowViewportPosition(row)
             if top > dirty.bottom():
                 break
-            if row == current or selection.isRowSelected(row):
+            is_selected = selection.isRowSelected(row)
+            if is_selected or row == current:
                 painter.fillRect(0, top, width, height, QColor(self._theme.selection))
             elif row == self._hovered:
                 painter.fillRect(0, top, width, height, QColor(self._theme.row_hover))
-            painter.fillRect(0, top + height - 1, width, 1, line)
+            if not is_selected:
+                painter.fillRect(0, top + height - 1, width, 1, line)
+            for column, place in cells:
+                rect = QRect(place.x(), top, place.width(), height)
+                if not rect.intersects(dirty):
+                    continue
+                if self._cells.is_mirrored:
+                    painter.save()
+                    mirror(painter, rect)
+                self._cells.paint(painter, rect, row, column)
+                if self._cells.is_mirrored:
+                    painter.restore()
             row += 1
-        painter.end()
-        super().paintEvent(event)
-        if self.hasFocus() and current >= 0:  # over Qt's own background of a chosen row
-            focus = QPainter(self.viewport())
-            rect = QRectF(0, self.rowViewportPosition(current), width, height - 1)
-            mirror(focus, rect)
+        if self.hasFocus() and current >= 0:
+            ring = QRectF(0, self.rowViewportPosition(current), width, height - 1)
+            mirror(painter, ring)
             is_keyboard = self.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
-            paint_row_focus(focus, rect, self._theme.accent, is_keyboard=is_keyboard)
+            paint_row_focus(painter, ring, self._theme.accent, is_keyboard=is_keyboard)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Show a cell's tooltip, but none that repeats what the cell shows in full."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            index = self.indexAt(event.pos())
+            row = self._model.entry(index.row()) if index.isValid() else None
+            column = COLUMNS[index.column()]
+            text = column.text(row, self._clock()) if row is not None else ""
+            is_repeated = text == index.data(Qt.ItemDataRole.ToolTipRole)
+            if is_repeated and self._cells.is_whole(text, column, self.columnWidth(index.column())):
+                QToolTip.hideText()
+                return True
+        return super().viewportEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the columns, and keep the current row in sight when the preview below takes room away."""
