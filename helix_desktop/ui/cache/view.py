@@ -181,7 +181,9 @@ class CacheBrowser(ThemedBackground):
         self.filter_bar.more.clicked.connect(self._show_more_menu)
         self.preview.content.find_bar.closed.connect(self.preview.content.text.setFocus)
         self.model.failed.connect(self._show_error)
-        self.empty.button_clicked.connect(self._leave_empty_page)
+        self.empty.button_clicked.connect(
+            lambda: perform(self, ShowPage("chat") if self._source is not None else OpenFolder())
+        )
         self.no_match.button_clicked.connect(self.filter_bar.clear)
         self._add_shortcuts()
 
@@ -446,8 +448,12 @@ class CacheBrowser(ThemedBackground):
             return tr("Loading…") if self._notice.isHidden() else tr("Not loaded")
         cache_filter = self.filter_bar.current_filter
         listed, total = self.model.rowCount(), self._totals.entries
-        if is_stale and self._notice.isHidden():
-            return self._work_status(cache_filter, total)
+        if is_stale and self._notice.isHidden():  # the rows are still those of another filter
+            if cache_filter.text:
+                return tr.plural(total, "Searching %n entry…", "Searching %n entries…")
+            if cache_filter.sort != self._current_filter.sort:
+                return tr.plural(total, "Sorting %n entry…", "Sorting %n entries…")
+            return tr.plural(total, "Filtering %n entry…", "Filtering %n entries…")
         if listed >= MAX_LISTED and cache_filter.text:
             return tr.plural(
                 listed,
@@ -460,17 +466,6 @@ class CacheBrowser(ThemedBackground):
         if cache_filter == self._canceled_filter:
             return tr.plural(listed, "Search canceled. %n match so far", "Search canceled. %n matches so far")
         return ""
-
-    def _work_status(self, cache_filter: CacheFilter, total: int) -> str:
-        """Return what is done to list by a filter, while the rows are still those of another one."""
-        if cache_filter.text:
-            return tr.plural(total, "Searching %n entry…", "Searching %n entries…")
-        if cache_filter.sort != self._current_filter.sort:
-            return tr.plural(total, "Sorting %n entry…", "Sorting %n entries…")
-        return tr.plural(total, "Filtering %n entry…", "Filtering %n entries…")
-
-    def _leave_empty_page(self) -> None:
-        perform(self, ShowPage("chat") if self._source is not None else OpenFolder())
 
     def _on_selected(self, digest: str) -> None:
         if digest != self.preview.digest:

@@ -400,9 +400,12 @@ class ChangeListView(Themed, QListView):
         entry, key = self.selected, event.key()
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
             self.opened.emit()
-        elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and entry is not None:
-            self._fold_or_move(entry, unfold=key == Qt.Key.Key_Right)
-        else:
+        elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and isinstance(entry, ChangeGroup):
+            self._set_unfolded(entry, key == Qt.Key.Key_Right)
+        elif key == Qt.Key.Key_Left and entry is not None:
+            row = self.list_model.group_row(self.currentIndex().row())
+            self.setCurrentIndex(self.list_model.index(row))
+        elif key != Qt.Key.Key_Right or entry is None:
             super().keyPressEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -439,12 +442,6 @@ class ChangeListView(Themed, QListView):
             self.setCurrentIndex(index)
             place = event.pos() if mouse else self.visualRect(index).bottomLeft()
             self.entry_menu().popup(self.viewport().mapToGlobal(place))
-
-    def _fold_or_move(self, entry: Entry, *, unfold: bool) -> None:
-        if isinstance(entry, ChangeGroup):
-            self._set_unfolded(entry, unfold)
-        elif not unfold:
-            self.setCurrentIndex(self.list_model.index(self.list_model.group_row(self.currentIndex().row())))
 
     def _set_unfolded(self, group: ChangeGroup, unfolded: bool) -> None:
         place = self.verticalScrollBar().value()
