@@ -40,7 +40,7 @@ class StateScreens:
     async def capture_refused_key(self) -> None:
         """Paste a key on the first page, and test it on a server that refuses every key."""
         settings = self._controllers.settings
-        pasted = self._window.welcome.get().findChild(QLineEdit, "pasted_key")
+        pasted = self._window.places.welcome.get().findChild(QLineEdit, "pasted_key")
         if pasted is None:
             return
         pasted.setText(_KEY)

@@ -22,7 +22,7 @@ PARTIAL: dict[str, set[Any]] = {
     "ui/cache/rows.py: COLUMN_INDEX": {"stored"},
     "ui/cache/rows.py: SAME_STATES": {"folded", "in_part", "index", "left_out", "observed", "pinned"},
     "ui/cache/source.py: _RANK": {"damaged", "elsewhere", "in_trash", "index"},
-    "ui/changes/texts.py: _REVERTS": {"", "file", "redo", "session", "step", "turn"},
+    "ui/changes/change_groups.py: _REVERTS": {"", "file", "redo", "session", "step", "turn"},
     "ui/chat/items/approval.py: _MCP_CHANGES": {""},
     "ui/chat/items/approval.py: _REFUSALS": {""},
     "ui/chat/session_notices.py: _SPENDING": {"checkpoint"},
@@ -33,7 +33,6 @@ PARTIAL: dict[str, set[Any]] = {
     "ui/settings/permissions_page.py: _OUTDATED": {""},
     "words/provider_cache.py: _CAUSES": {"idle", "model"},
     "words/revert_plans.py: _PROBLEMS": {""},
-    "words/rewrite_reasons.py: _PLACEMENTS": {"threshold"},
 }
 """The tables that are never asked for some values, and for which."""
 

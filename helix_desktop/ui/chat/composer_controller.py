@@ -18,7 +18,7 @@ from helix_desktop.domain.events.session import EffortChosen, EffortRefused
 from helix_desktop.domain.mcp_server import ServerPrompt
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.slash_command import SLASH, PromptFile, SlashInput, parse_slash_input
-from helix_desktop.domain.tools import ApprovalReply
+from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.services.prompt_files import ExpandedPrompt
@@ -293,7 +293,7 @@ class ComposerController(QObject):
             return False
         workspace, conversation = self._session.workspace, self._session.conversation
         text = self.widget.take_text()
-        self._start_sending(OutgoingMessage(workspace, conversation, text, [], denied=call_id))
+        self._start_sending(OutgoingMessage(workspace, conversation, text, [], denied=(call_id,)))
         return True
 
     def answer_with_message(self, call_id: str, options: tuple[str, ...]) -> None:
@@ -311,7 +311,7 @@ class ComposerController(QObject):
             message.question = row.question.call_id
             message.options = self._page.view.chat_viewport.item_cache.chosen(row)
         elif typed is None:
-            message.denied = self._page.view.interactions.approval_in_sight
+            message.denied = self._calls_in_sight()
         if self.attachments.is_attaching:
             self.outgoing.add(message)
             message.task = self._session.start(self._send_when_attached(message), "send")
@@ -378,11 +378,22 @@ class ComposerController(QObject):
         reply = QuestionReply(message.options, message.text)
         return await message.conversation.answer_question(message.question, reply)
 
+    def _calls_in_sight(self) -> tuple[str, ...]:
+        """Return the calls that wait for approval, if a card of them is in sight: words deny them all."""
+        if not self._page.view.interactions.approval_in_sight:
+            return ()
+        asks = self._session.conversation.asks
+        return tuple(ask.call_id for ask in asks if isinstance(ask, ApprovalRequest))
+
     def _denies_call(self, message: OutgoingMessage) -> bool:
-        """Deny the call that waited for approval when a message was written, with its text as the reason."""
+        """Deny the calls that waited for approval when a message was written; its text is why."""
         if message.attachments or not message.text.strip():
             return False
-        return message.conversation.decide(message.denied, ApprovalReply("deny", reason=message.text))
+        reply, is_denied = ApprovalReply("deny", reason=message.text), False
+        for call_id in message.denied:
+            if message.conversation.decide(call_id, reply):
+                reply, is_denied = ApprovalReply("deny"), True  # the model reads that the words hold for it
+        return is_denied
 
     async def _settle(self, message: OutgoingMessage) -> None:
         conversation = message.conversation

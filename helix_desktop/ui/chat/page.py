@@ -373,7 +373,7 @@ class ChatPage(Themed, QWidget):
         return numbers
 
     def _show_end(self) -> None:
-        """Show where the answer will stand; of several approvals, what is sent denies the first in sight."""
+        """Show where the answer will stand; several approvals stay in sight until they are answered."""
         if self.composer.approval_count <= 1:
             self.view.chat_viewport.go_to_end()
 

@@ -10,14 +10,12 @@ from helix_desktop.agent.compaction.handover_writer import CountedPart, Handover
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import HandoverPartKind, newest_checkpoint
 from helix_desktop.context.summaries.handover_revision import editable_sections, fields_to_markdown, to_fields
-from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.kit.intents import EditHandover, Intent, Redo
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
-from helix_desktop.words.rewrite_reasons import preview_trigger_text
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
 
@@ -130,25 +128,6 @@ NOTHING, NOW, DRAFT, FORMER_DRAFT = 0, -1, -2, -3
 """Stand for no handover, the one as it would be now, the draft, the one before it, as others for events."""
 
 
-def context_text(gauge: UsageGauge, left_out: int, *, is_managed: bool) -> str:
-    """Return how full the context is, how full with the `left_out` tokens too, and when it is compacted."""
-    whole = gauge.used + round(max(0, left_out) * gauge.ratio)
-    used = format_whole_percent(gauge.share, is_estimated=not gauge.is_reported)
-    sentences = [tr("The context is {used} full.", used=used)]
-    if whole > gauge.window:
-        sentences.append(
-            tr(
-                "All messages would take ≈ {tokens}; the context window has room for {window}.",
-                tokens=format_token_count(whole),
-                window=format_tokens(gauge.window),
-            )
-        )
-    elif whole > gauge.used:
-        share = format_whole_percent(whole / gauge.window, is_estimated=True)
-        sentences.append(tr("With every message whole, it would be {share}.", share=share))
-    return translate(join_sentences(*sentences, preview_trigger_text(gauge.trigger, is_managed)))
-
-
 class Version(msgspec.Struct, frozen=True):
     """One that can be read: its name, when it was written or how, what the context has of it."""
 
@@ -206,8 +185,8 @@ def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
     if seq == NOW:
         return EditRefusal(
             tr(
-                "This is what a summary would be now, made without a model. Write a draft to edit it and to "
-                "compact with it."
+                "Older messages would become a summary like this one. “Write draft” has the model write it; "
+                "you can edit it before you compact."
             )
         )
     if seq in transcript.checkpoints:

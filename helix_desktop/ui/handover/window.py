@@ -59,7 +59,6 @@ from helix_desktop.ui.handover.versions import (
     EditRefusal,
     OpenDraft,
     Version,
-    context_text,
     draft_warnings,
     edit_refusal,
     purpose_text,
@@ -305,7 +304,7 @@ class HandoverWindow(WindowParts):
         self.versions.show_versions(self._versions(), self.seq)
         is_written = self.seq == DRAFT and self.is_writing
         self._pages.setCurrentIndex(int(is_written))
-        self.comparison.setVisible(not is_written)
+        self.comparison.setVisible(not is_written and len(self._versions()) > 1)
         scope = self._scope
         if scope is not None and scope != self.ranges.scope and not self.is_writing:
             upto = self.draft.upto if self.draft is not None and self.seq == DRAFT else 0
@@ -316,8 +315,7 @@ class HandoverWindow(WindowParts):
         self._show_buttons()
 
     def _versions(self) -> list[Version]:
-        counts = translate(self._preview.counts.text) if self._preview is not None else ""
-        now = Version(NOW, tr("As it would be now"), counts)
+        now = Version(NOW, tr("If you compact now"), tr("Made without a model"))
         listed = [now, *recorded_versions(self._transcript, self._conversation.session.log)]
         if self.is_writing:
             listed.insert(0, Version(DRAFT, tr("Draft"), tr("Writing…")))
@@ -328,7 +326,7 @@ class HandoverWindow(WindowParts):
 
     def _title(self, seq: int) -> str:
         if seq == NOW:
-            return tr("Summary as it would be now")
+            return tr("If you compact now")
         titles = version_titles(self._transcript)
         if seq != DRAFT:
             return titles.get(seq, "")
@@ -636,11 +634,6 @@ class HandoverWindow(WindowParts):
         elif refusal is not None:
             notes = [refusal.reason]
             if self.seq == NOW and self._preview is not None:
-                window, gauge = self._conversation.window.measure()
-                messages = self._transcript.messages
-                left_out = messages.full_total_tokens - sum(window.entry_tokens)
-                is_managed = self._conversation.window.policy.enabled
-                notes.insert(0, context_text(gauge, left_out, is_managed=is_managed))
                 notes.append(missing_rules_text(self._preview.coverage).text)
         lines: list[QWidget] = []
         if self.is_outdated and draft is not None:
@@ -678,8 +671,6 @@ class HandoverWindow(WindowParts):
             ]
             if event.duration_ms:
                 pills.append(Pill(format_exact_duration(event.duration_ms), icon_name="clock"))
-        elif self._preview is not None:
-            pills = [Pill(translate(self._preview.counts.text), icon_name="message-square")]
         self._fill(self._pills, [FlowBox(pills)] if pills else [])
 
     def _show_tokens(self, event: HandoverMade) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from shlex import quote
 from textwrap import wrap
@@ -11,7 +11,6 @@ from textwrap import wrap
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.context.log.message_log import contents_of
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import CompactionOutlook
@@ -23,15 +22,12 @@ from helix_desktop.context.window.provider_cache import (
 )
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
-from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind, WindowItemState
+from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind
 from helix_desktop.domain.cost import Spending
-from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import FIND_TOOLS, Message, WireRequest
-from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.inspector.inspector_data import (
-    CacheStats,
     InspectorState,
     ProviderCacheRow,
     ProviderCacheState,
@@ -145,7 +141,6 @@ _LABELS: dict[WindowItemKind, TranslatableText] = {
     "output": text("Tool outputs"),
     "recalled": text("Recalled"),
 }
-_CACHED: frozenset[WindowItemState] = frozenset({"cached", "arguments_cached", "images_cached"})
 
 
 def inspector_state(
@@ -153,7 +148,6 @@ def inspector_state(
     gauge: UsageGauge,
     transcript: Transcript,
     policy: ContextPolicy,
-    totals: StoreTotals,
     outlook: CompactionOutlook,
     fresh: int = 0,
 ) -> InspectorState:
@@ -169,7 +163,6 @@ def inspector_state(
         compaction_text=compaction_text(outlook, gauge, policy),
         segments=_segments(rows, gauge),
         rows=rows,
-        cache=CacheStats(totals.entries, totals.size, _not_sent(transcript, items)),
         own_count=own_count_text(gauge, sum(row.tokens for row in rows)),
         is_managed=policy.enabled,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
@@ -217,43 +210,6 @@ def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, 
     free = max(0, gauge.window - gauge.used - gauge.reserve)
     reserve = Segment("reserve", tr("Room for the answer"), gauge.reserve)
     return (*parts, reserve, Segment("free", tr("Free", "of the context window"), free))
-
-
-def _not_sent(transcript: Transcript, items: tuple[WindowItem, ...]) -> int:
-    """Return how many tokens of this session's contents the request holds nowhere, at least.
-
-    A content counts once, less all that is sent of it. A summary may quote as many words as it has itself.
-    """
-    log = transcript.messages
-    sent, words = Counter[str](), log.word_total
-    for seq, row in {item.seq: item for item in items if item.state != "excluded"}.items():
-        if (message := log.item(seq)) is None:
-            continue
-        cached = {*_digests_of(message.event)} if row.state in _CACHED else ()
-        for digest, tokens, _ in contents_of(message.event):
-            if not digest:
-                words -= tokens
-            elif digest not in cached:
-                sent[digest] += row.tokens if isinstance(message.event, ToolAnswered) else tokens
-    handover = transcript.window.handover
-    # The handover that a session starts with stands in place of another session's messages.
-    is_of_other = handover is not None and bool(handover[1].origin)
-    summaries = ("fold", "observations") if is_of_other else ("fold", "observations", "handover")
-    words -= sum(item.tokens for item in items if item.kind in summaries)
-    unsent = log.content_total - sum(min(log.sizes[digest], tokens) for digest, tokens in sent.items())
-    return max(0, words) + unsent
-
-
-def _digests_of(event: MessageEvent) -> Iterator[str]:
-    """Yield the contents of a message that can be cached."""
-    match event:
-        case AssistantSpoke(short=short):
-            for call in short:
-                yield from call.digests
-        case UserSpoke(attachments=attachments):
-            yield from (attachment.digest for attachment in attachments if attachment.image is not None)
-        case ToolAnswered(digest=digest) if digest:
-            yield digest
 
 
 def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: WindowRow) -> str:

@@ -101,7 +101,7 @@ class WindowRow(msgspec.Struct, frozen=True):
 
     @property
     def tokens_text(self) -> str:
-        return format_tokens(self.tokens, in_column=True)
+        return format_tokens(self.tokens)
 
     @property
     def exact_tokens_text(self) -> str:
@@ -148,7 +148,7 @@ class RequestGroup(msgspec.Struct, frozen=True):
 
     @property
     def tokens_text(self) -> str:
-        return format_tokens(sum(row.tokens for row in self.rows), in_column=True)
+        return format_tokens(sum(row.tokens for row in self.rows))
 
     @property
     def states(self) -> list[str]:
@@ -193,8 +193,7 @@ def _heading(rows: Sequence[WindowRow]) -> tuple[WindowRow, ...]:
         return ()
     name, seq = first.question_name, first.question
     why = tr("The beginning of this turn was compacted; the rest is still sent.")
-    rest = tr("Rest of “{message}”", message=name)
-    return (WindowRow(seq, "user", rest, 0, "noted", why, question=seq, is_heading=True),)
+    return (WindowRow(seq, "user", name, 0, "noted", why, question=seq, is_heading=True),)
 
 
 def _state_text(state: WindowItemState) -> str:
@@ -227,17 +226,6 @@ def _words(state: WindowItemState) -> StateWords:
 def _explain_state(state: WindowItemState | None) -> str:
     is_usual = state in (None, "fixed", "cut", "not_read", "full", "recalled", "pinned")
     return "" if state is None or is_usual else translate(_words(state).tooltip)
-
-
-class CacheStats(msgspec.Struct, frozen=True):
-    """The cache in numbers; sizes in bytes.
-
-    `not_sent` are the tokens of the session's contents that the request holds nowhere, at least.
-    """
-
-    entries: int = 0
-    size: int = 0
-    not_sent: int = 0
 
 
 class ProviderCacheRow(msgspec.Struct, frozen=True):
@@ -293,7 +281,6 @@ class InspectorState(msgspec.Struct, frozen=True):
     gauge: UsageGauge
     segments: tuple[Segment, ...] = ()
     rows: tuple[WindowRow, ...] = ()
-    cache: CacheStats = CacheStats()
     compaction_text: str = ""
     own_count: str = ""
     is_managed: bool = True

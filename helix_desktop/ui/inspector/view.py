@@ -27,7 +27,6 @@ from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.inspector.context_bar import SEGMENT_COLORS, ContextBar
 from helix_desktop.ui.inspector.inspector_data import (
-    CacheStats,
     InspectorState,
     ProviderCacheRow,
     ProviderCacheState,
@@ -47,8 +46,6 @@ from helix_desktop.ui.kit.intents import (
 from helix_desktop.ui.kit.window_commands import ContextCommands
 from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.numbers import (
-    format_size,
-    format_token_count,
     format_tokens,
 )
 from helix_desktop.words.translation import Translator
@@ -177,7 +174,7 @@ class _RequestLine(QWidget):
 
 
 class Breakdown(QWidget):
-    """What stands under Details: where the figures come from, what they are of, and what was saved."""
+    """What stands under Details: where the figures come from, and what they are of."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -186,12 +183,9 @@ class Breakdown(QWidget):
         self.own_count = SelectableText("", 12, "muted")
         self.cost, self.policy = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self._legend_box = column(gap=5)
-        self._not_sent, self._entries = KeyValue("", ""), KeyValue("", "")
         self.setLayout(
             column(
-                *(self._legend_box, self.own_count, self.cost, self.policy),
-                TextLine(tr("Stored outputs"), 13, 600),
-                *(self._not_sent, self._entries, self.provider_cache),
+                *(self._legend_box, self.own_count, self.cost, self.policy, self.provider_cache),
             )
         )
 
@@ -200,13 +194,11 @@ class Breakdown(QWidget):
         show_text(self.policy, state.own_policy)
         show_text(self.cost, state.cost_text)
         self._show_legend(state)
-        self._show_cache(state.cache)
-        self._entries.setVisible(not state.past)  # of the cache now
         self.provider_cache.show_state(state.provider_cache)
 
     def _show_legend(self, state: InspectorState) -> None:
-        """Show the parts of the bar, which add up."""
-        visible = [part for part in state.segments if part.tokens > 0]
+        """Show the parts of the bar, but for what is free: the line below the bar says what is left."""
+        visible = [part for part in state.segments if part.tokens > 0 and part.kind != "free"]
         if list(self._legend) != [segment.kind for segment in visible]:
             rows, self._legend = self._legend, {}
             for at, segment in enumerate(visible):
@@ -218,18 +210,12 @@ class Breakdown(QWidget):
                 self._legend_box.removeWidget(row)
                 row.deleteLater()
         for segment in visible:
-            self._legend[segment.kind].set_value(segment.label, format_tokens(segment.tokens, in_column=True))
+            self._legend[segment.kind].set_value(segment.label, format_tokens(segment.tokens))
 
     def _legend_row(self, segment: Segment) -> KeyValue:
         row = KeyValue(segment.label, "", SEGMENT_COLORS[segment.kind])
         row.setToolTip(_explain(segment.kind))
         return row
-
-    def _show_cache(self, cache: CacheStats) -> None:
-        not_sent = ("≈ " if cache.not_sent else "") + format_token_count(cache.not_sent)
-        self._not_sent.set_value(tr("Not sent anymore"), not_sent)
-        entries = tr.plural(cache.entries, "%n entry", "%n entries")
-        self._entries.set_value(tr("In this workspace"), f"{entries} · {format_size(cache.size)}")
 
 
 class RequestReader(QWidget):

@@ -117,7 +117,6 @@ class Pen(NamedTuple):
 
 @cache
 def color_of(value: str) -> QColor:
-    """Return a color of its #rrggbb token."""
     return QColor(value)
 
 
@@ -401,7 +400,6 @@ def paint_box(painter: QPainter, rect: QRectF, theme: Theme, box: Box) -> None:
 
 
 def rule() -> Drawing:
-    """Return a thin line from side to side."""
     return Drawing((0, 1), lambda pen, rect: pen.fill(rect, "border"))
 
 

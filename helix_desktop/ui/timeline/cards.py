@@ -57,7 +57,7 @@ from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.models import slow_model_text
 from helix_desktop.words.numbers import format_token_change, format_token_count
-from helix_desktop.words.rewrite_reasons import sweep_reason_text
+from helix_desktop.words.rewrite_reasons import retaken_text, sweep_reason_text
 from helix_desktop.words.rewrites import context_change_text, masked_contents_text
 from helix_desktop.words.summary_coverage import MissingText
 from helix_desktop.words.times import format_relative_time
@@ -161,20 +161,22 @@ class Rewrite(TimelineCard, frozen=True, kw_only=True):
     """The later rewrite that covers it."""
     carries: str = ""
     """What its undo restores too."""
+    retaken: int = 0
+    """Outputs that the user had brought back."""
 
     @property
     def size_text(self) -> str:
         return context_change_text(self.before, self.after)
 
     @property
-    def reason_text(self) -> str:
-        """Why it was made; empty where its title or the row beside it says so."""
+    def why(self) -> str:
+        """Why it was made; empty where its title or the row beside it says so, or as usual."""
         return ""
 
     @property
     def line(self) -> str:
-        """What it did, in one line."""
-        return dotted((self.title, self.size_text, self.reason_text))
+        """What it did, why, and whether it took what the user had brought back."""
+        return dotted((self.title, self.size_text, self.why, retaken_text(self.retaken)))
 
     def states(self, undone_with: str = "") -> list[Pill]:
         """Return what says that it was undone, or else that it stands inside a later one."""
@@ -383,6 +385,7 @@ class SweepCard(Rewrite, frozen=True):
     calls: int = 0
     image_messages: int = 0
     undone_with: str = ""  # the rewrite whose undo undid it too
+    averted_handover_at: float = 0.0  # as of its event
 
     groups = ("cached",)
 
@@ -400,8 +403,9 @@ class SweepCard(Rewrite, frozen=True):
         return "" if is_counted else context_change_text(self.before, self.after)
 
     @property
-    def reason_text(self) -> str:
-        return "" if self.reason in ATTACHED_SWEEP_REASONS else sweep_reason_text(self.reason)
+    def why(self) -> str:
+        is_attached = self.reason in ATTACHED_SWEEP_REASONS
+        return "" if is_attached else sweep_reason_text(self.reason, self.averted_handover_at)
 
     def node(self, live: int) -> Node:
         return "mark" if self.is_undone else "sweep"
@@ -478,7 +482,7 @@ class FormCard(TimelineCard, frozen=True):
     def title(self) -> str:
         if self.form == "full":
             return tr("Large output sent whole: {output}", output=self.output)
-        return tr("Large output sent in part: {output}", output=self.output)
+        return tr("Large output shortened: {output}", output=self.output)
 
     @property
     def chooser_text(self) -> str:
@@ -493,7 +497,7 @@ class FormCard(TimelineCard, frozen=True):
             case "agent":
                 return tr("Chosen by the agent")
             case "timeout":
-                return tr("Not chosen in time")
+                return tr("The agent didn't choose a part in time")
             case "user":
                 return tr("Chosen by you")
 
@@ -522,7 +526,7 @@ class FormCard(TimelineCard, frozen=True):
         return [line for line in lines if line]
 
     def node(self, live: int) -> Node:
-        return "failure" if self.has_failed else "sweep"
+        return "limit" if self.has_failed else "sweep"
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
         icon = Icon("circle-alert", "warn") if self.has_failed else Icon("replace")

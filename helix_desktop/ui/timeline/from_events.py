@@ -119,6 +119,9 @@ class _CardReducer:
             if isinstance(recorded.event, AssistantSpoke):
                 self._is_demo = recorded.event.demo
             elif (card := self._card(recorded)) is not None:
+                retaken = self._transcript.retaken.get(recorded.seq, 0)
+                if retaken and isinstance(card, Rewrite):
+                    card = replace(card, retaken=retaken)
                 self._cards[recorded.seq] = card
         for seq in self._transcript.rewrites.handovers:
             card = self._cards.get(seq)  # the transcript may be newer than the log
@@ -278,6 +281,7 @@ class _CardReducer:
             sum(len(reply.short) for reply in replies),
             len(messages),
             self._undone_with(recorded.seq),
+            sweep.averted_handover_at,
         )
         return self._sized(sweep_card)
 
@@ -399,6 +403,7 @@ def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> Change
         after=sized[0].after if sized else 0,
         is_undone=bool(undone) and not active,
         inside=parts[0].inside if all(part.inside for part in parts) else "",
+        retaken=sum(part.retaken for part in parts),
     )
 
 

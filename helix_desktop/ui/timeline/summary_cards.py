@@ -70,7 +70,7 @@ from helix_desktop.words.message_states import (
 )
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_integer, format_token_count
-from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text, trigger_text
+from helix_desktop.words.rewrite_reasons import placement_text, retaken_text, sweep_reason_text, trigger_text
 from helix_desktop.words.rewrites import (
     context_change_text,
     gist_sections,
@@ -205,7 +205,7 @@ class HandoverCard(Rewrite, frozen=True):
 
         is_of_request = not (self.is_checkpoint or self.event.origin)
         why = trigger_text(self.event.trigger, self.event.threshold) if is_of_request else ""
-        replaced = Words(dotted((self.messages_text, why)), 12, "muted")
+        replaced = Words(dotted((self.messages_text, why, retaken_text(self.retaken))), 12, "muted")
         content = [self._heading(look, color), replaced, TwoColumns(sections)]
         content.append(fold(look, "details", tr("All sections"), note, "muted", details))
         if self.parts:
@@ -384,15 +384,11 @@ class PlacedCard(Rewrite, frozen=True):
         return self.facts.name
 
     @property
-    def reason_text(self) -> str:
+    def why(self) -> str:
         if self.averted_handover_at:
             return placement_text(self.reason, self.threshold, self.averted_handover_at)
-        match self.reason:
-            case PlacementReason.REWRITE:
-                return ""
-            case PlacementReason.THRESHOLD:
-                return sweep_reason_text(SweepReason.BATCH)
-        return placement_text(self.reason, self.threshold)
+        is_usual = self.reason in (PlacementReason.REWRITE, PlacementReason.THRESHOLD)
+        return "" if is_usual else placement_text(self.reason, self.threshold)
 
     def node(self, live: int) -> Node:
         return "mark" if self.is_undone else "compacted"
@@ -475,9 +471,10 @@ class FoldCard(Rewrite, frozen=True):
     groups, estimate = ("summaries",), 84
 
     @property
-    def reason_text(self) -> str:
-        is_lost = self.event.how == "truncate"
-        return sweep_reason_text(SweepReason.OVERFLOW if is_lost else SweepReason.BATCH)
+    def why(self) -> str:
+        if self.event.how == "truncate":
+            return sweep_reason_text(SweepReason.OVERFLOW)
+        return sweep_reason_text(SweepReason.BATCH, self.event.averted_handover_at)
 
     def node(self, live: int) -> Node:
         return "mark" if self.is_undone else "compacted"

@@ -97,7 +97,7 @@ def explain_group(group: Group | None) -> str:
     """Return what the cards of a kind are about; empty where the name says it."""
     texts: dict[Group | None, str] = {
         "summaries": tr("What replaced older messages, or is to replace them."),
-        "cached": tr("What tools returned or were called with, and large outputs sent in part."),
+        "cached": tr("What tools returned or were called with, and large outputs that were shortened."),
         "yours": tr("What you pinned, left out, undid, or sent to the agent in another form."),
     }
     return texts.get(group, "")
@@ -283,7 +283,7 @@ class Timeline(Themed, QWidget):
         self.now_button = PushButton(tr("Back to now"), "link", name="back_to_now")
         self.now_button.clicked.connect(lambda: self.chart.scrubber.choose(0))
         self.now_button.hide()
-        self.handovers_button = PushButton(tr("Compact…"), "link", name="handovers")
+        self.handovers_button = PushButton(tr("Summaries…"), "link", name="handovers")
         self.handovers_button.clicked.connect(lambda: perform(self, ShowHandovers()))
         actions = [self._topic, self.now_button, self.handovers_button]
         card.body.addWidget(ResponsiveRow(numbers, actions))
@@ -331,7 +331,7 @@ class Timeline(Themed, QWidget):
             used = ("≈ " if state.is_estimated else "") + format_tokens(state.used)
             captions = (
                 tr("of {size} tokens in context", size=format_tokens(state.window)),
-                tr("Drag ○ to look back") if state.steps else "",
+                tr("Drag ○ to see earlier requests") if state.steps else "",
             )
         self._used.set_text(used)
         for caption, words in zip(self._captions, captions, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.translatable_text import TextContext
@@ -58,7 +58,15 @@ class BudgetDialog(TabsInReadingOrder, QDialog):
         self._ok.setDefault(True)
         cancel = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
         buttons = FlowBox([cancel, self._ok], right_from=0)
-        words = _explanation(state)
+        effect = tr(
+            "When the budget is used up, the turn stops before its next model call. Nothing is lost: raise "
+            "the budget to continue. All versions of the session, subagents and compaction count."
+        )
+        words = column(label(tr("Session budget"), "title"), label(effect, "muted", wrap=True), gap=5)
+        words.addWidget(label(tr("Used so far: {usage}", usage=state.text), wrap=True))
+        limits = tr("These limits come from the workspace. Changes apply to this session only.")
+        for note in filter(None, (state.cache_text, limits if state.is_default else "")):
+            words.addWidget(label(note, "muted", wrap=True))
         self.setLayout(column(words, 6, self.form, 8, buttons, margins=DIALOG_MARGINS, gap=8))
         for name in self.form.fields:
             self._on_edited(name)
@@ -82,18 +90,3 @@ class BudgetDialog(TabsInReadingOrder, QDialog):
         if event.type() in {QEvent.Type.Show, QEvent.Type.LayoutRequest}:
             self.setFixedHeight(self.heightForWidth(self.width()))
         return result
-
-
-def _explanation(state: CostState) -> QVBoxLayout:
-    effect = tr(
-        "When the budget is used up, the turn stops before its next model call. Nothing is lost: raise the "
-        "budget to continue. All versions of the session, subagents and compaction count."
-    )
-    words = column(label(tr("Session budget"), "title"), label(effect, "muted", wrap=True), gap=5)
-    words.addWidget(label(tr("Used so far: {usage}", usage=state.text), wrap=True))
-    if state.cache_text:
-        words.addWidget(label(state.cache_text, "muted", wrap=True))
-    if state.is_default:
-        note = tr("These limits come from the workspace. Changes apply to this session only.")
-        words.addWidget(label(note, "muted", wrap=True))
-    return words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, Signal
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QMenuBar, QWidget
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.cards import HelpLink
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
+from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.theme import Theme, current_theme
 from helix_desktop.ui.kit.boxes import Frame, Row, Text, face, paint_box
 from helix_desktop.ui.kit.commands import action_shortcut, action_words
@@ -63,7 +64,9 @@ def matches_search_words(needle: str, action: QAction, own_words: str) -> bool:
 
 
 COMMAND_PX = 34
-_ACTION_ROLE, _MENU_ROLE = int(Qt.ItemDataRole.UserRole) + 20, int(Qt.ItemDataRole.UserRole) + 21
+ROW_ROLE = int(Qt.ItemDataRole.UserRole)
+"""What a line of a picker stands for: the action of a command, or what else it lists."""
+_MENU_ROLE = ROW_ROLE + 21
 _RECENT = 5  # commands that were used last and stand first
 _CHECK = "✓"
 _MAX_LINES = 11  # of the palette
@@ -103,14 +106,15 @@ class CommandList(QObject):
         yield from (_item(action, commands[action]) for action in by_other_words)
 
     def recent(self) -> Iterator[QStandardItem]:
-        """Return the commands that were used last and can be used now."""
         commands = dict(self._commands())
         return (_item(action, commands[action]) for action in self._recent(commands))
 
-    def note_use(self, action: QAction) -> None:
-        """List a command first from now on."""
+    def run(self, action: QAction, picker: QuickPicker) -> None:
+        """Do a command, with the keyboard where it was before the picker, and list it first from now on."""
         others = (recent for recent in self._recent_actions if recent is not action)
         self._recent_actions = [action, *others][:_RECENT]
+        picker.dismiss()
+        action.trigger()
 
     def _recent(self, commands: dict[QAction, str]) -> list[QAction]:
         return [action for action in self._recent_actions if action in commands]
@@ -125,17 +129,10 @@ class CommandList(QObject):
             yield from ((action, group) for action in actions)
 
 
-def command_at(index: QModelIndex | QPersistentModelIndex) -> QAction | None:
-    action = index.data(_ACTION_ROLE)
-    return action if isinstance(action, QAction) else None
-
-
 def paint_command(
     painter: QPainter, box: QRectF, theme: Theme, index: QModelIndex | QPersistentModelIndex
 ) -> None:
-    action = command_at(index)
-    if action is None:
-        return
+    action: QAction = index.data(ROW_ROLE)
     mark = Text(_CHECK, color="accent") if action.isChecked() else Text("")
     wide = face(13)[1].horizontalAdvance(_CHECK)
     words = Text(command_text(action), shrink=True)
@@ -147,19 +144,22 @@ def paint_command(
 
 
 def command_text(action: QAction) -> str:
-    """Return the words of a menu entry, without the keys that stand behind them."""
     return without_mnemonic(action_words(action))
 
 
 def _item(action: QAction, menu: str) -> QStandardItem:
-    words = command_text(action)
-    item = QStandardItem(words)
-    item.setToolTip(words)
-    item.setData(action, _ACTION_ROLE)
+    words, state = command_text(action), tr("checked") if action.isChecked() else ""
+    item = line_item(words, action, (words,), (words, state, menu, action_shortcut(action)))
     item.setData(menu, _MENU_ROLE)
-    state = tr("checked") if action.isChecked() else ""
-    parts = (words, state, menu, action_shortcut(action))
-    item.setData(", ".join(filter(None, parts)), Qt.ItemDataRole.AccessibleTextRole)
+    return item
+
+
+def line_item(words: str, row: object, tip: Iterable[str], spoken: Iterable[str]) -> QStandardItem:
+    """Return a line of a picker: what it stands for, and what its tooltip and a screen reader say of it."""
+    item = QStandardItem(words)
+    item.setData(row, ROW_ROLE)
+    item.setToolTip(plain_tooltip("\n".join(filter(None, tip))))
+    item.setData(", ".join(filter(None, spoken)), Qt.ItemDataRole.AccessibleTextRole)
     return item
 
 
@@ -188,16 +188,10 @@ class CommandPalette(QuickPicker):
         self.set_delegate(_Delegate(self.list_view, COMMAND_PX))
 
     def find_items(self, needle: str) -> Iterator[QStandardItem]:
-        """Return the commands that can be used now, with these words in them or in their menu's name."""
         return self._commands.find(needle)
 
     def accept_item(self, index: QModelIndex) -> None:
-        """Do the command of a line, with the keyboard where it was before."""
-        action = command_at(index)
-        if action is not None:
-            self._commands.note_use(action)
-            self.dismiss()
-            action.trigger()
+        self._commands.run(index.data(ROW_ROLE), self)
 
 
 _OPENED_TOPICS = "opened_topics"
@@ -225,24 +219,18 @@ def shortcuts(bindings: KeyBindings) -> tuple[tuple[str, str], ...]:
 class HelpWindows:
     """Guide and palette are made when they are asked for: the first paint does not wait for them."""
 
-    def __init__(
-        self,
-        window: QMainWindow,
-        commands: WindowCommands,
-        key_bindings: KeyBindings,
-        layout_store: LayoutStore,
-    ) -> None:
+    def __init__(self, window: QMainWindow, key_bindings: KeyBindings, layout_store: LayoutStore) -> None:
         """`layout_store` remembers which topics the user has opened."""
         self._window, self._layout_store = window, layout_store
-        self._key_bindings = key_bindings
+        self._key_bindings, commands = key_bindings, key_bindings.commands
         self.guide: GuideDialog | None = None
         self.command_palette: CommandPalette | None = None
         self.command_list = CommandList(window.menuBar(), (commands.all_commands, commands.switch_workspace))
         self._topic_actions: list[QAction] = []
+        key_bindings.changed.connect(self._update_shortcuts)
 
     @handles(ShowCommands)
     def show_commands(self) -> None:
-
         self._offer_topics()
         if self.command_palette is None:
             self.command_palette = CommandPalette(self._window, self.command_list)
@@ -273,7 +261,7 @@ class HelpWindows:
         self._layout_store.save(_OPENED_TOPICS, ",".join(sorted({*self._opened_topics(), topic})).encode())
         self.hide_followed_links()
 
-    def update_shortcuts(self) -> None:
+    def _update_shortcuts(self) -> None:
         if self.guide is not None:
             self.guide.show_shortcuts(shortcuts(self._key_bindings))
 
@@ -283,7 +271,6 @@ class HelpWindows:
             link.setVisible(link.topic not in opened_topics)
 
     def close(self) -> None:
-        """Take the guide along when the window closes."""
         if self.guide is not None:
             self.guide.close()
 

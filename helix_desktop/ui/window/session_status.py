@@ -14,7 +14,6 @@ from helix_desktop.agent.session import (
 )
 from helix_desktop.domain.cost import Budget, tokens_by_purpose
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.kit.intents import SetBudget, ToggleContextPanel, handles
@@ -50,15 +49,9 @@ _NO_LIMIT = frozenset(("off", "none", "0", "$0"))
 def _cost_state(conversation: Conversation) -> CostState:
     budget, transcript = conversation.budget, conversation.session.transcript
     is_default = transcript.budget is None and (budget.limit.tokens > 0 or budget.limit.cost > 0)
-    is_demo = conversation.model.demo
-    return CostState(
-        budget.spent,
-        budget.limit,
-        is_default,
-        transcript.inherited_spending,
-        is_demo,
-        versions=1 + len(budget.other_versions()),
-    )
+    is_demo, versions = conversation.model.demo, 1 + len(budget.other_versions())
+    inherited = transcript.inherited_spending
+    return CostState(budget.spent, budget.limit, is_default, inherited, is_demo, versions=versions)
 
 
 class SessionStatus(WindowPart):
@@ -68,12 +61,8 @@ class SessionStatus(WindowPart):
         window.cost_line.tell_purposes = self._purposes_text
         commands = window.commands
         self._gauge.clicked.connect(lambda: window.perform(ToggleContextPanel()))
-        self._gauge.addActions(
-            (
-                *(commands.toggle_inspector, commands.hold_compaction, commands.compact_now),
-                *(commands.undo_compaction, commands.redo_compaction, commands.change_policy),
-            )
-        )
+        self._gauge.addActions((commands.toggle_inspector, commands.hold_compaction, commands.compact_now))
+        self._gauge.addActions((commands.undo_compaction, commands.redo_compaction, commands.change_policy))
         session = self._session
         session.changed.connect(self._show)
         session.on(_SHOWN, lambda _: session.schedule_refresh())
@@ -82,13 +71,10 @@ class SessionStatus(WindowPart):
     def _show(self) -> None:
         conversation = self._session.find_conversation()
         self._window.cost_line.show_cost(_cost_state(conversation) if conversation else None)
+        self._window.show_session(top_bar_state(conversation) if conversation is not None else None)
         if conversation is None:
-            self._window.top_bar.show_session(None)
-            self._window.show_session_title("")
             return
         transcript, window = self._session.transcript, conversation.window
-        self._window.top_bar.show_session(top_bar_state(conversation))
-        self._window.show_session_title(ellipsize_title(session_title(transcript.title)))
         policy_text = policy_in_use(transcript.session_policy, self._session.workspace.policy)
         self._gauge.show_usage(window.measure()[1], window.policy, policy_text, transcript.on_hold)
 
@@ -113,21 +99,18 @@ class SessionStatus(WindowPart):
         words for no limit is typed. Raises InvalidInput.
         """
         workspace, conversation = self._session.workspace, self._session.conversation
-        limit = conversation.budget.limit
-        budget = _parse_budget(amount, limit) if amount else await self._edit_budget(conversation)
+        budget = limit = conversation.budget.limit
+        if amount:
+            budget = _parse_budget(amount, limit)
+        else:
+            info, state = conversation.model, _cost_state(conversation)
+            has_prices, is_free = bool(info.price_in or info.price_out), info.free or info.demo
+            dialog = BudgetDialog(self._window, state, has_prices=has_prices, is_free=is_free)
+            if await dialogs.exec_async(dialog):
+                budget = dialog.budget
         if amount or budget != limit:
             await workspace.set_budget(conversation.session.id, budget)
             self._show()
-
-    async def _edit_budget(self, conversation: Conversation) -> Budget:
-        info = conversation.model
-        dialog = BudgetDialog(
-            self._window,
-            _cost_state(conversation),
-            has_prices=bool(info.price_in or info.price_out),
-            is_free=info.free or info.demo,
-        )
-        return dialog.budget if await dialogs.exec_async(dialog) else conversation.budget.limit
 
 
 def _parse_budget(amount: str, limit: Budget) -> Budget:
@@ -142,14 +125,9 @@ def _parse_budget(amount: str, limit: Budget) -> Budget:
             else:
                 tokens = parse_tokens(word)
     except ValueError as error:
-        raise InvalidInput(
-            text("The budget wasn't changed."),
-            verbatim(str(error)),
-            text(
-                "Type {commands}. No limit: /budget off, none, 0 or $0.",
-                commands="/budget 200k, /budget $2.50",
-            ),
-        ) from error
+        examples = "/budget 200k, /budget $2.50"
+        fix = text("Type {commands}. No limit: /budget off, none, 0 or $0.", commands=examples)
+        raise InvalidInput(text("The budget wasn't changed."), verbatim(str(error)), fix) from error
     return Budget(tokens, cost)
 
 

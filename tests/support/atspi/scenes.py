@@ -67,7 +67,7 @@ Scene = Callable[[WindowRig], AbstractAsyncContextManager[QWidget]]
 
 @asynccontextmanager
 async def _center_page(rig: WindowRig, place: CenterPage) -> AsyncIterator[QWidget]:
-    rig.window.missing_folder.get().show_workspace("", "project", "/home/user/project")
+    rig.window.places.missing.get().show_workspace("", "project", "/home/user/project")
     rig.window.show_center_page(place)
     yield rig.window
     rig.window.show_center_page("work")

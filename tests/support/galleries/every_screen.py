@@ -18,7 +18,7 @@ from helix_desktop.domain.file_history.changes import (
 )
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
-from helix_desktop.domain.retention import CleanupPlan, EntryTotals, RetentionRule, TrashContents
+from helix_desktop.domain.retention import DAY_MS, CleanupPlan, EntryTotals, RetentionRule, TrashContents
 from helix_desktop.domain.store import CacheEntry, SessionSummary, StoreTotals
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.services.cache_server import SharingState
@@ -362,7 +362,7 @@ def _question_screens(window: QWidget) -> Iterator[Screen]:
 
 
 def _store_screens(window: QWidget) -> Iterator[Screen]:
-    cleanup = CleanupDialog(window, RetentionRule(), automatic=True)
+    cleanup = CleanupDialog(window, RetentionRule(unused_ms=7 * DAY_MS))
     cleanup.show_plan(_PLAN)
     quota = FileCoverageSettings().quota
     totals = FileHistoryTotals(contents=1_234, stored_size=1_900_000_000, saved_copies_size=48_000)

@@ -39,7 +39,6 @@ from helix_desktop.ui.cache.rows import (
 )
 from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.inspector.inspector_data import (
-    CacheStats,
     InspectorState,
     ProviderCacheRow,
     ProviderCacheState,
@@ -445,7 +444,7 @@ _WINDOW_ROWS: tuple[tuple[WindowItemKind, str, WindowItemState, str], ...] = (
     ("output", "run_command pytest -q tests/test_stream.py", "full", "Turn 4, request 7"),
     ("output", "list_directory .", "full", "Turn 4, request 8"),
     ("recalled", "recall_cached_content 9f3ac21e lines 12–40", "recalled", "Requested by the agent"),
-    ("assistant", "Calls write_file", "arguments_cached", "Turn 5, request 2"),
+    ("assistant", "1 tool call", "arguments_cached", "Turn 5, request 2"),
     ("pinned", "read_file docs/DESIGN.md", "pinned", "Pinned by you"),
     (
         "output",
@@ -523,10 +522,9 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         Segment("free", "Free", max(0, 24_000 - used - 2_000)),
     )
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
-    cache = CacheStats(312, 2_202_009, 43_800)
     return InspectorState(
-        gauge, parts, window_rows(count), cache,
-        "Compacts at 85 %, 5.8k left, or earlier to save tokens.",
-        "Helix counts 11.7k, the provider 14.6k.",
+        gauge, parts, window_rows(count),
+        "Older outputs are cached. Compacts at 85 % or earlier, 5.8k left.",
+        "The provider counts 2.9k more.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

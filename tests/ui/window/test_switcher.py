@@ -15,7 +15,8 @@ from PySide6.QtWidgets import QApplication, QLabel
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.intents import OpenListedSession
-from helix_desktop.ui.window.switcher import ROW_ROLE, MessageRow, Switcher, SwitcherDelegate
+from helix_desktop.ui.window.command_list import ROW_ROLE
+from helix_desktop.ui.window.switcher import MessageRow, Switcher, SwitcherDelegate
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
 

@@ -532,7 +532,7 @@ class Composer(Themed, QWidget):
             self._refresh()
 
     def show_approvals(self, count: int) -> None:
-        """Say how many calls wait for approval: what is typed is why the first visible one is denied."""
+        """Say how many calls wait for approval: what is typed is why they are denied."""
         if count != self.approval_count:
             self.approval_count = count
             self._show_placeholder()
@@ -558,6 +558,8 @@ class Composer(Themed, QWidget):
                 texts = (numbers, *texts)
         elif self.approval_count and not self._chips.keys:
             texts = tr("Deny with a reason: write what to do instead"), tr("Deny with a reason")
+            if self.approval_count > 1:
+                texts = tr("Deny all: write what to do instead"), tr("Deny all with a reason")
         elif not texts:
             texts = (tr("Message"),)
             if self._is_first:
@@ -750,7 +752,7 @@ class Composer(Themed, QWidget):
         if answers:
             hint = tr("Answer the agent's question ({keys})", keys=keys)
         elif self.approval_count > 1 and denies:
-            hint = tr("{keys} denies the first call on screen", keys=keys)
+            hint = tr("{keys} denies all calls that wait", keys=keys)
         elif denies:
             hint = tr("{keys} denies the call", keys=keys)
         elif not self._running:

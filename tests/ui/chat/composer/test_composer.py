@@ -351,7 +351,7 @@ def test_words_while_a_call_waits_for_approval_are_said_to_deny_it(composer: Com
     steer, send = find_button(composer, "steer"), find_button(composer, "send")
     composer.set_estimate("Message: ≈ 3")
     status = composer._status
-    for count, hint in ((1, "Enter denies the call"), (2, "Enter denies the first call on screen")):
+    for count, hint in ((1, "Enter denies the call"), (2, "Enter denies all calls that wait")):
         composer.show_approvals(count)
         assert steer.isHidden()
         assert (send.toolTip(), status.full_text()) == (hint, hint)
