@@ -214,7 +214,7 @@ class TextLine(Themed, QWidget):
         self._role, self.text, self._note = role, "", ""
         self._font_spec = (px, weight, mono)
         self._kept_texts: Sequence[str] = ()
-        self.elide = Qt.TextElideMode.ElideRight
+        self.elide = Qt.TextElideMode.ElideMiddle if mono else Qt.TextElideMode.ElideRight  # of a path
         self.is_fixed_width = False  # never narrower than its text
         self.align = Qt.AlignmentFlag.AlignLeft
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)

@@ -43,7 +43,7 @@ from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.intents import ShareSession
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.view import SettingsPage
-from helix_desktop.ui.timeline.card_data import TimelineState
+from helix_desktop.ui.timeline.view import TimelineState
 from helix_desktop.ui.window.crash_notice import RecoverySummary, report_crash
 from helix_desktop.ui.window.jobs import JobAction, JobRow
 from helix_desktop.ui.window.main_window import CenterPage

@@ -35,7 +35,7 @@ from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.about_page import DiagnosticsDialog
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
-from helix_desktop.ui.timeline.card_data import RunningCard
+from helix_desktop.ui.timeline.cards import RunningCard
 from helix_desktop.ui.window.command_list import shortcuts
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.redaction import RedactDialog, confirmation_word

@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QApplication, QDialog, QLabel
 from helix_desktop.context.intake.output_forms import FORMS_OPENING as QUESTION
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
 from helix_desktop.domain.events.rewrite import FormChosen
-from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.chat.actions import ReadContent
 from helix_desktop.ui.chat.items.tool_card import form_choice_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
-from helix_desktop.ui.timeline.card_data import FormCard, ManualActionCard
+from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
@@ -135,7 +135,7 @@ async def _check_another_model(rig: WindowRig, server: ChatServer) -> None:
     await rig.use_server(server, "other", window=64_000)
     await _check_one_number(rig)
     assert card(rig).tokens == former
-    (row,) = await WorkspaceCacheSource(rig.workspace, lambda: rig.conversation).rows([card(rig).digest])
+    (row,) = await CacheSource(rig.workspace, lambda: rig.conversation).rows([card(rig).digest])
     assert row.tokens == card(rig).tokens
     await rig.use_server(server)
 

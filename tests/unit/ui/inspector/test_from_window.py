@@ -36,8 +36,9 @@ from helix_desktop.ui.inspector.from_window import (
     window_rows,
 )
 from helix_desktop.ui.inspector.inspector_data import InspectorState, WindowRow
-from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard
+from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.summary_cards import FoldCard
 from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.call_targets import call_verb
 from helix_desktop.words.gauge_source import gauge_source_text
