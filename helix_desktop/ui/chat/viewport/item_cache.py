@@ -45,7 +45,6 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.style import BOTTOM_GAP, MAX_COLUMN_WIDTH, MIN_MARGIN, ChatStyle
 from helix_desktop.ui.design.highlight import Highlighter
-from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.rows.row_widget import RowArea
 from helix_desktop.ui.rows.viewport import ListViewport
 
@@ -92,10 +91,6 @@ class ItemCache:
     @property
     def style(self) -> ChatStyle:
         return self._tools.style
-
-    @property
-    def theme(self) -> Theme:
-        return self.style.theme
 
     def count(self) -> int:
         return len(self._model)
