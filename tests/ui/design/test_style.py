@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import get_args
 
 import pytest
@@ -100,8 +99,8 @@ def test_what_is_under_the_mouse_stands_out(theme: Theme, ground: str) -> None:
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("background", ["code_surface", "added_line", "removed_line"])
 def test_code_is_readable_on_the_grounds_of_a_diff(theme: Theme, background: str) -> None:
-    for color in fields(theme.code):
-        assert contrast(getattr(theme.code, color.name), getattr(theme, background)) >= AA
+    for color in theme.code.by_name().values():
+        assert contrast(color, getattr(theme, background)) >= AA
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])

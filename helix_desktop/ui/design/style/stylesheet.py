@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from string import Template
 from typing import Literal
 
@@ -320,7 +319,7 @@ def palette(theme: Theme) -> QPalette:
 
 def stylesheet(theme: Theme, text_px: int = fonts.BASE_PX) -> str:
     scale = text_px / fonts.BASE_PX
-    tokens: dict[str, object] = {key: value for key, value in asdict(theme).items() if isinstance(value, str)}
+    tokens: dict[str, object] = {**theme.by_name()}
     tokens |= {f"px{px}": max(1, round(px * scale)) for px in (11, 12, 13, 15, 18, 26)}
     for token in ("error", "warn", "accent"):
         tokens[f"{token}_edge"] = _blend(str(tokens[f"{token}_soft"]), str(tokens[token]), 0.3)

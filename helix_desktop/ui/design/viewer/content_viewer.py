@@ -19,7 +19,6 @@ from PySide6.QtGui import (
     QTextCursor,
 )
 from PySide6.QtWidgets import (
-    QApplication,
     QFrame,
     QPlainTextEdit,
     QStackedWidget,
@@ -34,7 +33,7 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.fields import CheckList, SearchField
-from helix_desktop.ui.design.focus import FocusRing
+from helix_desktop.ui.design.focus import FocusRing, has_keyboard
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
 from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
 from helix_desktop.ui.design.layout import (
@@ -191,16 +190,13 @@ class FindBar(FindLine):
         self._current = (self._current + offset) % len(self._hits)
         self._text.show_match(self._hits[self._current], self._hits)
         place, count = self._current + 1, len(self._hits)
-        self._show_count(
-            tr("{place} of {count}+", place=place, count=count)
-            if count >= MATCH_LIMIT
-            else tr("{place} of {count}", place=place, count=count)
-        )
+        is_cut = count >= MATCH_LIMIT
+        words = tr("{place} of {count}+", place=place, count=count)
+        self._show_count(words if is_cut else tr("{place} of {count}", place=place, count=count))
 
     def _show_count(self, text: str) -> None:
         self.count.set_text(text)
-        focused = QApplication.focusWidget()
-        if focused is not None and self.isAncestorOf(focused):  # not while the words come from elsewhere
+        if has_keyboard(self):  # not while the words come from elsewhere
             announce(self, text)
 
     def search(self) -> None:
@@ -272,7 +268,7 @@ class PagedText(Themed, QPlainTextEdit):
         )
         self.setAccessibleName(tr("Content"))
         self.updateRequest.connect(self._update_gutter)
-        self.selectionChanged.connect(self._emit_selected_lines)
+        self.selectionChanged.connect(lambda: self.lines_selected.emit(*self.selected_lines()))
         self.apply_theme()
 
     @property
@@ -334,14 +330,11 @@ class PagedText(Themed, QPlainTextEdit):
         if not cursor.hasSelection() or not self._rows or self._content.is_binary:
             return 0, 0
         document, base = self.document(), self._page_index * PAGE_LINES
+        begin = document.findBlock(cursor.selectionStart()).blockNumber()
         end = document.findBlock(cursor.selectionEnd())
         row = end.blockNumber()
-        if (
-            end.position() == cursor.selectionEnd()
-            and row > document.findBlock(cursor.selectionStart()).blockNumber()
-        ):
+        if end.position() == cursor.selectionEnd() and row > begin:
             row -= 1
-        begin = document.findBlock(cursor.selectionStart()).blockNumber()
         last = self._content.line_at(base + row)
         return (max(1, self._content.line_at(base + begin)), last) if last else (0, 0)
 
@@ -362,9 +355,8 @@ class PagedText(Themed, QPlainTextEdit):
 
     def gutter_width(self) -> int:
         digits = max(3, len(str(max((row.line_number or 0 for row in self._rows), default=0))))
-        return (
-            int(QFontMetricsF(ui_font(11, is_code=True)).horizontalAdvance("0") * digits) + _GUTTER_PAD + 10
-        )
+        digit = QFontMetricsF(ui_font(11, is_code=True)).horizontalAdvance("0")
+        return int(digit * digits) + _GUTTER_PAD + 10
 
     def paint_gutter(self, gutter: QWidget, dirty: QRect) -> None:
         painter = QPainter(gutter)
@@ -405,9 +397,6 @@ class PagedText(Themed, QPlainTextEdit):
         else:
             self._gutter.update(0, rect.y(), self._gutter.width(), rect.height())
 
-    def _emit_selected_lines(self) -> None:
-        self.lines_selected.emit(*self.selected_lines())
-
     def _cursor(self, match: Match) -> QTextCursor:
         block = self.document().findBlockByNumber(match.row - self._page_index * PAGE_LINES)
         cursor, words = QTextCursor(block), block.text()
@@ -420,8 +409,7 @@ class PagedText(Themed, QPlainTextEdit):
     def _highlight_selection(self, match: Match, is_current: bool) -> QTextEdit.ExtraSelection:
         mark = QTextEdit.ExtraSelection()
         mark.cursor = self._cursor(match)
-        background = self._theme.seg_output if is_current else self._theme.warn_soft
-        mark.format.setBackground(QColor(background))
+        mark.format.setBackground(QColor(self._theme.seg_output if is_current else self._theme.warn_soft))
         if is_current:
             mark.format.setForeground(QColor("#1a1d24"))
         return mark
