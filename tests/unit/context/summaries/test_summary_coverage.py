@@ -364,9 +364,7 @@ def test_what_the_user_said_on_denying_a_call_is_a_decision_of_theirs() -> None:
     assert decision in [*covered_facts(items).of_kind("instructions")]
     lines = note_lines(items)
     assert f"user: {decision}" in lines
-    assert sum("(denied " in line for line in lines) == 1, (
-        "without words there is nothing to keep"
-    )
+    assert sum("(denied " in line for line in lines) == 1, "without words there is nothing to keep"
     texts = [bullet.text for section in extractive_handover(items, None) for bullet in section.bullets]
     assert decision in texts
 
