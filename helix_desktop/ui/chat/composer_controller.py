@@ -381,8 +381,8 @@ class ComposerController(QObject):
         return is_denied
 
     def _calls_in_sight(self) -> tuple[str, ...]:
-        """Return the calls that wait for approval, if a card of them is in sight: words deny them all."""
-        if not self._page.view.interactions.approval_in_sight:
+        """Return the calls that wait for approval, if a card of them can be seen: words deny them all."""
+        if not self._page.view.takes_denial:
             return ()
         asks = self._session.conversation.asks
         return tuple(ask.call_id for ask in asks if isinstance(ask, ApprovalRequest))

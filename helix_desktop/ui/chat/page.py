@@ -318,7 +318,7 @@ class ChatPage(Themed, QWidget):
         options = row.question.options if writes else ()
         is_number = text.isdecimal() and text.isascii() and 1 <= int(text) <= len(options)
         if numbers and key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.view.interactions.answer_with_marked(self.model.index_of(row.key) or 0)
+            self.view.answer_with_marked(self.model.index_of(row.key) or 0)
         elif numbers and key in (Qt.Key.Key_Backspace, Qt.Key.Key_Escape):
             self._take_numbers()
         elif is_number and (row.question.multiple or not numbers):
@@ -337,7 +337,7 @@ class ChatPage(Themed, QWidget):
     def _mark(self, row: QuestionRow, number: int) -> None:
         index = self.model.index_of(row.key)
         if index is not None:
-            self.view.interactions.mark_option(index, number)
+            self.view.mark_option(index, number)
 
     def _take_numbers(self) -> str:
         """Return the numbers that were typed, and undo what they marked: they are a text, or nothing."""

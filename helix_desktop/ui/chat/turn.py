@@ -230,7 +230,7 @@ class TurnController(QObject):
     def answer_first(self, answer: ApprovalAnswer) -> None:
         """Answer the card in sight; a first use of the keys elsewhere leads to it."""
         if self._session.page() == "chat":
-            self._page.view.interactions.answer_first(answer)
+            self._page.view.answer_first(answer)
         else:
             self._session.perform(ShowPage("chat"))
 

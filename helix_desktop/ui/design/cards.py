@@ -210,11 +210,11 @@ class EmptyState(QWidget):
 
     def __init__(self, icon_name: str, sentence: str, button: str = "") -> None:
         super().__init__()
-        self._sentence = BalancedText(sentence)
+        self.sentence = BalancedText(sentence)
         self.button = PushButton(button, name="empty_action", on_click=self.button_clicked.emit)
         self._link = PushButton("", "link", name="empty_link", on_click=self.link_clicked.emit)
         self._link.hide()
-        face, line = IconLabel(icon_name, px=32), row(None, self._sentence, None, gap=0)
+        face, line = IconLabel(icon_name, px=32), row(None, self.sentence, None, gap=0)
         line.setStretch(1, 10)
         body = column(None, face, line, self.button, self._link, None, margins=(12, 24, 12, 24), gap=14)
         body.setStretch(0, 2)
@@ -224,12 +224,8 @@ class EmptyState(QWidget):
         self.setLayout(body)
         self.button.setVisible(bool(button))
 
-    @property
-    def sentence(self) -> str:
-        return self._sentence.text()
-
     def set_content(self, sentence: str, button: str = "", link: str = "") -> None:
-        self._sentence.setText(sentence)
+        self.sentence.setText(sentence)
         show_text(self.button, button)
         show_text(self._link, link)
 

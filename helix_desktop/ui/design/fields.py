@@ -66,20 +66,16 @@ class ComposingField(WidgetMixin):
 
     composition_keys = frozenset({Qt.Key.Key_Escape})
     """Keys that do nothing else while something is being composed."""
-    _composition = ""
-
-    @property
-    def composition(self) -> str:
-        """Return what an input method composes and has not committed yet."""
-        return self._composition
+    composition = ""
+    """What an input method composes and has not committed yet."""
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
-        self._composition = event.preeditString()
+        self.composition = event.preeditString()
         super().inputMethodEvent(event)
 
     def event(self, event: QEvent) -> bool:
         """Keep the keys of a composition from shortcuts, from the field and from what is around it."""
-        if not (self._composition and isinstance(event, QKeyEvent) and event.key() in self.composition_keys):
+        if not (self.composition and isinstance(event, QKeyEvent) and event.key() in self.composition_keys):
             return super().event(event)
         if event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape:
             QGuiApplication.inputMethod().reset()

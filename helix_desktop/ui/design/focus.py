@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt
-from PySide6.QtGui import QAccessible, QColor, QFocusEvent, QGuiApplication, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QLayout, QScrollArea, QSplitter, QWidget
+from PySide6.QtGui import QColor, QFocusEvent, QGuiApplication, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QSplitter, QWidget
 from shiboken6 import createdByPython, isValid
 
 from helix_desktop.ui.design.style.theme import Themed, WidgetMixin
@@ -41,17 +41,6 @@ def paint_row_focus(painter: QPainter, row: QRectF, color: str, *, is_keyboard: 
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawRoundedRect(row.adjusted(1, 1, -1, -1), 5, 5)
     painter.restore()
-
-
-class FocusableScrollArea(QScrollArea):
-    """A scroll area that takes the keyboard: it has a role besides its name, and shows a ring."""
-
-    accessible_role = QAccessible.Role.Pane
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        FocusRing(self)
 
 
 def refocus(widget: QWidget | None, reason: Qt.FocusReason = Qt.FocusReason.OtherFocusReason) -> bool:

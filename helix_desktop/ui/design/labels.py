@@ -32,7 +32,6 @@ from helix_desktop.ui.design.style.theme import (
     TextRole,
     Themed,
     is_motion_reduced,
-    role_color,
     set_style_sheet,
 )
 from helix_desktop.words.numbers import keep_options, keep_units
@@ -212,7 +211,7 @@ class TextLine(Themed, QWidget):
         self, text: str = "", px: int = 13, weight: int = 400, role: TextRole = "text", mono: bool = False
     ) -> None:
         super().__init__()
-        self._role, self._text, self._note = role, "", ""
+        self._role, self.text, self._note = role, "", ""
         self._font_spec = (px, weight, mono)
         self._kept_texts: Sequence[str] = ()
         self.elide = Qt.TextElideMode.ElideRight
@@ -222,15 +221,11 @@ class TextLine(Themed, QWidget):
         self.apply_theme()
         self.set_text(text)
 
-    @property
-    def text(self) -> str:
-        return self._text
-
     def set_text(self, text: str) -> None:
-        if text == self._text and self.accessibleName() == text:
+        if text == self.text and self.accessibleName() == text:
             return
         former_size = self.sizeHint()
-        self._text = text
+        self.text = text
         self._full_size = QSize()
         self.setAccessibleName(text)
         self._update_tooltip()
@@ -264,7 +259,7 @@ class TextLine(Themed, QWidget):
     def sizeHint(self) -> QSize:
         if not self._full_size.isValid():  # measured once: layouts ask dozens of times for each change
             height = self._metrics.height()
-            width = max(map(self._metrics.horizontalAdvance, (self._text, *self._kept_texts)))
+            width = max(map(self._metrics.horizontalAdvance, (self.text, *self._kept_texts)))
             self._full_size = QSize(int(width) + 2, int(height) + 2)
         return self._full_size
 
@@ -280,15 +275,15 @@ class TextLine(Themed, QWidget):
         painter = QPainter(self)
         mirror(painter, self.rect())
         painter.setFont(self._font)
-        painter.setPen(QColor(role_color(self._theme, self._role)))
-        elided = self._metrics.elidedText(self._text, self.elide, self.width())
-        if elided != self._text and self.width() < scaled(_FEW_LETTERS_PX):
+        painter.setPen(QColor(getattr(self._theme, self._role)))
+        elided = self._metrics.elidedText(self.text, self.elide, self.width())
+        if elided != self.text and self.width() < scaled(_FEW_LETTERS_PX):
             return
         draw_text(painter, QRectF(self.rect()), Qt.AlignmentFlag.AlignVCenter | self.align, elided)
 
     def _update_tooltip(self) -> None:
-        fits = self._metrics.horizontalAdvance(self._text) <= self.width() + 1
-        self.setToolTip(plain_tooltip("\n".join(filter(None, ("" if fits else self._text, self._note)))))
+        fits = self._metrics.horizontalAdvance(self.text) <= self.width() + 1
+        self.setToolTip(plain_tooltip("\n".join(filter(None, ("" if fits else self.text, self._note)))))
 
 
 class SelectableText(Themed, WrappedLabel):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QResizeEvent, QShowEvent, QWindow
+from PySide6.QtGui import QAccessible, QResizeEvent, QShowEvent, QWindow
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from helix_desktop.ui.design.focus import FocusableScrollArea
+from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.mirror import set_margins
 
 T = TypeVar("T")
@@ -403,18 +403,15 @@ def _height(widget: QWidget, width: int) -> int:
 
 _RING_PX = 6  # pixels that the ring of the keyboard needs around the rows
 
-if TYPE_CHECKING:
-    _ScrollArea = QScrollArea
-else:
-    _ScrollArea = object  # a mixin: the class that it is mixed into brings Qt's part
 
+class _PageScroll(QScrollArea):
+    """Scrolls a page up and down, and asks for its least width: sideways there is always room for it."""
 
-class KeepsPageWidth(_ScrollArea):
-    """Lets a scroll area ask for the least width of its page, which scrolls up and down only."""
-
-    def take_page(self, page: QWidget) -> None:
+    def __init__(self, page: QWidget) -> None:
+        super().__init__()
         self.setWidget(page)
         self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -431,13 +428,9 @@ class KeepsPageWidth(_ScrollArea):
         return QSize(width + margins.left() + margins.right(), hint.height())
 
 
-class VerticalScrollArea(KeepsPageWidth, QScrollArea):
-    """Scrolls a page up and down; sideways there is always room for it."""
-
+class VerticalScrollArea(_PageScroll):
     def __init__(self, page: QWidget) -> None:
-        super().__init__()
-        self.take_page(page)
-        self.setFrameShape(QFrame.Shape.NoFrame)
+        super().__init__(page)
         self._handle: QWindow | None = None  # of the window that it was shown in last
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -456,13 +449,15 @@ class VerticalScrollArea(KeepsPageWidth, QScrollArea):
             self.ensureWidgetVisible(focused)
 
 
-class ListScrollArea(KeepsPageWidth, FocusableScrollArea):
+class ListScrollArea(_PageScroll):
     """Scrolls a list of rows up and down, by keyboard too: a stop only where there is something to scroll."""
+
+    accessible_role = QAccessible.Role.Pane
 
     def __init__(self, page: QWidget, name: str) -> None:
         """Take a page, which follows the width; `name` is what screen readers call it."""
-        super().__init__()
-        self.take_page(page)
+        super().__init__(page)
+        FocusRing(self)
         self.setAccessibleName(name)
         self.setViewportMargins(_RING_PX, _RING_PX, _RING_PX, _RING_PX)  # the ring cuts through no row
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -478,25 +473,6 @@ class ListScrollArea(KeepsPageWidth, FocusableScrollArea):
         bar = self.verticalScrollBar()
         is_stop = self._is_stop and bar.maximum() > bar.minimum()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if is_stop else Qt.FocusPolicy.NoFocus)
-
-
-class FittedStack(QWidget):
-    """Takes the room of the page on screen; Qt's own takes that of the largest one."""
-
-    def __init__(self, *pages: QWidget) -> None:
-        super().__init__()
-        self._pages = pages
-        self.setLayout(column(*pages, gap=0))
-        self.setCurrentIndex(0)
-
-    def currentIndex(self) -> int:
-        return self._current
-
-    def setCurrentIndex(self, number: int) -> None:
-        self._current = number
-        for other in self._pages[:number] + self._pages[number + 1 :]:
-            other.hide()
-        self._pages[number].show()
 
 
 P = TypeVar("P", bound=QWidget)

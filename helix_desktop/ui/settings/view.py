@@ -170,6 +170,7 @@ class SettingsSearch(QWidget):
         """Finds what has all the typed words."""
         self.field, self.hits = _Field(self), QListWidget()
         self.field.setObjectName("search_settings")
+        self.setFocusProxy(self.field)
         self.hits.setObjectName("found_settings")
         self.hits.setAccessibleName(tr("Found settings"))
         self.hits.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -184,9 +185,6 @@ class SettingsSearch(QWidget):
         self.field.textChanged.connect(self._search)
         self.hits.itemClicked.connect(self.choose)
         self.hits.itemActivated.connect(self.choose)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.field.setFocus(event.reason())
 
     def _search(self, typed: str) -> None:
         self.hits.clear()

@@ -21,7 +21,7 @@ from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.domain.file_history.line_match import Span
 from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import TextRole, Themed, role_color
+from helix_desktop.ui.design.style.theme import TextRole, Themed
 from helix_desktop.ui.kit.intents import ShowEvent, perform
 from helix_desktop.ui.kit.words import CODE_PAD_PX, StyledPart, format_range, formats, strip_markup
 from helix_desktop.words.translation import Translator
@@ -117,7 +117,7 @@ class BulletView(Themed, QWidget):
         painter.setBrush(QColor(self._theme.faint))
         painter.drawEllipse(QPointF(5, scaled(12)), 2, 2)
         self._paint_code_backgrounds(painter)
-        painter.setPen(QColor(role_color(self._theme, self._role)))
+        painter.setPen(QColor(getattr(self._theme, self._role)))
         self._layout.draw(painter, QPointF(_INDENT, 0))
 
     def _paint_code_backgrounds(self, painter: QPainter) -> None:

@@ -295,9 +295,8 @@ def _divider_rows() -> list[Row]:
         DividerRow(row_key("d5"), "context", "Context: 41.2k → 38.1k", actions=(ShowInTimeline(40), _UNDO)),
         DividerRow(
             row_key("d12"),
-            "files",
+            "note",
             "2 files changed since they were read",
-            is_quiet=True,
             details=("src/app.py changed since it was read", "notes.md was deleted since it was read"),
         ),
         DividerRow(row_key("d3"), "interrupted", "Interrupted: Helix ended during this turn"),

@@ -60,13 +60,13 @@ async def test_without_a_workspace_it_says_so(qtbot: QtBot, scope: TaskScope) ->
     pane = await open_cache_browser(qtbot, scope, sample_cache(3))
     pane.set_source(None)
     assert pane.empty.isVisible()
-    assert pane.empty.sentence == "No workspace is open. Open a folder to see its stored outputs."
+    assert pane.empty.sentence.text() == "No workspace is open. Open a folder to see its stored outputs."
     with performed(pane) as intents:
         pane.empty.button.click()
     assert intents == [OpenFolder()]
     pane.set_source(sample_cache(0))
     await wait_until(pane.empty.isVisible)
-    assert pane.empty.sentence.startswith("No stored outputs yet.")
+    assert pane.empty.sentence.text().startswith("No stored outputs yet.")
 
 
 async def test_a_tooltip_repeats_no_cell_that_is_shown_in_full(qtbot: QtBot, scope: TaskScope) -> None:
@@ -196,7 +196,7 @@ async def test_a_filter_without_matches_offers_to_clear_it(qtbot: QtBot, scope: 
     pane = await open_cache_browser(qtbot, scope, sample_cache(5))
     QTest.keyClicks(pane.filter_bar.field, "zebra")
     await wait_until(pane.no_match.isVisible)
-    assert "zebra" in pane.no_match.sentence
+    assert "zebra" in pane.no_match.sentence.text()
     field = pane.filter_bar.field
     field.setFocus()
     QTest.keyClick(field, Qt.Key.Key_Return)

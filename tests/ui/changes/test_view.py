@@ -69,7 +69,7 @@ def test_steps_that_the_file_history_does_not_have_are_said_to_be_missing(page: 
     removed = msgspec.structs.replace(first, changes=(), is_removed=True)
     page.set_state(ChangesState(group_changes(samples.session_changes([removed])), samples.COVERAGE))
     assert not page.list.isVisible()
-    assert page.empty.sentence.startswith("1 step of this session changed files. The file history")
+    assert page.empty.sentence.text().startswith("1 step of this session changed files. The file history")
     others = [capture for capture in others if capture.turn != first.turn]
     grouped = group_changes(samples.session_changes([removed, *others]))
     page.set_state(ChangesState(grouped, samples.COVERAGE))
@@ -351,7 +351,7 @@ def test_what_differs_from_the_last_commit_can_be_read_but_not_reverted(
 def test_an_empty_page_says_why(page: ChangesPage, state: str, words: str) -> None:
     page.set_state(samples.STATES[state])
     assert page.empty.isVisible()
-    assert page.empty.sentence.startswith(words)
+    assert page.empty.sentence.text().startswith(words)
     assert not page.list.isVisible()
 
 

@@ -114,7 +114,7 @@ async def test_a_secret_that_ended_with_the_last_run_is_asked_for_once(
         assert "The MCP server box can't start: its secret is missing." in rig.banner_text()
         press(rig.window.notices, "enter")
         page = rig.settings.mcp
-        await until(lambda: "box" in page.cards and page.cards["box"].is_open("edit"), "the fields")
+        await until(lambda: "box" in page.cards and page.cards["box"].editor.isVisible(), "the fields")
         form = page.cards["box"].editor.form
         assert page.focusWidget() is form.secrets.controls["TOKEN"]
         assert page.cards["box"]._state.full_text() == "Failed", "no attempt that nothing could change"
@@ -187,7 +187,7 @@ async def test_new_tools_of_a_server_are_announced(qapp: QApplication, tmp_path:
         assert "later, latest" in rig.banner_text()
         press(rig.window.notices, "look")
         page = rig.settings.mcp
-        await until(lambda: "box" in page.cards and page.cards["box"].is_open("tools"), "its tools")
+        await until(lambda: "box" in page.cards and page.cards["box"].tools.isVisible(), "its tools")
         rig.window.notices.end("mcp-new-tools", rig.workspace.id)
         await restart_server(rig, "box")
         assert "mcp-new-tools" not in rig.window.notices.names(), "said once"

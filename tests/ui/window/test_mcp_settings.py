@@ -91,17 +91,17 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
         editor = page.add_box.editor
         form.write("reach", "sleep 100")
         press(page.add_box, "test_server")
-        assert editor.status.text().startswith("Testing, for at most 120 s")
+        assert editor.status._message.text().startswith("Testing, for at most 120 s")
         assert editor.test.text() == "Stop test"
         press(page.add_box, "test_server")
-        assert (editor.status.text(), editor.test.text()) == ("", "Test")
+        assert (editor.status._message.text(), editor.test.text()) == ("", "Test")
         form.write("reach", "http://127.0.0.1:9/mcp")
         press(page.add_box, "test_server")
-        assert editor.status.text() == "Testing, for at most 20 s."
+        assert editor.status._message.text() == "Testing, for at most 20 s."
         press(page.add_box, "test_server")
         form.write("reach", LINE)
         press(page.add_box, "test_server")
-        await until(lambda: "6 tools" in page.add_box.editor.status.text(), "the test")
+        await until(lambda: "6 tools" in page.add_box.editor.status._message.text(), "the test")
         assert record(rig) == ()
         press(page.add_box, "save_server")
         card = await ready(page, "box")
@@ -219,7 +219,7 @@ async def _check_consent(rig: WindowRig) -> None:
         rig.workspace.id, servers=(msgspec.structs.replace(swapped, command="sh"),)
     )
     press(card, "allow")  # of the displayed state, which is outdated by now
-    await until(lambda: "was changed in the meantime" in page.error_text(), "the refusal")
+    await until(lambda: "was changed in the meantime" in page._error.text(), "the refusal")
     assert not record(rig)[0].is_consented
     rig.wiring.services.registry.change(rig.workspace.id, servers=(swapped,))
     await rig.wiring.settings.show("mcp")

@@ -108,10 +108,6 @@ class HunkHead(Themed, QWidget):
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.setLayout(row_of(self._place, self.revert, margins=(scaled(_PAD), 0, scaled(6), 0), stretch=0))
 
-    @property
-    def words(self) -> str:
-        return self._place.text
-
     def show_hunk(self, number: int, hunk: Hunk, mark: HunkMark, *, is_redo: bool) -> None:
         """Stand above another hunk; `number` counts them from 0. `is_redo`: its button does it again."""
         self._number, place = number, lines_of(hunk)

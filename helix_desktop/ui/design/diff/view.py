@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -34,7 +33,7 @@ from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout import VerticalScrollArea, column, line, pane, row, shorten_row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.viewer.content_viewer import FindBar, FindShortcut
-from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, Match
+from helix_desktop.ui.design.viewer.paged_content import Match
 from helix_desktop.ui.design.viewer.picture import CaptionedPicture
 from helix_desktop.words.file_changes import line_counts_texts
 from helix_desktop.words.file_diffs import describe_mode, describe_state, describe_without_lines
@@ -47,36 +46,6 @@ _ROWS_AROUND = 4  # rows above a change that is gone to
 _SPOKEN_CHARACTERS = 300
 _DRAG_MS = 40  # between two steps of scrolling while text is selected
 _CHANGE_STEPS = {Qt.Key.Key_N: 1, Qt.Key.Key_P: -1}
-
-_PAUSE_LINES = 4_000  # lines searched between two pauses
-
-
-class DiffSearch:
-    """All lines of a diff, for the find bar.
-
-    A hit's row is twice the number of its row among all, folded ones too; one more for a changed line that
-    stands right.
-    """
-
-    def __init__(self, rows: DiffRows | None) -> None:
-        self._rows = rows
-
-    def search(self, query: str) -> Iterator[Match | None]:
-        """Yield where `query` stands, letter case aside; None now and then, as a place to pause."""
-        if not query or self._rows is None:
-            return
-        pattern, count, number = re.compile(re.escape(query), re.IGNORECASE), 0, 0
-        for row_range in self._rows.row_ranges:
-            for sides in row_range.rows:
-                for side, shown in enumerate(sides if sides.is_changed else sides[:1]):
-                    for hit in pattern.finditer(shown.text) if shown is not None else ():
-                        yield Match(2 * number + side, hit.start(), hit.end() - hit.start())
-                        count += 1
-                        if count >= MATCH_LIMIT:
-                            return
-                number += 1
-                if number % _PAUSE_LINES == 0:
-                    yield None
 
 
 class DiffText(DiffCanvas):
@@ -146,8 +115,8 @@ class DiffText(DiffCanvas):
     # What the find bar asks for; its pages are lines.
 
     @property
-    def content(self) -> DiffSearch:
-        return DiffSearch(self.rows)
+    def content(self) -> DiffRows:
+        return self.rows
 
     @property
     def page_index(self) -> int:

@@ -148,6 +148,10 @@ QLineEdit, QTextEdit, QPlainTextEdit, QComboBox, QAbstractSpinBox { background: 
     selection-background-color: $text_selection; selection-color: $text; placeholder-text-color: $faint; }
 QLineEdit:focus, QTextEdit:focus, QPlainTextEdit:focus, QComboBox:focus, QAbstractSpinBox:focus {
     border: 2px solid $accent; padding: 5px 8px; }
+QPlainTextEdit[kind="log"], QPlainTextEdit[kind="log"]:focus { background: $code_surface; padding: 6px 8px;
+    border: 1px solid $border; font-family: "JetBrains Mono"; font-size: ${px12}px; }
+QPlainTextEdit[kind="code"], QPlainTextEdit[kind="code"]:focus { background: $code_surface; padding: 0;
+    border: 0; border-radius: 0; font-family: "JetBrains Mono"; font-size: ${px12}px; }
 QLineEdit:disabled, QComboBox:disabled, QAbstractSpinBox:disabled { color: $faint; background: $raised; }
 QLineEdit:read-only { background: $raised; color: $muted; }
 QFrame#found_ring { border: 2px solid $accent; border-radius: 9px; background: transparent; }
@@ -198,6 +202,8 @@ QAbstractItemView { background: transparent; border: 0; outline: 0; color: $text
 /* A window of its own, which needs a background: what a file dialog completes. */
 .QListView { background: $surface; border: 1px solid $border_strong; }
 QWidget .QListView { background: transparent; border: 0; }
+QTreeView#json-tree { background: $code_surface; padding: 4px 8px; show-decoration-selected: 0; }
+QTreeView#json-tree::item:selected { background: transparent; }
 QTableView { gridline-color: transparent; alternate-background-color: transparent; }
 QTableView[kind="models"]::item { padding: 0 8px; border: 0; }
 QTableView[kind="models"] QHeaderView::section { background: $surface; padding: 6px 11px; }
@@ -376,40 +382,32 @@ class Appearance(QObject):
         """
         super().__init__(app)
         self._app = app
-        self._mode: ThemeMode = mode
-        self._text_px = text_px
+        self.mode: ThemeMode = mode
+        self.text_px = text_px
         self._style_updater = StyleUpdater(app, self)
         app.styleHints().colorSchemeChanged.connect(self._on_system_theme)
         prepare(app, self.theme, text_px)
 
     @property
-    def mode(self) -> ThemeMode:
-        return self._mode
-
-    @property
-    def text_px(self) -> int:
-        return self._text_px
-
-    @property
     def theme(self) -> Theme:
-        if self._mode == "system":
+        if self.mode == "system":
             return DARK if self._app.styleHints().colorScheme() is Qt.ColorScheme.Dark else LIGHT
-        return DARK if self._mode == "dark" else LIGHT
+        return DARK if self.mode == "dark" else LIGHT
 
     def apply_stylesheet(self) -> None:
         """Apply the style sheet, once the window is built."""
         self._change_all()
 
     def set_mode(self, mode: ThemeMode) -> None:
-        if mode != self._mode:
-            self._mode = mode
+        if mode != self.mode:
+            self.mode = mode
             self._change_colors()
 
     def set_text_px(self, px: int) -> None:
         """Choose a text size; the nearest of TEXT_PX is taken."""
         nearest = min(TEXT_PX, key=lambda size: abs(size - px))
-        if nearest != self._text_px:
-            self._text_px = nearest
+        if nearest != self.text_px:
+            self.text_px = nearest
             self._change_all()
 
     def zoom(self, steps: int) -> None:
@@ -417,21 +415,21 @@ class Appearance(QObject):
         if steps == 0:
             self.set_text_px(fonts.BASE_PX)
             return
-        place = TEXT_PX.index(min(TEXT_PX, key=lambda size: abs(size - self._text_px)))
+        place = TEXT_PX.index(min(TEXT_PX, key=lambda size: abs(size - self.text_px)))
         self.set_text_px(TEXT_PX[max(0, min(len(TEXT_PX) - 1, place + steps))])
 
     def _on_system_theme(self) -> None:
-        if self._mode == "system":
+        if self.mode == "system":
             self._change_colors()
 
     def _change_colors(self) -> None:
         theme = self.theme
-        prepare(self._app, theme, self._text_px)
-        self._style_updater.change_colors(stylesheet(theme, self._text_px))
+        prepare(self._app, theme, self.text_px)
+        self._style_updater.change_colors(stylesheet(theme, self.text_px))
         apply_theme_to_all()
         self.changed.emit()
 
     def _change_all(self) -> None:
-        apply(self._app, self.theme, self._text_px)
+        apply(self._app, self.theme, self.text_px)
         apply_theme_to_all()
         self.changed.emit()

@@ -160,10 +160,6 @@ def set_style_sheet(widget: QWidget, sheet: str) -> None:
         widget.setStyleSheet(sheet)
 
 
-def role_color(theme: Theme, role: TextRole) -> str:
-    return str(getattr(theme, role))
-
-
 ReducedMotion = Literal["system", "on", "off"]
 
 _REDUCED = "motion_reduced"
@@ -172,7 +168,11 @@ _FLASH = "usual_cursor_flash_ms"
 
 def reduce_motion(choice: ReducedMotion) -> None:
     """Reduce motion in all windows or not; "system" follows the desktop where Qt knows it, on Windows."""
-    reduced = _system_reduces() if choice == "system" else choice == "on"
+    reduced = choice == "on"
+    if (
+        choice == "system"
+    ):  # other platforms of Qt report no effects at all, whatever the desktop's setting is
+        reduced = sys.platform == "win32" and not QApplication.isEffectEnabled(Qt.UIEffect.UI_General)
     hints = QGuiApplication.styleHints()  # of the application, as the color scheme is
     if hints.property(_FLASH) is None:
         hints.setProperty(_FLASH, hints.cursorFlashTime())
@@ -182,8 +182,3 @@ def reduce_motion(choice: ReducedMotion) -> None:
 
 def is_motion_reduced() -> bool:
     return bool(QGuiApplication.styleHints().property(_REDUCED))
-
-
-def _system_reduces() -> bool:
-    # Other platforms of Qt report no effects at all, whatever the desktop's setting is.
-    return sys.platform == "win32" and not QApplication.isEffectEnabled(Qt.UIEffect.UI_General)

@@ -16,7 +16,7 @@ from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import Themed, current_theme, set_style_sheet
+from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
@@ -282,12 +282,6 @@ class JsonView(Themed, QTreeView):
         super().apply_theme()
         self.setFont(ui_font(12, is_code=True))
         self.setIndentation(scaled(18))
-        set_style_sheet(
-            self,
-            f"QTreeView {{ background: {self._theme.code_surface}; color: {self._theme.text}; border: 0;"
-            f" border-radius: 0; padding: 4px 8px; outline: 0; show-decoration-selected: 0; }}"
-            f" QTreeView::item:selected {{ background: transparent; }}",
-        )
 
     def _unfold(self, top: QModelIndex, max_rows: int) -> None:
         """Unfold a row and what it holds, level by level, while no more than so many rows come."""

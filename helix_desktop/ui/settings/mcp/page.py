@@ -494,10 +494,6 @@ class ServerCard(QFrame):
         self._toggles["tools"].setChecked(True)
         self._toggles["tools"].setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def is_open(self, part: str) -> bool:
-        """Return True if its tools, log or fields are open."""
-        return self._toggles[part].isChecked()
-
 
 class McpPage(QWidget):
     def __init__(self, session: Session) -> None:
@@ -505,7 +501,7 @@ class McpPage(QWidget):
         self.session = session
         self._servers, self._endpoints = session.app.mcp_servers, session.app.cache_endpoints
         self._async_actions = AsyncActions(
-            session.actions.scope, lambda error: self.show_error(error_text(error))
+            session.actions.scope, lambda error: show_text(self._error, error_text(error))
         )
         self._undo_remove: Callable[[], Awaitable[None]] | None = None
         self.cards: dict[str, ServerCard] = {}
@@ -544,7 +540,7 @@ class McpPage(QWidget):
 
     def _poll_logs(self) -> None:
         """Refresh while a log is open: nothing announces that it grows."""
-        if self.isVisible() and any(card.is_open("log") for card in self.cards.values()):
+        if self.isVisible() and any(card.log.isVisible() for card in self.cards.values()):
             self._refresh_timer.start()
 
     async def refresh(self) -> None:
@@ -583,7 +579,7 @@ class McpPage(QWidget):
         """Change something, and show the servers as they are then."""
 
         async def done() -> None:
-            self.show_error("")
+            show_text(self._error, "")
             self.show_undo("")
             await operation()
             await self.refresh()
@@ -691,12 +687,6 @@ class McpPage(QWidget):
         box = self.add_box
         adds = not box.isHidden() and bool(box.paste.toPlainText().strip() or box.editor.has_edits)
         return adds or any(card.editor.has_edits for card in self._all_cards.values())
-
-    def show_error(self, text: str) -> None:
-        show_text(self._error, text)
-
-    def error_text(self) -> str:
-        return "" if self._error.isHidden() else self._error.text()
 
     def show_undo(self, text: str) -> None:
         """Offer to undo what was just done, with the keyboard there; nothing when empty."""

@@ -28,8 +28,6 @@ from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout import FlowBox, clear_layout, column, pane, row
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.ui.design.style.fonts import ui_font
-from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
 from helix_desktop.ui.kit.forms import Draft, Form, Line, Lines
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.errors import error_text
@@ -165,18 +163,14 @@ def parse_draft(
     hidden = {key: value for key, value in variable_values.items() if is_secret_name(key)}
     values = {**read.secrets, **secrets, **hidden}
     plain = {key: value for key, value in variable_values.items() if key not in values}
-    over_http = bool(read.config.url)
-    config = McpServerConfig(
-        name=name.strip(),
-        command=read.config.command,
-        args=read.config.args,
-        env={} if over_http else plain,
-        secret_env=() if over_http else tuple(values),
-        cwd="" if over_http else cwd.strip(),
-        url=read.config.url,
-        headers=plain if over_http else {},
-        secret_headers=tuple(values) if over_http else (),
-    )
+    name = name.strip()
+    if read.config.url:
+        config = McpServerConfig(name=name, url=read.config.url, headers=plain, secret_headers=tuple(values))
+    else:
+        command, args = read.config.command, read.config.args
+        config = McpServerConfig(
+            name=name, command=command, args=args, env=plain, secret_env=tuple(values), cwd=cwd.strip()
+        )
     return ServerDraft(config, values)
 
 
@@ -267,7 +261,7 @@ class ToolList(QWidget):
             self._lines[tool.tool].setVisible(all(word in text for word in words))
 
 
-class LogView(Themed, QPlainTextEdit):
+class LogView(QPlainTextEdit):
     """What a server said last; it follows the end unless somebody has scrolled up."""
 
     def __init__(self) -> None:
@@ -277,7 +271,7 @@ class LogView(Themed, QPlainTextEdit):
         self.setAccessibleName(tr("Log output"))
         self.setPlaceholderText(tr("No log output"))
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.apply_theme()
+        self.setProperty("kind", "log")
 
     def show_log(self, text: str) -> None:
         if text == self.toPlainText():
@@ -295,15 +289,6 @@ class LogView(Themed, QPlainTextEdit):
         super().showEvent(event)
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
-    def apply_theme(self) -> None:
-        theme = self._theme
-        self.setFont(ui_font(12, is_code=True))
-        set_style_sheet(
-            self,
-            f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"
-            f" border: 1px solid {theme.border}; border-radius: 8px; padding: 6px 8px; }}",
-        )
-
 
 class DisclosureButton(PushButton):
     def __init__(self, text: str, part: QWidget, words: str = "") -> None:
@@ -311,13 +296,10 @@ class DisclosureButton(PushButton):
         self.setCheckable(True)
         part.hide()
         self.toggled.connect(part.setVisible)
-        self.toggled.connect(self._show_state)
+        self.toggled.connect(lambda is_open: self.set_icon("chevron-down" if is_open else "chevron-right"))
 
     def make_accessible(self) -> QAccessibleWidget:
         return DisclosureInterface(self)
-
-    def _show_state(self, is_open: bool) -> None:
-        self.set_icon("chevron-down" if is_open else "chevron-right")
 
 
 _STATE_ICONS = {
@@ -346,9 +328,6 @@ class TestStatus(QWidget):
         self._message.setText(text)
         self.setAccessibleName(text)
         self.setVisible(bool(text))
-
-    def text(self) -> str:
-        return self._message.text()
 
 
 _FIELDS = (

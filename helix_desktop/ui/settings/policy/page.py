@@ -309,9 +309,6 @@ class ApplyBar(QWidget):
         if focused is not None and (focused.isHidden() or not focused.isEnabled()):
             self._fallback.setFocus()
 
-    def text(self) -> str:
-        return self._text.text()
-
 
 def _use_text(
     of_workspace: ContextPolicy, of_session: ContextPolicy | None, is_edited: bool, differs: bool

@@ -589,12 +589,6 @@ class _FigureTable(QWidget):
             note = self._set(2 * at + 2, 0, figure.note, "note", columns=_COLUMNS + 1)
             note.setContentsMargins(0, 0, 0, 6)
 
-    def text(self) -> str:
-        lines: list[list[str]] = [[] for _ in range(self._grid.rowCount())]
-        for (line, _), cell in self._cells.items():
-            lines[line].append(cell.text())
-        return "\n".join(" | ".join(filter(None, texts)) for texts in lines)
-
     def _set(self, line: int, number: int, text: str, role: str, columns: int = 1) -> QLabel:
         if (line, number) not in self._cells:
             cell = self._cells[line, number] = label("", role, wrap=True)

@@ -206,9 +206,6 @@ class ExtrasForm(QWidget):
         self._show_error(error)
         return error
 
-    def error_text(self) -> str:
-        return self._body_row.error_text()
-
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Say what is wrong with the body when it loses the keyboard."""
         if event.type() == QEvent.Type.FocusOut:
@@ -424,6 +421,7 @@ class ProviderEditor(QWidget):
     edited = Signal()
     """What is filled in may differ from what is saved now."""
     discarded = Signal()
+    edit_kept = Signal()
     test_requested = Signal(object)
     stop_requested = Signal()
     server_edited = Signal()
@@ -467,8 +465,8 @@ class ProviderEditor(QWidget):
         self._discard = PushButton(tr("Discard"), name="discard_provider", on_click=self.discarded.emit)
         self._remove = PushButton(tr("Remove"), "danger", name="remove_provider")
         self._remove.clicked.connect(lambda: self.remove_requested.emit(self._form.id))
-        self.conflict = EditConflict("provider")
-        self.conflict.edit_kept.connect(lambda: self.show_conflict(False))
+        self.conflict = EditConflict("provider", self.discarded.emit, self.edit_kept.emit)
+        self.edit_kept.connect(lambda: self.show_conflict(False))
         keys = QKeySequence(QKeySequence.StandardKey.Save)
         self._save.setShortcut(keys)
         self._save.setToolTip(keys.toString(QKeySequence.SequenceFormat.NativeText))
@@ -594,9 +592,6 @@ class ProviderEditor(QWidget):
         if form.id == self._form.id:
             self._form = form
 
-    def require_key(self, is_required: bool) -> None:
-        self.key.setPlaceholderText(tr("Paste the key") if is_required else tr("Not needed"))
-
     def focus_first_empty(self) -> None:
         empty = next((field for field in (self._name, self._url, self.key) if not field.text()), self.key)
         empty.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -643,12 +638,6 @@ class ProviderEditor(QWidget):
             incomplete_extras=self.extras_form.incomplete(),
             invalid_figures={model: dict(typed) for model, typed in self.models.invalid_figures.items()},
         )
-
-    def errors(self) -> dict[str, str]:
-        """Return what is marked as wrong: field name and words."""
-        texts = {"models": self.models.error_text(), "extras": self.extras_form.error_text()}
-        texts |= self._fields.errors()
-        return {name: words for name, words in texts.items() if words}
 
     def _on_url_entered(self) -> None:
         """Complete the address, and look models up that it publishes."""

@@ -15,7 +15,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QColor, QIcon, QResizeEvent
+from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCompleter,
@@ -298,22 +298,20 @@ class _ModelTableModel(QAbstractTableModel):
 
     def data(self, index: Index, role: int = 0) -> object:
         row, column = self.rows[index.row()], index.column()
-        first = column == 0
+        first, theme = column == 0, current_theme()
+        star = theme.accent_text if row.is_default else theme.faint
         getters: dict[int, Callable[[], object]] = {
             Qt.ItemDataRole.DisplayRole: lambda: COLUMNS[column].text(row),
             Qt.ItemDataRole.ToolTipRole: lambda: tooltip_text(row, column) or None,
             Qt.ItemDataRole.TextAlignmentRole: lambda: _alignment(column),
             Qt.ItemDataRole.ForegroundRole: lambda: self._text_color(row, column),
-            Qt.ItemDataRole.DecorationRole: lambda: self._star(row) if first else None,
+            Qt.ItemDataRole.DecorationRole: lambda: icon("star", star, 14) if first else None,
             Qt.ItemDataRole.AccessibleTextRole: lambda: tr(
                 "{name}: {value}", name=COLUMNS[column].title, value=COLUMNS[column].text(row)
             ),
         }
         getter = getters.get(role)
         return getter() if getter is not None else None
-
-    def _star(self, row: ModelRow) -> QIcon:
-        return icon("star", current_theme().accent_text if row.is_default else current_theme().faint, 14)
 
     def _text_color(self, row: ModelRow, column: int) -> QColor | None:
         assumed = column == 1 and row.spec.values["window"].origin == "assumed"
@@ -545,7 +543,7 @@ class ProviderModels(QWidget):
         around = self.parentWidget()
         while around is not None and not isinstance(around, QScrollArea):
             around = around.parentWidget()
-        if isinstance(around, QScrollArea):
+        if around is not None:
             around.ensureWidgetVisible(self.checklist, 0, 16)
 
     def _add(self, names: list[str]) -> None:
@@ -559,9 +557,6 @@ class ProviderModels(QWidget):
 
     def show_error(self, message: str) -> None:
         self._adding.show_error(message)
-
-    def error_text(self) -> str:
-        return self._adding.error_text()
 
     def add(self, name: str) -> None:
         """Add a model, or choose it when it is here."""

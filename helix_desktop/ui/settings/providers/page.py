@@ -23,7 +23,7 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout import FittedStack, FlowBox, column, pane, row
+from helix_desktop.ui.design.layout import FlowBox, column, pane, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.session import Session
@@ -76,8 +76,7 @@ class ProvidersPage(Themed, QWidget):
         self.editor = ProviderEditor()
         self.editor.edited.connect(self._keep_draft)
         self.editor.discarded.connect(self._discard)
-        self.editor.conflict.stored_chosen.connect(self._discard)
-        self.editor.conflict.edit_kept.connect(self._keep_edit)
+        self.editor.edit_kept.connect(self._keep_edit)
         self.found_servers = FoundServerList()
         self._menu = QMenu(self)
         add = PushButton(tr("Add provider"), "", "plus", name="add_provider")
@@ -91,7 +90,7 @@ class ProvidersPage(Themed, QWidget):
             tip=tr("Make it the default model of this workspace"),
             on_click=lambda: editor.use_requested.emit(self._selected_id()),
         )
-        self._stack = FittedStack(self.editor, self._demo_page())
+        self._demo = self._demo_page()
         page, _ = scrolling_page(
             tr("Model providers"),
             tr("A key is sent only to its own server. Proxy and certificates are those of the system."),
@@ -100,7 +99,8 @@ class ProvidersPage(Themed, QWidget):
                 FlowBox([add, scan]),
                 self.found_servers,
                 8,
-                self._stack,
+                self.editor,
+                self._demo,
                 gap=8,
             ),
         )
@@ -283,7 +283,7 @@ class ProvidersPage(Themed, QWidget):
         models = tuple(ModelEntry(name=name) for name in vendor.begin)
         default = vendor.begin[0] if vendor.begin else ""
         self._start_editing(ProviderDraft("", vendor.name, vendor.base_url, vendor.dialect, models, default))
-        self.editor.require_key(vendor.key)
+        self.editor.key.setPlaceholderText(tr("Paste the key") if vendor.key else tr("Not needed"))
 
     def add_key(self, key: str) -> None:
         """Begin a provider with a key; if that tells its vendor, all is ready for a test."""
@@ -313,8 +313,9 @@ class ProvidersPage(Themed, QWidget):
         return str(item.data(_ID)) if item is not None else ""
 
     def _show_editor(self, visible: bool) -> None:
-        self._stack.setCurrentIndex(0 if visible else 1)
-        self.editor.footer.setVisible(visible)
+        for part in (self.editor, self.editor.footer):
+            part.setVisible(visible)
+        self._demo.setVisible(not visible)
 
     def _leave(self, next_key: str) -> None:
         """Keep what is edited of the provider before; a new one of which nothing was typed goes."""
