@@ -31,7 +31,7 @@ from helix_desktop.ui.chat.rows.row_texts import reply_state_text
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
 from helix_desktop.ui.chat.style import BODY, SMALL, UI
 from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.design.labels import SelectableText, breakable, label, show_text
+from helix_desktop.ui.design.labels import breakable, label, show_text
 from helix_desktop.ui.design.layout import FlowBox, LayoutItem, column
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.safe_text import escape_invisible
@@ -219,8 +219,7 @@ class FormCard(Themed, QWidget):
         self._cards, self._row = cards, row
         question = row.question
         assert isinstance(question, ServerQuestion)  # no other has a form
-        self._title = SelectableText("", UI, "accent_text", weight=600)
-        self._asker = label("", "note", wrap=True)
+        self._title, self._asker = label("", "question", wrap=True), label("", "note", wrap=True)
         text = label(escape_invisible(translate(question.text)), "body", wrap=True)
         text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         head = column(self._title, self._asker, gap=2)

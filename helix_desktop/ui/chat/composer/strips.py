@@ -85,8 +85,7 @@ class QueueLine(QWidget):
     def __init__(self, message: QueuedMessage) -> None:
         super().__init__()
         self.message = message
-        self._clock_icon = IconLabel("clock", px=14)
-        self._steer_icon = IconLabel("zap", px=14, color_token="accent_text")
+        self._sign = IconLabel("clock", px=14)
         self._text_label = _MessageLabel(role="muted")
         self._badge = label(tr("After this step"), "faint")
         self.field = _EditField()
@@ -112,12 +111,12 @@ class QueueLine(QWidget):
         for button, intent in wants.items():
             button.clicked.connect(partial(perform, self, intent))
         self._buttons = (self._send_now, self._steer, self._edit, self.up, self.down, last)
-        words = (self._clock_icon, self._steer_icon, self._text_label, self.field, self._badge)
+        words = (self._sign, self._text_label, self.field, self._badge)
         line = row(*words, *self._buttons, gap=2)
+        line.setStretch(1, 1)
         line.setStretch(2, 1)
-        line.setStretch(3, 1)
-        line.insertSpacing(2, 6)
-        line.insertSpacing(6, 6)
+        line.insertSpacing(1, 6)
+        line.insertSpacing(5, 6)
         self.setLayout(line)
         self._text_label.double_clicked.connect(self.begin_edit)
         self.field.submitted.connect(self._save_edit)
@@ -133,9 +132,8 @@ class QueueLine(QWidget):
         self._send_now.setVisible(is_call_running and self.field.isHidden())
         text = " ".join(message.text.split())
         self._text_label.set_full_text(text or tr("(attachments only)"))
-        for mark in (self._badge, self._steer_icon):
-            mark.setVisible(message.steer)
-        self._clock_icon.setVisible(not message.steer)
+        self._sign.show_icon(*(("zap", "accent_text") if message.steer else ("clock", "faint")))
+        self._badge.setVisible(message.steer)
         self._steer.set_tip(
             tr("Send after this turn") if message.steer else tr("Send now: after the current step")
         )

@@ -60,6 +60,7 @@ QLabel[role="heading"] { font-size: ${px18}px; font-weight: 600; }
 QLabel[role="title"] { font-size: ${px15}px; font-weight: 600; }
 QLabel[role="body"] { font-size: ${px15}px; }
 QLabel[role="strong"] { font-weight: 600; }
+QLabel[role="question"] { font-weight: 600; color: $accent_text; }
 QLabel[role="lead"] { font-size: ${px15}px; color: $muted; }
 QLabel[role="muted"] { color: $muted; }
 QLabel[role="note"] { color: $muted; font-size: ${px12}px; }
