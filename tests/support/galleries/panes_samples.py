@@ -40,7 +40,6 @@ from helix_desktop.ui.cache.rows import (
 from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.inspector.inspector_data import (
     InspectorState,
-    ProviderCacheRow,
     ProviderCacheState,
     Segment,
     WindowRow,
@@ -488,22 +487,25 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
 
 
 PROVIDER_CACHE = ProviderCacheState(
-    "83 %", "412k", "61.2k", "23.4k", "≈ $0.41", "1 h",
+    "83 %",
     (
-        ProviderCacheRow(248, "14:29 · 13.9k read · 640 written · 60 new"),
-        ProviderCacheRow(
-            244, "14:26 · 4.1k read · 9.7k written · 200 new",
+        ("Read", "412k"), ("Written", "61.2k"), ("New", "23.4k"), ("Session cost", "≈ $0.41"),
+        ("Requested lifetime", "1 h"),
+    ),
+    (
+        ("14:29 · 13.9k read · 640 written · 60 new", ""),
+        (
+            "14:26 · 4.1k read · 9.7k written · 200 new",
             "Outputs were cached (e240). Older messages were compacted (e241).",
         ),
-        ProviderCacheRow(
-            238, "14:23 · 0 read · 21.3k written · 80 new",
+        (
+            "14:23 · 0 read · 21.3k written · 80 new",
             "7 min since the request before; the discount lasts 5 min.",
         ),
-        ProviderCacheRow(
-            233, "14:20 · 0 read · 20.8k new", "The provider read none of it although nothing changed."
-        ),
-        ProviderCacheRow(229, "14:17 · 20.1k read · 510 new"),
+        ("14:20 · 0 read · 20.8k new", "The provider read none of it although nothing changed."),
+        ("14:17 · 20.1k read · 510 new", ""),
     ),
+    has_hits=False,
 )  # fmt: skip
 
 

@@ -286,15 +286,17 @@ def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
 
 def test_an_output_of_the_workspace_folder_has_a_title() -> None:
     """The dot alone said nothing."""
-    row = WindowRow(7, "output", "list_directory .", 40, tool="list_directory")
+    row = WindowRow(7, "output", "list_directory .", 40, "full", "", tool="list_directory")
     assert row.label == "Listed the workspace"
 
 
 def test_a_call_without_a_target_is_named_once() -> None:
-    row = WindowRow(7, "output", "TodoWrite", 40, tool="TodoWrite")
+    row = WindowRow(7, "output", "TodoWrite", 40, "full", "", tool="TodoWrite")
     assert row.label == "TodoWrite"
 
 
 def test_a_denied_call_is_not_said_to_have_run() -> None:
-    row = WindowRow(7, "output", "run_command npm run build", 40, tool="run_command", is_denied=True)
+    row = WindowRow(
+        7, "output", "run_command npm run build", 40, "full", "", tool="run_command", is_denied=True
+    )
     assert row.label == "Denied npm run build"
