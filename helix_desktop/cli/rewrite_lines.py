@@ -36,7 +36,7 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.words.models import recorded_writer
-from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text, trigger_text
+from helix_desktop.words.rewrite_reasons import placement_text, retaken_text, sweep_reason_text, trigger_text
 from helix_desktop.words.rewrites import gist_sections
 from helix_desktop.words.translation import Translator, translate
 
@@ -65,9 +65,11 @@ def rewrite_lines(log: Sequence[RecordedEvent]) -> Iterator[str]:
 
     Below a handover or checkpoint stands, indented, what is open by it: as on its card in the window.
     """
+    retaken = Transcript(log).retaken
     for recorded in counted_rewrites(log):
         if isinstance(recorded.event, Rewrite):
-            yield f"e{recorded.seq}  {rewrite_line(recorded.event)}"
+            words = rewrite_line(recorded.event), retaken_text(retaken.get(recorded.seq, 0))
+            yield f"e{recorded.seq}  {' · '.join(filter(None, words))}"
             for section in gist_sections(_sections(recorded.event)):
                 yield f"    {section.title}"
                 yield from (f"    - {bullet.text}" for bullet in section.bullets)
@@ -183,7 +185,8 @@ def _observations_line(event: ObservationsMade | ObservationsPlaced | Observatio
         return tr(
             "compacted, summary {event} ({why}): {saved} tokens saved",
             event=f"e{event.made}",
-            why=placement_text(event.reason, event.threshold, event.averted_handover_at),
+            why=placement_text(event.reason, event.threshold, event.averted_handover_at)
+            or tr("older messages"),
             saved=event.saved,
         )
     if event.reflection:
@@ -210,7 +213,7 @@ def _cached_line(sweep: SweepMade) -> str:
         len(sweep.masked),
         "cached ({why}): content of %n message, {saved} tokens saved",
         "cached ({why}): content of %n messages, {saved} tokens saved",
-        why=sweep_reason_text(sweep.reason),
+        why=sweep_reason_text(sweep.reason, sweep.averted_handover_at) or tr("older outputs"),
         saved=sweep.saved,
     )
 

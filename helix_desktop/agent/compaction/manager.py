@@ -169,13 +169,17 @@ class OverflowSteps:
         self._session, self._rewriter, self._writer = session, rewriter, writer
 
     async def free(self, limit: int) -> bool:
-        """Free what is over `limit` tokens, without loss of words. Return True if that was enough."""
+        """Free what is over `limit` tokens, without loss of words. Return True if that was enough.
+
+        What the user brought back leaves last.
+        """
         return await self._run(
             limit,
-            lambda tokens: self._rewriter.sweep_oldest(tokens, 1, _OVERFLOW),
+            lambda tokens: self._rewriter.sweep_oldest(tokens, 1, _OVERFLOW, restored=False),
             lambda tokens: self._rewriter.sweep_images(tokens, _OVERFLOW),
             self._place_observations,
             self._rewriter.fold_oldest,
+            lambda tokens: self._rewriter.sweep_oldest(tokens, 1, _OVERFLOW),
         )
 
     async def finish(self, limit: int, floor: int, why_no_model: OptionalText) -> bool:

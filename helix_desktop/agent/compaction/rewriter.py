@@ -6,7 +6,7 @@ import asyncio
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, filterfalse, takewhile
+from itertools import chain, filterfalse
 
 import msgspec
 
@@ -36,7 +36,7 @@ from helix_desktop.context.window.window import Projector, PromptFrame, Window
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, PlacementReason, SweepMade, SweepReason
+from helix_desktop.domain.events.rewrite import FoldMade, PlacementReason, SweepMade, SweepReason
 from helix_desktop.domain.events.session import StandingText
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.text_format import MAX_CHUNK_CHARS, split_text
@@ -154,13 +154,10 @@ class WindowRewriter:
         return planner.is_prompt_cache_cold(session.transcript, session.policy, label, session.clock())
 
     async def apply_due_rewrites(self) -> None:
-        """Record the due rewrites that need no model. One due rewrite also applies all that are ready.
-
-        On hold there are none, nor before the model has seen what the user recalled.
-        """
+        """Record the due rewrites that need no model; none on hold. One also applies all that are ready."""
         policy, frame = self._session.policy, self._session.frame
         transcript, window_size = self._session.transcript, frame.info.window
-        if not policy.enabled or transcript.on_hold or self._has_unseen_recall():
+        if not policy.enabled or transcript.on_hold:
             return
         if policy.anchor_tokens:
             self._names.update(transcript)
@@ -205,18 +202,6 @@ class WindowRewriter:
                 lambda: planner.sweep_due(transcript, policy, self.gauge(), is_cold), reason, current
             )
 
-    def _has_unseen_recall(self) -> bool:
-        """Return True if the user has had an output sent in full again since the newest answer."""
-        transcript = self._session.transcript
-        items = reversed(transcript.messages.items)
-        answered = next((item.seq for item in items if isinstance(item.event, AssistantSpoke)), 0)
-        rewrites = transcript.rewrites
-        newest = takewhile(lambda seq: seq > answered, reversed(rewrites.by_seq))
-        forms = (event for seq in newest if isinstance(event := rewrites.by_seq[seq], FormChosen))
-        return any(
-            event.form == "full" and rewrites.chosen_forms.get(event.target) == event for event in forms
-        )
-
     async def _place_if_due(self, is_cold: bool, is_rewriting: bool) -> bool:
         policy = self._session.policy
         transcript = self._session.transcript
@@ -258,13 +243,18 @@ class WindowRewriter:
         def decide() -> list[Event]:
             if observation.pending_observations(self._session.transcript) != observations_seq:
                 return []
-            saved, gauge = self._tokens_saved_by(observations_seq), self.gauge()
-            is_due_then = gauge.trigger_at(gauge.used - saved * gauge.ratio).is_due
-            averted_at = policy.handover_at if gauge.is_due and not is_due_then else 0.0
+            saved = self._tokens_saved_by(observations_seq)
+            averted_at = self._handover_averted_by(saved)
             placed = ObservationsPlaced(observations_seq, reason, saved, threshold, averted_at)
             return [placed] if saved > 0 else []
 
         return bool(await self._session.record_decided(decide))
+
+    def _handover_averted_by(self, saved: int) -> float:
+        """Return the share of the window at which a handover is due now, if saving this averts it; else 0."""
+        gauge = self.gauge()
+        is_due_then = gauge.trigger_at(gauge.used - saved * gauge.ratio).is_due
+        return gauge.trigger.limit if gauge.is_due and not is_due_then else 0.0
 
     def _tokens_saved_by(self, observations_seq: int) -> int:
         policy, frame = self._session.policy, self._session.frame
@@ -315,7 +305,9 @@ class WindowRewriter:
         if saved <= 0:
             return False
         steps = sum(isinstance(item.event, AssistantSpoke) for item in items)
-        event = FoldMade(after, upto, note, tokens, content.digest, entries, steps, saved, fold_plan.how)
+        averted_at = self._handover_averted_by(saved)
+        made = after, upto, note, tokens, content.digest, entries, steps, saved, fold_plan.how, averted_at
+        event = FoldMade(*made)
 
         def decide() -> list[Event]:
             return (
@@ -373,14 +365,22 @@ class WindowRewriter:
             if sweep_plan is None:
                 return []
             is_same = sweep_plan.masked == event.masked
-            return [event if is_same else SweepMade(sweep_plan.masked, sweep_plan.saved, reason)]
+            swept = event if is_same else SweepMade(sweep_plan.masked, sweep_plan.saved, reason)
+            averted_at = self._handover_averted_by(swept.saved)
+            return [msgspec.structs.replace(swept, averted_handover_at=averted_at)]
 
         await self._session.record_decided(decide)
 
-    async def sweep_oldest(self, tokens: int, newest: int, reason: SweepReason) -> None:
-        """Mask the oldest content that frees these tokens of the model, but for so many newest steps."""
+    async def sweep_oldest(
+        self, tokens: int, newest: int, reason: SweepReason, restored: bool = True
+    ) -> None:
+        """Mask the oldest content that frees these tokens of the model, but for so many newest steps.
+
+        What the user brought back only if `restored`.
+        """
         policy, needed = self._session.policy, self._own_count(tokens)
-        await self._sweep(lambda: planner.sweep_now(self._session.transcript, policy, newest, needed), reason)
+        transcript = self._session.transcript
+        await self._sweep(lambda: planner.sweep_now(transcript, policy, newest, needed, restored), reason)
 
     async def sweep_images(self, tokens: int, reason: SweepReason, newest: bool = False) -> None:
         """Mask the oldest images that free these tokens, with `newest` also those of the newest message."""

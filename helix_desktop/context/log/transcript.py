@@ -129,6 +129,7 @@ class Transcript:
         self.cache_lifetime_s = 0  # asked of the provider for the newest request; 0: its usual one
         self.changed_from = 0  # the first event that is new or changed since the newest request
         self._changes: list[tuple[int, int]] = []  # the rewrites since, each with the first event it changed
+        self.retaken: dict[int, int] = {}  # outputs that the user had brought back, by what took them again
         self.recall_counts: Counter[str] = Counter()
         self.newest_recall_seqs: dict[str, int] = {}
         self.last_compaction_at_ms = 0
@@ -330,7 +331,12 @@ class Transcript:
         self.window.add(self.messages.append(recorded, event))
 
     def _apply_rewrite(self, recorded: RecordedEvent, rewrite: RewriteEvent) -> None:
+        restored = self._restored_outputs()
         self.window.apply(recorded, rewrite)
+        gone = restored - self._restored_outputs() if restored else restored
+        match rewrite:
+            case SweepMade() | FoldMade() | ObservationsPlaced() | HandoverMade() if gone:
+                self.retaken[recorded.seq] = len(gone)
         match rewrite:
             case HandoverMade(revises=seq) if seq:
                 pass  # nothing was compacted
@@ -343,6 +349,12 @@ class Transcript:
                 self.last_compaction_at_ms = recorded.at
         self._changes.append((recorded.seq, self.rewrites.first_changed(rewrite)))
         self.changed_from = min(self.changed_from, self._changes[-1][1])
+
+    def _restored_outputs(self) -> set[int]:
+        """Return the outputs that stand in the window whole because the user brought them back."""
+        items = filter(None, map(self.messages.item, self.rewrites.restored))
+        outputs = (item.seq for item in items if isinstance(item.event, ToolAnswered))
+        return set(filter(self.window.shows, outputs))
 
     @property
     def last_event_at_ms(self) -> int:

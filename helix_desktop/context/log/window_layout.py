@@ -282,7 +282,7 @@ class RewriteState:
         self.unpinned: frozenset[int] = frozenset()  # pinned once, and no longer
         self.masked: set[int] = set()
         self.sweep_exempt: frozenset[int] = frozenset()
-        self.restored_by_undo: frozenset[int] = frozenset()  # by undoing: it stays below the threshold
+        self.restored: frozenset[int] = frozenset()  # whole again by the user: stays below the threshold
         self._placed_seqs: set[int] = set()
         self._replaced_by: dict[int, tuple[int, ...]] = {}  # handovers, by those that were written again
         self.chosen_forms: dict[int, FormChosen] = {}
@@ -298,7 +298,7 @@ class RewriteState:
             dict(self.undone),
         )
         copied.pinned, copied.masked, copied.sweep_exempt = self.pinned, set(self.masked), self.sweep_exempt
-        copied.unpinned, copied.restored_by_undo = self.unpinned, self.restored_by_undo
+        copied.unpinned, copied.restored = self.unpinned, self.restored
         copied._placed_seqs, copied._put_back = set(self._placed_seqs), set(self._put_back)
         copied._replaced_by = dict(self._replaced_by)
         copied.chosen_forms, copied.anchors = dict(self.chosen_forms), dict(self.anchors)
@@ -324,6 +324,8 @@ class RewriteState:
                 if self.is_active(seq):
                     self.masked.update(target for target in masked if target not in self.pinned)
                     self._keep_anchors(rewrite)
+                    self.restored -= self.masked
+                    self.sweep_exempt -= self.masked
                 return
             case FoldMade() | HandoverMade() | ObservationsPlaced():
                 self._apply_cover(seq, rewrite)
@@ -365,7 +367,9 @@ class RewriteState:
                 released.update(seq for seq in rewrite.masked if seq not in masked)
             elif cover := self._cover_of(rewrite):
                 released.update(range(cover.after + 1, cover.upto + 1))
-        self.masked, self.restored_by_undo = masked - self.pinned, frozenset(released)
+        self.masked = masked - self.pinned
+        whole = {target for target, choice in forms.items() if choice.form == "full"}
+        self.restored = frozenset((released | whole) - masked)
         self.sweep_exempt = frozenset((released | forms.keys()) - masked)
         self.chosen_forms = forms
         self.excluded = {target: event for target, event in excluded.items() if target not in self.pinned}

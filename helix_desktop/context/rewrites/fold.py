@@ -220,11 +220,9 @@ def _places_in_work(transcript: Transcript, policy: ContextPolicy) -> set[tuple[
 
 
 def _restored_places(transcript: Transcript) -> set[tuple[int, bool]]:
-    restored_by_undo = transcript.rewrites.restored_by_undo
-    entries = transcript.window.entries() if restored_by_undo else ()
-    return {
-        _place(entry) for entry in entries if isinstance(entry, LogItem) and entry.seq in restored_by_undo
-    }
+    restored = transcript.rewrites.restored
+    entries = transcript.window.entries() if restored else ()
+    return {_place(entry) for entry in entries if isinstance(entry, LogItem) and entry.seq in restored}
 
 
 def _is_answer(entry: WindowEntry) -> bool:
@@ -288,7 +286,7 @@ def due_condensation(
     old = {
         note.seq
         for note in notes[:count]
-        if isinstance(note, SummaryBlock) and note.upto not in transcript.rewrites.restored_by_undo
+        if isinstance(note, SummaryBlock) and note.upto not in transcript.rewrites.restored
     }
     segments = _segments(transcript, policy, gauge, old, edges)
     plans = [_condensation(transcript, policy, segment, gauge.window) for segment in segments]

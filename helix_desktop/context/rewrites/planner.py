@@ -138,7 +138,7 @@ NO_COMPACTION = CompactionOutlook("off")
 def sweep_due(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, is_cold: bool = False
 ) -> SweepPlan | None:
-    """Return the sweep that pays off now, if any; with a cold provider cache a small one does too."""
+    """Return the sweep that pays off now, if any; with a cold provider cache each batch does."""
     ride = sweep.sweep_with_rewrite(transcript, policy, gauge)
     return ride if ride is not None and sweep_pays_off(transcript, policy, ride, gauge, is_cold) else None
 
@@ -146,9 +146,13 @@ def sweep_due(
 def sweep_pays_off(
     transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, gauge: UsageGauge, is_cold: bool
 ) -> bool:
-    """Return True if sweeping all candidates pays off now without another rewrite to share the cost."""
-    small = is_cold and plan.saved >= policy.sweep_min // 4
-    return small or sweep.pays_off(transcript, policy, plan, gauge)
+    """Return True if sweeping all candidates pays off now without another rewrite to share the cost.
+
+    With a cold provider cache a batch waits for nothing. A smaller one saves nothing that can be measured,
+    and often the next request brings the rest of the batch, and with it another rewrite.
+    """
+    is_free = is_cold and plan.saved >= policy.sweep_min
+    return is_free or sweep.pays_off(transcript, policy, plan, gauge)
 
 
 def sweep_now(
@@ -156,12 +160,18 @@ def sweep_now(
     policy: ContextPolicy,
     protected_steps: int = sweep.MIN_PROTECTED_STEPS,
     tokens: int | None = None,
+    restored: bool = True,
 ) -> SweepPlan | None:
     """Return a sweep of all but the newest steps, or of what frees so many `tokens`, by our count, of them.
 
-    What is superseded goes first, what the running turn works on last; else the oldest.
+    What is superseded goes first, what the running turn works on last; else the oldest. What the user brought
+    back goes only if `restored`.
     """
-    candidates = sweep.closed_candidates(transcript, policy, protected_steps)
+    candidates = [
+        candidate
+        for candidate in sweep.closed_candidates(transcript, policy, protected_steps)
+        if restored or candidate.seq not in transcript.rewrites.restored
+    ]
     candidates.sort(
         key=lambda candidate: (
             candidate.seq in transcript.in_work,

@@ -199,18 +199,18 @@ def _unobserved(transcript: Transcript, floor: int) -> list[LogItem | SummaryBlo
 
 
 def _entries_to_observe(transcript: Transcript, floor: int) -> list[LogItem | SummaryBlock]:
-    """Return of these what lies behind the steps with outputs that an undo brought back."""
-    raw, restored_by_undo = _unobserved(transcript, floor), transcript.rewrites.restored_by_undo
-    last = max((position for position, entry in enumerate(raw) if entry.upto in restored_by_undo), default=-1)
+    """Return of these what lies behind the steps with outputs that the user brought back."""
+    raw, restored = _unobserved(transcript, floor), transcript.rewrites.restored
+    last = max((position for position, entry in enumerate(raw) if entry.upto in restored), default=-1)
     return raw if last < 0 else raw[next((cut for cut in legal_cuts(raw) if cut > last), len(raw)) :]
 
 
 def covers_restored_entries(transcript: Transcript, observations: ObservationsMade) -> bool:
-    """Return True if observations would replace what an undo brought back: it stays below the threshold."""
-    restored_by_undo = transcript.rewrites.restored_by_undo
-    entries = transcript.window.entries() if restored_by_undo else ()
+    """Return True if observations would replace what the user brought back: it stays below the threshold."""
+    restored = transcript.rewrites.restored
+    entries = transcript.window.entries() if restored else ()
     return any(
-        observations.after < entry.seq <= observations.upto and entry.seq in restored_by_undo
+        observations.after < entry.seq <= observations.upto and entry.seq in restored
         for entry in entries
         if isinstance(entry, LogItem)
     )

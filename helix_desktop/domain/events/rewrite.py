@@ -103,7 +103,8 @@ class SweepMade(EventBase, frozen=True, tag="sweep-made"):
 
     `masked` holds the seqs of ToolAnswered events (outputs), AssistantSpoke events (arguments) and UserSpoke
     events (images). `anchors` is a line with identifiers that left the window; it stands below the marker of
-    the output `carrier`.
+    the output `carrier`. `averted_handover_at` is the share of the context window at which a handover was due
+    before and no more after; 0: none was.
     """
 
     masked: tuple[int, ...]
@@ -112,6 +113,7 @@ class SweepMade(EventBase, frozen=True, tag="sweep-made"):
     anchors: str = ""
     anchor_tokens: int = 0
     carrier: int = 0
+    averted_handover_at: float = 0.0
 
 
 class FoldMade(EventBase, frozen=True, tag="fold-made"):
@@ -119,7 +121,7 @@ class FoldMade(EventBase, frozen=True, tag="fold-made"):
 
     `index` is the digest of the index entry that names all it covers; `tokens` counts the note, `saved` what
     it saved. "condense" replaces notes by a shorter one, "truncate" leaves only the index. The text of a note
-    ends with a line of the identifiers that left the window.
+    ends with a line of the identifiers that left the window. `averted_handover_at` is as of a sweep.
     """
 
     after: int
@@ -131,6 +133,7 @@ class FoldMade(EventBase, frozen=True, tag="fold-made"):
     steps: int
     saved: int
     how: FoldKind = "fold"
+    averted_handover_at: float = 0.0
 
 
 class FormChosen(EventBase, frozen=True, tag="form-chosen"):

@@ -42,7 +42,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileChange
 from helix_desktop.domain.file_history.diff import FileDiff
-from helix_desktop.domain.messages import RetryScheduled, display_name
+from helix_desktop.domain.messages import RetryScheduled
 from helix_desktop.domain.question import Question, ServerQuestion
 from helix_desktop.domain.redaction import has_redaction_mark
 from helix_desktop.domain.text_format import ellipsize
@@ -89,6 +89,7 @@ from helix_desktop.ui.chat.rows.tool_rows import excerpt_content
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, handles
 from helix_desktop.ui.kit.session import Session as WindowSession
 from helix_desktop.words.action_labels import supported_remedies
+from helix_desktop.words.call_targets import call_title, call_verb
 from helix_desktop.words.models import model_name
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
@@ -162,7 +163,11 @@ class AskRows:
         assert isinstance(row, ApprovalRow)
         request = row.request
         files = [file.name for file in patch_files(row.detail)] if request.kind == "edit" else []
-        words = f"{display_name(request.tool)} {', '.join(files)}" if files else row.summary
+        words = (
+            call_title(request.tool, ", ".join(files), call_verb(request.tool, "to_do"))
+            if files
+            else row.summary
+        )
         words = row.detail if request.kind == "command" else words
         return ellipsize(" ".join(words.split()), _FEW_CHARS)
 

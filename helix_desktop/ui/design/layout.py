@@ -84,6 +84,14 @@ def column(
     return layout
 
 
+def centered(part: QWidget, max_px: int, margins: tuple[int, int, int, int]) -> QHBoxLayout:
+    """Return a layout with a part in its middle, as wide as there is room for, up to some pixels."""
+    part.setMaximumWidth(max_px)
+    layout = row(None, part, None, margins=margins, gap=0)
+    layout.setStretch(1, 1000)
+    return layout
+
+
 def pane(layout: QLayout) -> QWidget:
     """Return a bare widget around a layout."""
     widget = QWidget()

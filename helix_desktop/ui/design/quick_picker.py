@@ -63,7 +63,7 @@ class LineDelegate(QStyledItemDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         high = _HEADING_PX if index.data(_HEADING_ROLE) else self.line_height(index)
-        return QSize(100, round(high * fonts.scale(self.view.font())))
+        return QSize(100, fonts.scaled(high))
 
     def line_height(self, index: Index) -> int:
         """Return the height of a line that is no heading, in pixels at 100 %: one for all."""

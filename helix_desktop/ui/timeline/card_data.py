@@ -62,6 +62,7 @@ class HandoverCard(msgspec.Struct, frozen=True):
     carries: str = ""  # what its undo restores too
     parts: tuple[ChangePart, ...] = ()  # what else became of the context before the same request
     undo_with: tuple[int, ...] = ()  # of these, what is undone or redone with it
+    retaken: int = 0  # outputs that the user had brought back
 
 
 class SweepCard(msgspec.Struct, frozen=True):
@@ -85,6 +86,8 @@ class SweepCard(msgspec.Struct, frozen=True):
     image_messages: int = 0
     inside: str = ""
     undone_with: str = ""
+    retaken: int = 0  # outputs that the user had brought back
+    averted_handover_at: float = 0.0  # as of its event
 
 
 class FoldCard(msgspec.Struct, frozen=True):
@@ -99,6 +102,7 @@ class FoldCard(msgspec.Struct, frozen=True):
     is_undone: bool = False
     inside: str = ""
     carries: str = ""  # what its undo restores too
+    retaken: int = 0  # outputs that the user had brought back
 
 
 class ObservationsCard(msgspec.Struct, frozen=True):
@@ -137,6 +141,7 @@ class PlacedCard(msgspec.Struct, frozen=True):
     inside: str = ""
     averted_handover_at: float = 0.0
     carries: str = ""  # what its undo restores too
+    retaken: int = 0  # outputs that the user had brought back
 
 
 ChangePart: TypeAlias = SweepCard | FoldCard | PlacedCard
@@ -453,7 +458,7 @@ def _form_title(card: FormCard) -> str:
         case "full":
             return tr("Large output sent whole: {output}", output=card.output)
         case "preview" | "compact":
-            return tr("Large output sent in part: {output}", output=card.output)
+            return tr("Large output shortened: {output}", output=card.output)
 
 
 def send_form_text(form: Form) -> str:
@@ -478,7 +483,7 @@ def chooser_text(card: FormCard) -> str:
         case "agent":
             return tr("Chosen by the agent")
         case "timeout":
-            return tr("Not chosen in time")
+            return tr("The agent didn't choose a part in time")
         case "user":
             return tr("Chosen by you")
 
@@ -516,7 +521,7 @@ def explain_group(group: Group | None) -> str:
     """Return what the cards of a kind are about; empty where the name says it."""
     texts: dict[Group | None, str] = {
         "summaries": tr("What replaced older messages, or is to replace them."),
-        "cached": tr("What tools returned or were called with, and large outputs sent in part."),
+        "cached": tr("What tools returned or were called with, and large outputs that were shortened."),
         "yours": tr("What you pinned, left out, undid, or sent to the agent in another form."),
     }
     return texts.get(group, "")

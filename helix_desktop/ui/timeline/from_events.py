@@ -172,6 +172,9 @@ class _CardReducer:
             if isinstance(recorded.event, AssistantSpoke):
                 self._is_demo = recorded.event.demo
             elif (card := self._card(recorded)) is not None:
+                retaken = self._transcript.retaken.get(recorded.seq, 0)
+                if retaken and isinstance(card, HandoverCard | SweepCard | FoldCard | PlacedCard):
+                    card = replace(card, retaken=retaken)
                 self._cards[recorded.seq] = card
         for seq in self._transcript.rewrites.handovers:
             card = self._cards.get(seq)  # the transcript may be newer than the log
@@ -385,6 +388,7 @@ class _CardReducer:
             sum(len(reply.short) for reply in replies),
             len(messages),
             undone_with=self._undone_with(recorded.seq),
+            averted_handover_at=sweep.averted_handover_at,
         )
 
     def _undone_with(self, seq: int) -> str:

@@ -320,9 +320,9 @@ def _node(row: Row, live: int) -> Node:
             node = "sweep"
         case FoldCard() | PlacedCard() | ChangeCard() if not row.is_undone:
             node = "compacted" if "summaries" in card_groups(row) else "sweep"
-        case FailureCard(is_limit=True):
+        case FailureCard(is_limit=True) | FormCard(has_failed=True):
             node = "limit"
-        case FailureCard() | FormCard(has_failed=True):
+        case FailureCard():
             node = "failure"
         case FormCard():
             node = "sweep"

@@ -73,7 +73,7 @@ from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_token_change, format_token_count
-from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text
+from helix_desktop.words.rewrite_reasons import placement_text, retaken_text, sweep_reason_text
 from helix_desktop.words.rewrites import context_change_text
 from helix_desktop.words.summary_coverage import MissingText
 from helix_desktop.words.times import format_relative_time
@@ -297,10 +297,16 @@ def coverage_folds(missing: MissingText, look: CardLook) -> list[Box]:
 
 
 def reason_text(card: ChangePart) -> str:
-    """Return why a rewrite was made; empty where its title or the row beside it says so."""
+    """Return why a rewrite was made, and whether it took what the user had brought back."""
+    return dotted((_why_made(card), retaken_text(card.retaken)))
+
+
+def _why_made(card: ChangePart) -> str:
+    """Return why a rewrite was made; empty where its title or the row beside it says so, or as usual."""
     match card:
         case SweepCard(reason=reason):
-            return "" if reason in ATTACHED_SWEEP_REASONS else sweep_reason_text(reason)
+            is_attached = reason in ATTACHED_SWEEP_REASONS
+            return "" if is_attached else sweep_reason_text(reason, card.averted_handover_at)
         case PlacedCard(averted_handover_at=share) if share:
             return placement_text(card.reason, card.threshold, share)
         case PlacedCard(reason=PlacementReason.REWRITE):
@@ -309,8 +315,8 @@ def reason_text(card: ChangePart) -> str:
             return sweep_reason_text(SweepReason.OVERFLOW)
         case PlacedCard(reason=reason) if reason is not PlacementReason.THRESHOLD:
             return placement_text(reason, card.threshold)
-        case PlacedCard() | FoldCard():
-            return sweep_reason_text(SweepReason.BATCH)
+        case FoldCard(event=event):
+            return sweep_reason_text(SweepReason.BATCH, event.averted_handover_at)
     return ""
 
 
@@ -347,7 +353,8 @@ def sweep_box(card: SweepCard, look: CardLook) -> Box:
 
 
 def change_title(card: ChangeCard) -> str:
-    return dotted((card_title(card), context_change_text(card.before, card.after) if card.before else ""))
+    size = context_change_text(card.before, card.after) if card.before else ""
+    return dotted((card_title(card), size, retaken_text(sum(part.retaken for part in card.parts))))
 
 
 def change_box(card: ChangeCard, look: CardLook) -> Box:

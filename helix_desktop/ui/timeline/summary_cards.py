@@ -77,7 +77,7 @@ from helix_desktop.words.message_states import (
 )
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_integer, format_token_count
-from helix_desktop.words.rewrite_reasons import trigger_text
+from helix_desktop.words.rewrite_reasons import retaken_text, trigger_text
 from helix_desktop.words.rewrites import (
     context_change_text,
     gist_sections,
@@ -180,7 +180,8 @@ def handover_box(card: HandoverCard, look: CardLook) -> Box:
 
     is_of_request = not (card.is_checkpoint or card.event.origin)
     why = trigger_text(card.event.trigger, card.event.threshold) if is_of_request else ""
-    replaced = Words(dotted((handover_messages(card), why)), 12, "muted")
+    retaken = retaken_text(card.retaken)
+    replaced = Words(dotted((handover_messages(card), why, retaken)), 12, "muted")
     content = [_handover_heading(card, look, color), replaced, TwoColumns(sections)]
     content.append(fold(look, "details", tr("All sections"), note, "muted", details))
     if card.parts:

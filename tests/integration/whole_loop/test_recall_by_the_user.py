@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.rewrite import SweepMade
 from tests.support.agent_rig import SteppedClock
 from tests.support.loop_rig import loop_rig
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, text_reply
@@ -40,8 +40,8 @@ def play(request: dict[str, Any]) -> Reply:
     )
 
 
-async def test_what_the_user_recalled_is_in_the_next_request(tmp_path: Path) -> None:
-    """After a pause the provider caches nothing more and everything old is due: it waits for one answer."""
+async def test_what_the_user_recalled_stays_in_the_requests(tmp_path: Path) -> None:
+    """After a pause the provider caches nothing more and everything old is due, but this."""
     clock = SteppedClock()
     async with loop_rig(tmp_path, play, policy=SOON, window=32_000, clock=clock) as rig:
         for number in range(4):
@@ -52,11 +52,7 @@ async def test_what_the_user_recalled_is_in_the_next_request(tmp_path: Path) -> 
             await rig.conversation.run(f"Read {number}.txt")
         recalled = rig.events(SweepMade)[-1].masked[0]
         await rig.conversation.window.choose_form(recalled, "full")
-        folds = len(rig.events(FoldMade))
-        clock.advance_s(7_200)
-        await rig.conversation.run("What did it say?")
-        assert "077 of file 1" in json.dumps(rig.chat_requests[-1].messages)
-        assert len(rig.events(FoldMade)) == folds
-        clock.advance_s(7_200)
-        await rig.conversation.run("And now?")
-        assert len(rig.events(FoldMade)) > folds, "it was due"
+        for question in ("What did it say?", "And now?", "And then?"):
+            clock.advance_s(7_200)
+            await rig.conversation.run(question)
+            assert "077 of file 1" in json.dumps(rig.chat_requests[-1].messages)

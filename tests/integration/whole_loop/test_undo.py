@@ -82,6 +82,22 @@ class Work:
         return [line for line in lines if line not in request]
 
 
+async def test_small_outputs_leave_with_the_next_batch(tmp_path: Path) -> None:
+    """After an idle time two of 231 tokens left alone, and one request later the others: two rewrites."""
+    clock = SteppedClock()
+    async with loop_rig(tmp_path, play, window=WINDOW, clock=clock) as rig:
+        assert rig.workspace.policy == PROFILES["balanced"]
+        for number, lines in enumerate((18, 18, 120, 120, 120)):
+            text = (f"line {line} of file {number} holds {line * 13 % 101}\n" for line in range(lines))
+            (rig.root / f"f{number}.txt").write_text("".join(text))
+        work = Work(rig, clock)
+        for message in ("Read f0.txt f1.txt", "Read f2.txt f3.txt f4.txt", "Go on.", "Go on."):
+            clock.advance_s(7_200 if rig.conversation.session.transcript.messages.turns == 2 else 0)
+            await work.say(message)
+        (swept,) = rig.conversation.session.transcript.rewrites.sweeps.values()
+        assert len(swept.masked) == 5
+
+
 @pytest.mark.parametrize("attached", [True, False], ids=["with older messages", "outputs alone"])
 async def test_an_undo_holds_below_the_threshold(tmp_path: Path, attached: bool) -> None:
     """The next message cached the outputs again, or older messages were compacted with them one later."""
@@ -102,4 +118,6 @@ async def test_an_undo_holds_below_the_threshold(tmp_path: Path, attached: bool)
         while work.missing(lines) != lines:  # more than fits: it may go now
             assert work.messages < 30
             await work.say("Note this. " + "word " * 5_000)
+        retaken = rig.conversation.session.transcript.retaken.values()
+        assert sum(retaken) == (4 if attached else 2)  # the line says so
         await rig.assert_consistent()

@@ -428,7 +428,7 @@ def build_scene(rows: list[Row], theme: Theme, size: tuple[int, int]) -> tuple[Q
     window = _Scene()
     model = ChatModel(window)
     view = ChatView(model, theme)
-    composer = Composer(theme)
+    composer = Composer()
     composer.set_model("Opus 4.5")
     composer.set_estimate("≈ 1.2k tokens")
     composer.set_attachments(

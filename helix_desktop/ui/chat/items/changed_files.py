@@ -264,5 +264,7 @@ class ChangedFiles:
             files = changed_files_text(changes.files, path)
             if self._is_of_command:
                 files = tr("changed {files}", files=files)
+            elif changes.files == 1:
+                files = tr("no lines", "of a file that changed otherwise, such as an empty one")
             figures.insert(0, (words or files, "muted"))
         return figures

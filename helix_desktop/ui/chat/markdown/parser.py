@@ -88,6 +88,7 @@ def _take_note(state: StateBlock, first: int, last: int, silent: bool) -> bool:
 def _end_of_note(state: StateBlock, first: int, last: int) -> int:
     """Return the line behind the last one of a note."""
     end, line = first + 1, first + 1
+    state.parentType = "root"  # a paragraph before leaves its own behind: an empty item would not end a note
     while line < last:
         if not state.isEmpty(line):
             is_indented = state.sCount[line] - state.blkIndent >= _CODE_INDENT

@@ -42,7 +42,7 @@ from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.message_states import hold_text
 from helix_desktop.words.policies import session_policy_text
-from helix_desktop.words.rewrite_reasons import divider_change_text, divider_reason_text
+from helix_desktop.words.rewrite_reasons import divider_change_text, divider_reason_text, retaken_text
 from helix_desktop.words.rewrites import (
     budget_text,
     changed_file_text,
@@ -77,6 +77,7 @@ class _Group(msgspec.Struct, eq=False):
     changes: dict[str, int] = {}  # with what each freed
     reasons: dict[str, None] = {}
     used: int = 0
+    retaken: int = 0  # outputs among what left that the user had brought back
 
     @property
     def freed(self) -> int:
@@ -87,7 +88,8 @@ class _Group(msgspec.Struct, eq=False):
         change = context_change_text(self.used + self.freed, self.used)
         by_size = sorted(self.changes, key=lambda words: -self.changes[words])
         words = self.handover if self.handover_seq else (*by_size, *self.reasons)
-        text = self.text or " · ".join((change, *words))
+        retaken = retaken_text(self.retaken)
+        text = self.text or " · ".join(filter(None, (change, *words, retaken)))
         seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
         active = tuple(seq for seq in self.seqs if transcript.can_undo(seq) and seq not in around)
         undone = tuple(seq for seq in self.seqs if transcript.can_redo(seq))
@@ -98,9 +100,10 @@ class _Group(msgspec.Struct, eq=False):
 
 
 class ContextLines:
-    """One line for all rewrites before a request, if they freed enough for one or a handover is among them.
+    """One line for all rewrites before a request that freed enough for one.
 
-    Sizes are counted event by event, as the gauge does, from the newest report of the model.
+    Also if a handover is among them, or they took what the user had brought back. Sizes are counted event by
+    event, as the gauge does, from the newest report of the model.
     """
 
     def __init__(self) -> None:
@@ -139,17 +142,19 @@ class ContextLines:
             case _:
                 freed = self._used(transcript, event.saved) - self._used(transcript)
         group.used = self._used(transcript)
+        group.retaken += transcript.retaken.get(seq, 0)
         reason = divider_reason_text(event)
         if isinstance(event, HandoverMade):
             group.handover = change, reason
         if freed:
             group.changes[change] = group.changes.get(change, 0) + freed
-            group.reasons[reason] = None
+            group.reasons |= {reason: None} if reason and not is_attached else {}
         return self._row(transcript)
 
     def _row(self, transcript: Transcript) -> DividerRow | None:
         group = self._group
-        if not (group.handover_seq or group.freed >= MIN_FREED_SHARE * self._window):
+        is_large = group.freed >= MIN_FREED_SHARE * self._window
+        if not (group.handover_seq or group.retaken or is_large):
             return None
         row = group.row(transcript, {})
         self._shown[row.key] = group, row

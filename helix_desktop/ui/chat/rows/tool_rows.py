@@ -190,8 +190,10 @@ class ToolRows:
             key: self._updated(seq, self._rows[key], transcript, standings)
             for seq, key in self._key_by_answer.items()
         }
+        # Of an answer that the user left out, calls are sent, without the arguments.
+        marked = transcript.window.masked | transcript.rewrites.excluded.keys()
         for seq, keys in self._masked_calls.items():
-            cached = seq in transcript.window.masked and standings.cover_of(seq) is None
+            cached = seq in marked and standings.cover_of(seq) is None
             new |= {key: replace(new.get(key, self._rows[key]), arguments_cached=cached) for key in keys}
         changed = [row for key, row in new.items() if row != self._rows[key]]
         self._rows |= {row.key: row for row in changed}

@@ -64,7 +64,9 @@ def line_text(text: str, *, shows_line_ends: bool) -> LineText:
 
 def width_in_columns(text: str) -> int:
     """Return about how many columns of the code font a line takes; rather too many."""
-    width = len(text)
+    if first_hidden(text.removesuffix("\r")):  # its code is longer
+        text = line_text(text, shows_line_ends=True).text
+    width = len(text) + text.endswith("\r")
     if width > LONG_LINE:
         return width if text.isascii() else 2 * LAST_COLUMN
     return (width if text.isascii() else 2 * width) + 7 * text.count("\t")
@@ -335,7 +337,7 @@ class LineLayouts:
         for line in row if row.left is not row.right else row[:1]:
             # Most lines are plain and fit, which is found out fast.
             if line is not None and (
-                len(line.text) > self.columns or "\t" in line.text or not line.text.isascii()
+                len(line.text) > self.columns or not (line.text.isascii() and line.text.isprintable())
             ):
                 count = max(count, len(self._breaks_of(line)) + 1)
         return count

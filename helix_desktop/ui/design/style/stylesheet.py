@@ -46,6 +46,9 @@ QFrame[role="notice"][level="warning"] { background: $warn_soft; border-color: $
 QFrame[role="notice"][level="info"] { background: $accent_soft; border-color: $accent_edge; }
 QSplitter::handle { background: transparent; }
 QScrollArea, QScrollArea > QWidget > QWidget#page { background: transparent; border: 0; }
+QScrollArea#todo { background: $raised; border: 1px solid $border; border-bottom: 0;
+    border-top-left-radius: 12px; border-top-right-radius: 12px; }
+QScrollArea#todo:focus { border-color: $accent; }
 QStatusBar { background: $side; color: $muted; }
 QStatusBar::item { border: 0; }
 """
@@ -55,10 +58,12 @@ QLabel { background: transparent; color: $text; }
 QLabel[role="display"] { font-size: ${px26}px; font-weight: 600; }
 QLabel[role="heading"] { font-size: ${px18}px; font-weight: 600; }
 QLabel[role="title"] { font-size: ${px15}px; font-weight: 600; }
+QLabel[role="body"] { font-size: ${px15}px; }
 QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="lead"] { font-size: ${px15}px; color: $muted; }
 QLabel[role="muted"] { color: $muted; }
 QLabel[role="note"] { color: $muted; font-size: ${px12}px; }
+QLabel[role="small"] { font-size: ${px12}px; }
 QLabel[role="accent_text"] { color: $accent_text; }
 QLabel[role="faint"] { color: $faint; font-size: ${px12}px; }
 QLabel[role="section"] { color: $faint; font-size: ${px11}px; font-weight: 600; }
@@ -151,6 +156,10 @@ QLineEdit:read-only { background: $raised; color: $muted; }
 QFrame#found_ring { border: 2px solid $accent; border-radius: 9px; background: transparent; }
 QLineEdit[invalid="true"], QPlainTextEdit[invalid="true"] { border: 1px solid $error; }
 QLineEdit[invalid="true"]:focus, QPlainTextEdit[invalid="true"]:focus { border: 2px solid $error; }
+QPlainTextEdit[kind="message"], QPlainTextEdit[kind="message"]:focus { background: transparent; border: 0;
+    padding: 0; font-size: ${px15}px; }
+QPlainTextEdit[kind="queued"], QPlainTextEdit[kind="queued"]:focus { background: $hover; border: 0;
+    padding: 0 4px; border-radius: 6px; }
 QLineEdit[kind="search"] { padding: 6px 9px; padding-$begin: 3px; }
 QLineEdit[kind="search"]:focus { padding: 5px 8px; padding-$begin: 2px; }
 QLineEdit[kind="title"] { font-size: ${px15}px; font-weight: 600; padding: 0 4px; border-radius: 6px; }

@@ -104,18 +104,12 @@ class SearchedView(Protocol):
         """Take all marks away."""
 
 
-class FindBar(QWidget):
-    closed = Signal()
-    found = Signal(str)
-    """The words that have hits, once all hits are known; empty: there are none now."""
+class FindLine(QFrame):
+    """A field to find words with: Enter and F3 go on, with Shift back; Esc closes."""
 
-    def __init__(self, text: SearchedView) -> None:
+    def __init__(self, words: str) -> None:
         super().__init__()
-        self._text = text
-        self._hits: list[Match] = []
-        self._current = 0
-        self._results: Iterator[Match | None] = iter(())
-        self.field = SearchField(tr("Find in this content"))
+        self.field = SearchField(words)
         self.count = TextLine("", 12, role="muted")
         self.count.setMinimumWidth(96)
         before = IconButton("chevron-up", tr("Previous result (Shift+F3)"), on_click=lambda: self.step(-1))
@@ -123,6 +117,41 @@ class FindBar(QWidget):
         leave = IconButton("x", tr("Close (Esc)"), on_click=self.close_bar)
         parts = (self.field, 6, self.count, before, after, leave)
         self.setLayout(row(*parts, margins=(10, 6, 8, 6), gap=4, stretch=0))
+
+    def open_bar(self) -> None:
+        self.show()
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.field.selectAll()
+
+    def step(self, offset: int) -> None:
+        """Go `offset` hits on."""
+        raise NotImplementedError
+
+    def close_bar(self) -> None:
+        raise NotImplementedError
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        match event.key():
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_F3:
+                self.step(-1 if back else 1)
+            case Qt.Key.Key_Escape:
+                self.close_bar()
+            case _:
+                super().keyPressEvent(event)
+
+
+class FindBar(FindLine):
+    closed = Signal()
+    found = Signal(str)
+    """The words that have hits, once all hits are known; empty: there are none now."""
+
+    def __init__(self, text: SearchedView) -> None:
+        super().__init__(tr("Find in this content"))
+        self._text = text
+        self._hits: list[Match] = []
+        self._current = 0
+        self._results: Iterator[Match | None] = iter(())
         self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
         self._debounce.timeout.connect(self.search)
         self._continue_timer = QTimer(self, singleShot=True, interval=0)
@@ -130,9 +159,7 @@ class FindBar(QWidget):
         self.field.textChanged.connect(lambda _: self._debounce.start())
 
     def open_bar(self) -> None:
-        self.show()
-        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.field.selectAll()
+        super().open_bar()
         if self.field.text() and not self._hits:
             self.search()
 
@@ -165,17 +192,6 @@ class FindBar(QWidget):
         is_cut = count >= MATCH_LIMIT
         words = tr("{place} of {count}+", place=place, count=count)
         self._show_count(words if is_cut else tr("{place} of {count}", place=place, count=count))
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go to the next hit on Enter and F3, with Shift to the previous one; close on Esc."""
-        back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        match event.key():
-            case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_F3:
-                self.step(-1 if back else 1)
-            case Qt.Key.Key_Escape:
-                self.close_bar()
-            case _:
-                super().keyPressEvent(event)
 
     def _show_count(self, text: str) -> None:
         self.count.set_text(text)

@@ -159,6 +159,13 @@ def read_image(data: bytes | None, max_size: QSize = _MAX_SIZE) -> QImage | None
     return None if image.isNull() else image
 
 
+def png_bytes(image: QImage) -> bytes:
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    image.save(buffer, "PNG")  # type: ignore[call-overload]  # the stubs know the format only as bytes
+    return bytes(buffer.data().data())
+
+
 def _fit(size: QSize, room: QSize) -> QSize:
     """Return a size scaled down into a room, with its aspect."""
     if size.width() <= room.width() and size.height() <= room.height():

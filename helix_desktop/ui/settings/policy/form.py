@@ -309,15 +309,12 @@ def _profile(policy: ContextPolicy) -> Profile:
     name, handover_at = policy.profile, format_percent(policy.handover_at)
     match name:
         case "lean":
-            description = tr("Sends the least: outputs are cached, and older messages compacted, early.")
+            description = tr("Sends the least: outputs are cached and older messages compacted soonest.")
         case "balanced":
-            description = tr(
-                "The default: old outputs are cached, and older messages compacted, when that saves tokens."
-            )
+            description = tr("The default. Older outputs are cached; older messages are compacted early.")
         case "classic":
             description = tr(
-                "For comparison: caches old outputs in fixed batches, and compacts older messages only at "
-                "{share}.",
+                "Keeps outputs longer, and older messages until the context is {share} full.",
                 share=handover_at,
             )
         case "plain":
@@ -328,7 +325,7 @@ def _profile(policy: ContextPolicy) -> Profile:
             )
         case _:
             description = tr(
-                "Sends every request unchanged. A request that doesn't fit is stopped with an error."
+                "Nothing leaves the context. A request that doesn't fit is stopped with an error."
             )
     return Profile(name, profile_name(name), description)
 

@@ -246,9 +246,10 @@ class PolicySlider(QWidget):
             self._names.set_names(stops)
         names = [profile.name for profile in stops]
         stop = names.index(policy.profile if policy.enabled else "off")
-        profile, title = stops[stop], policy_name(policy)
+        title = policy_name(policy)
         self._title.setText(title)
-        self._description.setText(profile.description)
+        each = (tr("{policy}: {what}", policy=stop.title, what=stop.description) for stop in stops)
+        self._description.setText("\n".join(each))
         is_changed = policy.enabled and policy != PROFILES[policy.profile]
         self.track.set_stop(len(stops), stop, is_changed, title)
 
@@ -510,7 +511,9 @@ class PolicyPage(QWidget):
 
     def show_no_workspace(self) -> None:
         """Offer nothing: each workspace has a policy of its own."""
-        self._lead.setText(tr("Each workspace has a policy of its own. Open a folder to see it."))
+        self._lead.setText(
+            tr("What leaves the context, and when. Open a folder: each workspace has its own policy.")
+        )
         self._open_folder.show()
         for part in (self._of_workspace, self.apply_bar):
             part.hide()

@@ -221,7 +221,7 @@ def test_the_chip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatVie
         "Preview instead of the requested extract. Not in time. Instructions: “failures”. "
         "Cost: 24k tokens · 0 ms." in tips
     )
-    assert "In part, no extract · 24k tokens spent" in accessible_name(row)
+    assert "Shortened, no extract · 24k tokens spent" in accessible_name(row)
 
 
 def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
@@ -229,7 +229,7 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     press(view, "open:card")
     assert "The agent chose this form." in words(view)
     assert "the failing tests" in words(view)
-    assert "In part" in widget(view).accessibleName()
+    assert "Shortened" in widget(view).accessibleName()
     view.chat_viewport.model.replace(
         row_key("t"), replace(with_answer(COMPACT, chosen="user"), original=ORIGINAL)
     )
@@ -368,7 +368,7 @@ TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"},
         (replace(CARD, badge="excluded"), ["Left out"]),
         (replace(CARD, arguments_cached=True), ["Cached"]),
         (replace(CARD, changed_since=9), ["Changed since"]),
-        (PREVIEW, ["In part"]),
+        (PREVIEW, ["Shortened"]),
         (replace(PREVIEW, badge="cached"), ["Cached"]),
         (replace(PREVIEW, badge="folded"), []),
         (with_answer(replace(CARD, state="failed"), exit_code=2), ["Exit code 2"]),

@@ -54,6 +54,19 @@ async def check_outputs_stored(rig: AgentRig) -> None:
             assert len(await rig.store.get(answer.digest)) == answer.size
 
 
+async def test_a_batch_that_makes_a_due_compaction_needless_says_so() -> None:
+    """Its line said "to save tokens" where the panel had said that it compacts at 85 %."""
+    batches = {"protect_steps": 9, "protect_tokens": 6_400, "sweep_fixed": 5_600, "previous_turn_share": 0.0}
+    rig = rig_of(
+        *(wide_step(440, f"s{n}") for n in range(4)), policy=msgspec.structs.replace(STILL, **batches)
+    )
+    await rig.begin()
+    await rig.conversation.run("Work.")
+    (swept,) = rig.events(SweepMade)
+    assert (swept.reason, swept.averted_handover_at) == (SweepReason.BATCH, 0.85)
+    await rig.workspace.close()
+
+
 async def test_the_first_rung_is_enough() -> None:
     """Over 95 %, older outputs become markers; the newest two steps stay, and nothing else happens."""
     rig = rig_of(*(wide_step(400, f"s{n}") for n in range(5)))
@@ -247,6 +260,26 @@ async def test_outputs_that_came_back_after_a_refusal_leave_again_when_they_have
     assert not transcript.sweep_exempt
     assert (await rig.conversation.run("Again?")).how == "done"
     assert transcript.rewrites.masked
+    await rig.assert_consistent()
+    await rig.workspace.close()
+
+
+async def test_what_the_user_brought_back_leaves_last_and_is_counted() -> None:
+    """It was the oldest, so it left first again, without a word that the user had undone that."""
+    rig = rig_of(*(wide_step(400, f"s{n}") for n in range(5)), *(text_reply("Done.") for _ in range(4)))
+    await rig.begin()
+    await rig.conversation.run("Work.")
+    transcript = rig.conversation.session.transcript
+    (seq, swept), *_ = transcript.rewrites.sweeps.items()
+    await rig.conversation.window.undo(seq)
+    await rig.conversation.run("Go on.")
+    _, again = rig.events(SweepMade)
+    assert again.masked
+    assert not set(again.masked) & set(swept.masked)
+    assert not transcript.retaken
+    await rig.conversation.run("word " * 1_400)
+    assert set(swept.masked) <= transcript.window.masked
+    assert sum(transcript.retaken.values()) == len(swept.masked)
     await rig.assert_consistent()
     await rig.workspace.close()
 

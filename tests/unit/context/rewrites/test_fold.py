@@ -19,7 +19,7 @@ from helix_desktop.context.rewrites.anchors import note_parts
 from helix_desktop.context.rewrites.sweep import names_line_tokens
 from helix_desktop.context.window.usage_gauge import measure_next_request
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite import FoldMade, Undone
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Undone
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.recording import with_turn_ends
 from tests.support import session_rewrites
@@ -85,6 +85,19 @@ def test_what_an_undone_fold_brought_back_is_not_cached_in_its_place() -> None:
     assert candidates & before, "they could be cached"
     due_sweep = planner.sweep_due(simulator.transcript, policy, gauge)
     assert not before & set(due_sweep.masked if due_sweep else ())
+
+
+def test_an_output_that_the_user_sent_in_full_stays_out_of_notes() -> None:
+    """It was asked for by hand: only a full context takes it."""
+    simulator = build_history(40, size=4_000, policy=PROFILES["off"])
+    policy, gauge = BALANCED, simulator.gauge(REFERENCE_WINDOW)
+    (first, *_) = fold.due_folds(simulator.transcript, policy, gauge, is_cold=True)
+    steps = steps_in(simulator.transcript, first.after, first.upto)
+    seq = next(item.seq for item in steps if isinstance(item.event, ToolAnswered))
+    simulator.record(FormChosen(seq, "full", "all of it " * 400, 1_200))
+    plans = fold.due_folds(simulator.transcript, policy, gauge, is_cold=True)
+    assert plans
+    assert not any(plan.after < seq <= plan.upto for plan in plans)
 
 
 def test_a_fold_frees_about_what_it_was_taken_to_free() -> None:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
+from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock
@@ -189,10 +190,12 @@ def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: Se
     transcript, states = simulator.transcript, content_states(simulator.transcript)
     live = {entry.seq for entry in transcript.window.entries() if isinstance(entry, LogItem)}
     sent = project(transcript, simulator.policy, simulator.frame).request.messages
+    outputs = [item.event for item in transcript.messages.items if isinstance(item.event, ToolAnswered)]
+    in_part = {output.digest for output in outputs if not output.whole}  # somewhere: a lookup can be pinned
     for item in transcript.messages.items:
         if isinstance(item.event, ToolAnswered) and item.event.digest:
             state, saved = states[item.event.digest]
-            assert saved == 0 or state not in ("in_window", "pinned") or not item.event.whole
+            assert saved == 0 or state not in ("in_window", "pinned") or item.event.digest in in_part
             if state == "handed_over":
                 assert saved >= item.event.full_tokens, "all of an output that was sent in part"
             assert (
@@ -326,6 +329,26 @@ def test_little_that_leaves_the_context_has_no_line() -> None:
         seq = output_seqs(simulator)[0]
         simulator.record(SweepMade((seq,), freed, SweepReason.MANUAL))
         assert len(_context_lines(simulator)) == count
+
+
+def test_a_line_counts_what_the_user_had_brought_back() -> None:
+    """However little it freed; the line and the command's say that it overrides an undo."""
+    simulator = build_history(12, size=2_000)
+    simulator.step("Done.", 0, usage_ratio=1.0)
+    seqs = tuple(output_seqs(simulator)[:3])
+    (swept,) = simulator.record(SweepMade(seqs[:2], 10, SweepReason.BATCH))
+    simulator.record(Undone(swept.seq))
+    simulator.step("Next.", 0, usage_ratio=1.0)
+    simulator.record(SweepMade(seqs, 15, SweepReason.OVERFLOW))
+    words = "older outputs cached · context was full · with 2 outputs that you had restored"
+    assert [line for line in _context_lines(simulator) if line.endswith(words)]
+    *_, last = rewrite_lines(simulator.log)
+    assert last.endswith(" · with 2 outputs that you had restored")
+    simulator.record(Undone(simulator.transcript.last_seq))
+    simulator.send_message("Go on. " * 300)
+    simulator.step("Then.", 0, usage_ratio=1.0)
+    simulator.hand_over(1_000)
+    assert _context_lines(simulator)[-1].endswith("by you · with 3 outputs that you had restored")
 
 
 def _context_lines(simulator: SessionSimulator) -> list[str]:
