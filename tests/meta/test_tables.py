@@ -29,7 +29,7 @@ PARTIAL: dict[str, set[Any]] = {
     "ui/chat/rows/row_texts.py: RUNNING_PHASES": {"done", "failed", "interrupted", "stopped"},
     "ui/handover/parts.py: _SIGNS": {"same"},
     "ui/inspector/inspector_data.py: SEGMENT_LOOKS": {"fold", "observations"},
-    "ui/settings/permissions_page.py: _EXAMPLES": {"exact", "server"},
+    "ui/settings/permissions_page.py: _KINDS": {"exact", "server"},
     "ui/settings/permissions_page.py: _OUTDATED": {""},
     "words/provider_cache.py: _CAUSES": {"idle", "model"},
     "words/revert_plans.py: _PROBLEMS": {""},
