@@ -45,7 +45,7 @@ from helix_desktop.services.prompt_files import PromptCatalog
 from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults, target_name
-from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionSource
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer_controller import ComposerController
@@ -166,7 +166,7 @@ class ContentCompletions(CompletionSource):
         """Return the contents that match, as many as a popup needs. Raises HelixError."""
         workspace = self._session.workspace
         words = query.replace('"', " ").strip()[:MAX_QUERY_LENGTH]
-        source = WorkspaceCacheSource(workspace, self._session.find_conversation)
+        source = CacheSource(workspace, self._session.find_conversation)
         if len(words) < _MIN_WORD:
             page = await workspace.store.page(
                 limit=_MAX_CONTENTS, entry_filter=EntryFilter(kinds=AGENT_KINDS)
@@ -200,7 +200,7 @@ def _name_rank(row: CacheRow, words: Sequence[str]) -> int:
     return next((rank for rank, name in enumerate(names) if all(word in name for word in words)), len(names))
 
 
-async def _search(source: WorkspaceCacheSource, query: str) -> list[str]:
+async def _search(source: CacheSource, query: str) -> list[str]:
     """Return the digests of the first hits, best first."""
     found, parts = CacheSearchResults(b""), 0
     while not found.digests and parts < _MAX_PARTS and (parts == 0 or found.cursor):

@@ -79,6 +79,15 @@ def format_range(start: int, length: int, form: QTextCharFormat) -> QTextLayout.
     return part
 
 
+def _change_format(start: int, end: int, is_struck_out: bool) -> QTextLayout.FormatRange:
+    form = QTextCharFormat()
+    form.setFontStrikeOut(is_struck_out)
+    form.setFontUnderline(not is_struck_out)
+    if not is_struck_out:
+        form.setFontWeight(600)
+    return format_range(start, end - start, form)
+
+
 def _padded(form: QTextCharFormat) -> QTextCharFormat:
     padded = QTextCharFormat(form)
     padded.setFontLetterSpacingType(QFont.SpacingType.AbsoluteSpacing)
@@ -94,11 +103,14 @@ _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 class Words(TextBox):
     """Text that wraps, and is selected across rows; `tail` stands behind its last word, as chips do.
 
-    `is_marked_up`: signs of code and emphasis in it are shown as what they mean.
+    `is_marked_up`: signs of code and emphasis in it are shown as what they mean. Then `changed` are spans of
+    its characters, with single spaces, that are underlined, or struck out.
     """
 
     is_marked_up: bool = False
     tail: Sequence[Box] = ()
+    changed: Sequence[tuple[int, int]] = ()
+    is_struck_out: bool = False
     number: int = 0  # by which its row, selections and matches know it
     _layout: QTextLayout | None = None
     _styles: list[StyledPart] = field(default_factory=list)
@@ -132,9 +144,16 @@ class Words(TextBox):
         return (first_direction(self.words) == "right_to_left") != is_right_to_left()
 
     def _prepare(self) -> QTextLayout:
-        words, styles = self.words, list[StyledPart]()
+        words, styles, spans = self.words, list[StyledPart](), list[tuple[int, int]]()
         if self.is_marked_up:
-            words, styles, _ = strip_markup(" ".join(self.words.split()))
+            text = " ".join(self.words.split())
+            words, styles, places = strip_markup(text)
+            ends = (
+                (places[min(start, len(text))], places[min(end, len(text))]) for start, end in self.changed
+            )
+            spans = [(start, end) for start, end in ends if start < end]
+            if self.changed and not spans:  # only signs of markup differ: they stay
+                words, styles, spans = text, [], list(self.changed)
             self.words = words
         option = QTextOption()
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
@@ -145,8 +164,9 @@ class Words(TextBox):
         layout = QTextLayout(words.replace("\n", "\u2028"), self.face()[0])
         layout.setTextOption(option)
         layout.setCacheEnabled(True)
-        if styles:
-            layout.setFormats([part for style in styles for part in formats(*style, words)])
+        if styles or spans:
+            parts = [part for style in styles for part in formats(*style, words)]
+            layout.setFormats(parts + [_change_format(*span, self.is_struck_out) for span in spans])
             self._styles = styles
         return layout
 

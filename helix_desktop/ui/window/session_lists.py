@@ -526,7 +526,7 @@ def _item(
         parts.append(tr.plural(session.messages, "%n message", "%n messages"))
     parts += [tr("From “{title}”", title=session_title(origin))] if origin else []
     parts.append(tr("Demo") if is_demo else model_name(session.model, demo=False))
-    gauge, began_as = workspace.usage.of(session), ""
+    began_as = ""
     if group[0].branch_of and not group[0].is_version:
         began_as = tr("Rewound") if group[0].branch_how == "rewind" else tr("Branch")
     return SessionItem(
@@ -534,7 +534,7 @@ def _item(
         title=session_title(session.title),
         subtitle=dotted(parts),
         updated_ms=max(version.updated for version in group),
-        used=gauge.share if gauge else None,
+        used=workspace.usage.of(session),
         running=is_running,
         active=session.id == active_session_id,
         waiting=any(conversation.asks for conversation in conversations),

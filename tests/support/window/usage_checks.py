@@ -83,7 +83,7 @@ async def check_usage_displays(rig: WindowRig) -> None:
     (line,) = [
         session for session in await rig.workspace.sessions() if session.id == rig.conversation.session.id
     ]
-    assert rig.workspace.usage.of(line) == gauge
+    assert rig.workspace.usage.of(line) == gauge.share
     pill = rig.composer.gauge.accessibleName()
     assert f"{share} · {used} / {window}" in pill, "composer"
     inspector = rig.views.inspector

@@ -22,7 +22,6 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import DividerRow
-from helix_desktop.ui.timeline.card_data import card_groups
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.usage_chart import usage_points
 from helix_desktop.words.rewrites import context_change_text
@@ -53,7 +52,10 @@ def test_every_point_matches_the_gauge_at_that_time(
 def test_the_chat_and_the_timeline_say_the_same_of_each_rewrite(
     simulator: SessionSimulator, ratio: float | None
 ) -> None:
-    """A line's first size stands on the card of its first rewrite, its last one on that of the last."""
+    """A line's last size stands on the card of its last rewrite; before them all it would have had more.
+
+    That is what all freed, by their cards: between two of them an output may come.
+    """
     log, _ = measured(simulator, ratio, rewrites_while_answering=False)
     transcript, frame = Transcript(log), simulator.frame
     points = usage_points(log, simulator.policy, frame.info.window, frame.fixed_tokens)
@@ -63,7 +65,8 @@ def test_the_chat_and_the_timeline_say_the_same_of_each_rewrite(
         if isinstance(row, DividerRow) and row.kind == "context" and row.text.startswith("Context"):
             end = next((seq for seq in answers if seq > row.key.seq), transcript.last_seq + 1)
             own = [size for seq, size in sorted(sizes.items()) if row.key.seq <= seq < end]
-            before, after = own[0][0], own[-1][1]
+            after = own[-1][1]
+            before = after + sum(more - less for more, less in own)
             words = {
                 context_change_text(before + more, after + less)
                 for more in range(-3, 4)
@@ -249,7 +252,7 @@ def _recorded(events: Sequence[Event]) -> list[RecordedEvent]:
 def test_the_filter_shows_what_its_labels_say(simulator: SessionSimulator) -> None:
     """An undone handover is one handover, and its undo none; what failed is with all else alone."""
     cards = build_cards(simulator.log, simulator.transcript)
-    counts = Counter(group for card in cards for group in card_groups(card))
+    counts = Counter(group for card in cards for group in card.groups)
     kinds = Counter(type(recorded.event).__name__ for recorded in simulator.log)
     outputs = [
         recorded.event
