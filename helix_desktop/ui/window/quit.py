@@ -309,7 +309,7 @@ class QuitController(WindowPart):
     async def _may_lose_drafts(self) -> bool:
         """Save what the user wrote; return False where that can't be and they want to stay."""
         by_session: dict[str, UnsavedDraft] = {}
-        for app_window in self._windows.windows:
+        for app_window in [*self._windows.windows]:
             by_session |= {draft.session_id: draft for draft in await app_window.save_drafts()}
         missing = await self._missing_files()
         for workspace_id, error in missing.items():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -117,15 +117,19 @@ class SessionLists(WindowPart):
         window.activated.connect(self.show_workspaces)
         MinuteClock(sessions).ticked.connect(lambda: sessions.update_time(datetime.now()))
 
-    def mark_opening(self, session_id: str) -> None:
-        """Mark a session as if it were on screen, until `end_opening`."""
+    @contextmanager
+    def opening(self, session_id: str) -> Iterator[None]:
+        """Mark a session as if it were on screen, until it is, or until it can't be opened."""
         self._opening_id = session_id
         self._window.sidebar.session_list.mark_open(session_id)
-
-    def end_opening(self, session_id: str) -> None:
-        """Mark the session that is on screen from the next refresh on."""
-        if self._opening_id == session_id:
-            self._opening_id = ""
+        try:
+            yield
+        except HelixError:
+            self.schedule_refresh()  # the one on screen is marked again
+            raise
+        finally:
+            if self._opening_id == session_id:
+                self._opening_id = ""
 
     def follow(self, workspace: OpenWorkspace, session_id: str, update: ListedUpdate) -> None:
         """Show what an update of any session changed; a notice that is not true any more goes."""

@@ -71,8 +71,10 @@ class WindowGroup(QObject):
         """`create` makes a window, not shown yet, from its number: 2 for the first beside the first one."""
         super().__init__()
         self._create = create
-        self._windows: list[AppWindow] = []
-        self._open: list[AppWindow] = []  # the one that the user looked at last is the last
+        self.windows: list[AppWindow] = []
+        """All of this run, the first one first; closed ones are hidden."""
+        self.open_windows: list[AppWindow] = []
+        """Those that were not closed; the one that the user looked at last is the last."""
         self.drafts = SharedDrafts()
         self._opening_lock = asyncio.Lock()
         self.asks_to_quit: MainWindow | None = None
@@ -82,28 +84,18 @@ class WindowGroup(QObject):
 
     def add(self, app_window: AppWindow) -> None:
         """Take in a window that is open, or will be shown soon."""
-        self._windows.append(app_window)
-        self._open.append(app_window)
+        self.windows.append(app_window)
+        self.open_windows.append(app_window)
         app_window.window.activated.connect(lambda: self._on_activated(app_window))
         app_window.window.title_changed.connect(self._number_titles)
         self._on_opened_or_closed()
 
     @property
-    def windows(self) -> tuple[AppWindow, ...]:
-        """Return all windows of this run, the first one first; closed ones are hidden."""
-        return tuple(self._windows)
-
-    @property
-    def open_windows(self) -> tuple[AppWindow, ...]:
-        """Return the windows that were not closed; the one that the user looked at last is the last."""
-        return tuple(self._open)
-
-    @property
     def current(self) -> AppWindow:
-        return self._open[-1]
+        return self.open_windows[-1]
 
     def find(self, window: MainWindow) -> AppWindow:
-        return next(app_window for app_window in self._windows if app_window.window is window)
+        return next(app_window for app_window in self.windows if app_window.window is window)
 
     def open_in_current(self, workspace_id: str, session_id: str) -> None:
         """Bring the window that the user looked at last to the front, and show a session there if any."""
@@ -114,18 +106,18 @@ class WindowGroup(QObject):
             current.window.perform(GoToSession(workspace_id, session_id))
 
     def show(self) -> None:
-        for app_window in self._open:
+        for app_window in self.open_windows:
             app_window.window.show()
 
     def hide(self) -> None:
-        for app_window in self._open:
+        for app_window in self.open_windows:
             app_window.window.hide()
 
     def is_only_one(self, window: MainWindow) -> bool:
-        return all(app_window.window is window for app_window in self._open)
+        return all(app_window.window is window for app_window in self.open_windows)
 
     def others_with(self, window: MainWindow, workspace_id: str) -> list[AppWindow]:
-        others = (other for other in self._open if other.window is not window)
+        others = (other for other in self.open_windows if other.window is not window)
         return [other for other in others if other.shown_session.workspace_id == workspace_id]
 
     def other_with(self, window: MainWindow, workspace_id: str, session_id: str) -> AppWindow | None:
@@ -140,13 +132,13 @@ class WindowGroup(QObject):
         One that is restored shows the page that it showed last, others the chat.
         """
         async with self._opening_lock:
-            hidden = next((closed for closed in self._windows if closed not in self._open), None)
-            app_window = hidden or self._create(len(self._windows) + 1)
+            hidden = next((closed for closed in self.windows if closed not in self.open_windows), None)
+            app_window = hidden or self._create(len(self.windows) + 1)
             if hidden is None:
                 self.add(app_window)
                 self.created.emit(app_window)
             else:
-                self._open.append(app_window)
+                self.open_windows.append(app_window)
                 self._on_opened_or_closed()
             window = app_window.window
             fit_screen(window)
@@ -158,7 +150,7 @@ class WindowGroup(QObject):
 
     async def close_window(self, app_window: AppWindow) -> None:
         """Close one of several windows; what runs in its session goes on."""
-        self._open.remove(app_window)
+        self.open_windows.remove(app_window)
         self._on_opened_or_closed()
         _close_dialogs(app_window)
         app_window.window.hide()
@@ -175,7 +167,7 @@ class WindowGroup(QObject):
             yield
         finally:
             for other, session_id in left:
-                if other in self._open and other.shown_session == ShownSession(workspace_id):
+                if other in self.open_windows and other.shown_session == ShownSession(workspace_id):
                     await other.show_session(workspace_id, session_id)
 
     @asynccontextmanager
@@ -191,7 +183,7 @@ class WindowGroup(QObject):
             yield
         finally:
             for other in left:
-                if other in self._open and other.shown_session == ShownSession(workspace_id):
+                if other in self.open_windows and other.shown_session == ShownSession(workspace_id):
                     await other.show_session(workspace_id, "")
 
     def _on_opened_or_closed(self) -> None:
@@ -202,22 +194,22 @@ class WindowGroup(QObject):
     def _number_titles(self) -> None:
         """Number the windows that have the same title, such as those with a new session."""
         count: Counter[str] = Counter()
-        for app_window in self._windows:
-            if app_window in self._open:
-                title = app_window.window.title(names_session=len(self._open) > 1)
+        for app_window in self.windows:
+            if app_window in self.open_windows:
+                title = app_window.window.title(names_session=len(self.open_windows) > 1)
                 count[title] += 1
                 app_window.window.number_title(title, count[title])
 
     def _on_activated(self, app_window: AppWindow) -> None:
         self.activated.emit()
-        if app_window in self._open and app_window is not self.current:
-            self._open.remove(app_window)
-            self._open.append(app_window)
+        if app_window in self.open_windows and app_window is not self.current:
+            self.open_windows.remove(app_window)
+            self.open_windows.append(app_window)
             self._bind_quit_key()
 
     def _bind_quit_key(self) -> None:
         """Let the key of Quit work in the dialogs of one window: with two owners Qt gives it to neither."""
-        for app_window in self._windows:
+        for app_window in self.windows:
             is_current = app_window is self.current
             context = Qt.ShortcutContext
             app_window.window.commands.quit.setShortcutContext(

@@ -488,14 +488,8 @@ class WorkspaceController(WindowPart):
             )
             self._window.show_center_page("empty")
         else:
-            self.sidebar.mark_opening(session_id)
-            try:
+            with self.sidebar.opening(session_id):
                 conversation = await workspace.open_session(session_id)
-            except HelixError:
-                self.sidebar.schedule_refresh()  # the one on screen is marked again
-                raise
-            finally:
-                self.sidebar.end_opening(session_id)
             if self.requested_ids != (workspace.id, session_id) or self._session.workspace_id != workspace.id:
                 return
             if await self._show_elsewhere(workspace.id, session_id):  # it came there while it was opened
