@@ -28,7 +28,7 @@ from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import REFERENCE_WINDOW, ContextPolicy, policy_from_event
 from helix_desktop.context.summaries.summary_task import FallbackRate, fallback_rate
-from helix_desktop.context.window.usage_gauge import UsageGauge, count_window, is_outdated, usage_from_count
+from helix_desktop.context.window.usage_gauge import count_window, is_outdated, used_tokens
 from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import StoreError
@@ -111,7 +111,7 @@ def total_spending(session: SessionSummary, subagents: Mapping[str, Sequence[Ses
 
 
 class SessionUsage:
-    """The usage of one workspace's sessions, open or not, as the gauge counts it."""
+    """How full the windows of one workspace's sessions are, open or not, as the gauge counts it."""
 
     def __init__(
         self,
@@ -123,14 +123,15 @@ class SessionUsage:
         self._store, self._models, self._policy, self._find_open = store, models, policy, find_open
         self._uncountable: set[str] = set()  # sessions whose logs cannot be read
 
-    def of(self, summary: SessionSummary) -> UsageGauge | None:
-        """Return the usage of a listed session's next request; None until `recount_missing` has counted it.
+    def of(self, summary: SessionSummary) -> float | None:
+        """Return the share of the window that a listed session's next request takes.
 
-        None also for a subagent's session that is not open: it has a model and a policy of its own.
+        None until `recount_missing` has counted it, and for a subagent's session that is not open: it has a
+        model and a policy of its own.
         """
         conversation = self._find_open(summary.id)
         if conversation is not None:
-            return conversation.window.measure()[1]
+            return conversation.window.measure()[1].share
         if summary.count is None or summary.counts is None or summary.unpriced is None:
             return None
         if summary.parent or not self._models.shared.is_ready:
@@ -141,7 +142,7 @@ class SessionUsage:
             return None
         _, frame, _ = self._models.shared()
         ratio = self._models.ratios.get(info.label, 1.0)
-        return usage_from_count(summary.count, policy, replace(frame, info=info, ratio=ratio))
+        return used_tokens(summary.count, replace(frame, info=info, ratio=ratio)) / info.window
 
     async def recount_missing(self) -> bool:
         """Count the listed sessions without a usage from their logs. Return True if any was counted.
@@ -178,7 +179,7 @@ class SessionUsage:
                 return count, state.messages.counts(), state.spending.unpriced
 
             count, counts, unpriced = await asyncio.to_thread(count_whole_log)
-            used = usage_from_count(count, policy, frame).used
+            used = used_tokens(count, frame)
             counted = replace(
                 summary,
                 count=count,

@@ -17,7 +17,7 @@ from helix_desktop.agent.ports import Store, TokenCounter
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.provider_cache import cache_prices, layer_ends, measured_gaps, prefers_long
-from helix_desktop.context.window.usage_gauge import count_window, usage_from_count
+from helix_desktop.context.window.usage_gauge import count_window, used_tokens
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.cost import CostEstimate, Spending, SpendRequest, unused_calls
@@ -568,7 +568,7 @@ class Session:
             updated=used_at_ms,
             messages=state.messages.counts().messages,
             calls=state.messages.counts().calls,
-            used=usage_from_count(count, policy, frame).used,
+            used=used_tokens(count, frame),
             window=frame.info.window,
             model=state.last_model or answering,
             events=state.last_seq,

@@ -164,6 +164,6 @@ def _print_exports(exports: list[ExportResult], as_json: bool, as_list: bool = F
             print_notice(tr("The content {digest} is damaged or lost and isn't in the file.", digest=digest))
         for session_id in totals.left_out:
             print_notice(
-                tr("The log of session {session} is damaged and isn't in the file.", session=session_id[:8])
+                tr("Session {session} isn't in the file: its log can't be read.", session=session_id[:8])
             )
     return FAILED if any(export.totals.lost or export.totals.left_out for export in exports) else 0

@@ -72,7 +72,9 @@ async def repair(args: argparse.Namespace, services: AppServices, workspace: Ope
         )
     else:
         _print(integrity, history, report)
-    if integrity.problems:
+    if integrity.is_of_another_version:
+        print_notice(_another_version_text())
+    elif integrity.problems:
         print_notice(_unrepaired_text(is_open_elsewhere=isinstance(workspace.store, RemoteStore)))
     if report is not None:
         await workspace.store.health.acknowledge()
@@ -93,7 +95,9 @@ async def verify_all(args: argparse.Namespace, services: AppServices, workspace:
         print_out(translate(problem))
     print_out(verified_text(integrity.contents, len(integrity.damaged)))
     print_out(_verified_versions_text(history))
-    if integrity.problems or not history.is_sound:
+    if integrity.is_of_another_version:
+        print_err(_another_version_text())
+    if not history.is_sound or (integrity.problems and not integrity.is_of_another_version):
         print_err(tr("To repair it, run {command} or open the workspace.", command=_REPAIR_COMMAND))
     return 0 if is_sound else FAILED
 
@@ -151,6 +155,12 @@ def _verified_versions_text(history: FileHistoryCheck) -> str:
         "File history: {verified} verified, {damaged} damaged",
         verified=history.contents,
         damaged=len(history.damaged) + len(history.lost_lists) + len(history.problems),
+    )
+
+
+def _another_version_text() -> str:
+    return tr(
+        "Another version of Helix Desktop wrote this. Nothing was changed. Open it with the newest one."
     )
 
 

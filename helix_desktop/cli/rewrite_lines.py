@@ -185,7 +185,8 @@ def _observations_line(event: ObservationsMade | ObservationsPlaced | Observatio
         return tr(
             "compacted, summary {event} ({why}): {saved} tokens saved",
             event=f"e{event.made}",
-            why=placement_text(event.reason, event.threshold, event.averted_handover_at),
+            why=placement_text(event.reason, event.threshold, event.averted_handover_at)
+            or tr("older messages"),
             saved=event.saved,
         )
     if event.reflection:
@@ -212,7 +213,7 @@ def _cached_line(sweep: SweepMade) -> str:
         len(sweep.masked),
         "cached ({why}): content of %n message, {saved} tokens saved",
         "cached ({why}): content of %n messages, {saved} tokens saved",
-        why=sweep_reason_text(sweep.reason, sweep.averted_handover_at),
+        why=sweep_reason_text(sweep.reason, sweep.averted_handover_at) or tr("older outputs"),
         saved=sweep.saved,
     )
 

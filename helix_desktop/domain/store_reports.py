@@ -23,9 +23,9 @@ class ArchiveTotals(msgspec.Struct, frozen=True):
     """The totals at the end of an archive: what it holds, and what the store had lost.
 
     `missing` are digests that events name and whose bytes are not there, `removed` those of them that the
-    user removed, with when, in ms since 1970; `left_out` are sessions with damaged logs. `subagents` are
-    those of the sessions that work for another one; of the others, `trashed_sessions` are in the trash.
-    Archives of older versions have nothing there.
+    user removed, with when, in ms since 1970; `left_out` are sessions whose logs can't be read, damaged or of
+    a newer version. `subagents` are those of the sessions that work for another one; of the others,
+    `trashed_sessions` are in the trash. Archives of older versions have nothing there.
     """
 
     entries: _Count
@@ -134,13 +134,15 @@ class RepairReport(msgspec.Struct, frozen=True):
 class IntegrityReport(msgspec.Struct, frozen=True):
     """What a full check of a store found: rows and contents that were verified, and what is wrong.
 
-    Damaged contents heal when they are stored again; `problems` are repaired at the next opening.
+    Damaged contents heal when they are stored again; `problems` are repaired at the next opening, unless all
+    of them are rows of another version: `is_of_another_version`.
     """
 
     rows: int
     contents: int
     damaged: tuple[LostContent, ...] = ()
     problems: tuple[str, ...] = ()
+    is_of_another_version: bool = False
 
     @property
     def is_sound(self) -> bool:

@@ -310,9 +310,7 @@ class ReportRedaction:
 
 def has_form_of_secret(text: str) -> bool:
     """Return True if something in a text has the form of a key, a token or a login."""
-    if any(form.search(text) for form, _ in _FORMS if form not in (_LONG_TOKEN, _EMAIL)):
-        return True
-    return any(_token_mark(match) == REMOVED for match in _LONG_TOKEN.finditer(text))
+    return any(form.sub(mark, text) != text for form, mark in _SECRETS)
 
 
 def _any_of(texts: Iterable[str]) -> str:
@@ -333,11 +331,11 @@ def _named_mark(match: re.Match[str]) -> str:
     return match[0] if is_code else f"{match[1]}{match[2]}{REMOVED}"
 
 
-_FORMS: tuple[tuple[re.Pattern[str], Substitution], ...] = (
+_SECRETS: tuple[tuple[re.Pattern[str], Substitution], ...] = (
     (_NAMED_SECRET, _named_mark),
     (_ASSIGNED_SECRET, rf"\1\2{REMOVED}"),
     (_LOGIN, f"{REMOVED}@"),
     (_KEY, REMOVED),
     (_LONG_TOKEN, _token_mark),
-    (_EMAIL, REMOVED),
 )
+_FORMS = (*_SECRETS, (_EMAIL, REMOVED))

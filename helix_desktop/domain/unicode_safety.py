@@ -11,6 +11,7 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065
 # U+FE0E and U+FE0F are left out: they only choose between text and color.
 _BLANK_RANGES = (("\ufe00", "\ufe0d"), ("\ufff0", "\ufff8"), ("\U000e0000", "\U000e0fff"))
 _PLAIN = frozenset("\n\t")
+_ANY_BLANK = re.compile(f"[{''.join(_BLANK)}{''.join(f'{first}-{last}' for first, last in _BLANK_RANGES)}]")
 _DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -35,7 +36,10 @@ def is_hidden(char: str) -> bool:
 
 
 def first_hidden(text: str) -> str:
-    return "" if text.isascii() and text.isprintable() else next(filter(is_hidden, text), "")
+    is_printable = text.isprintable() or text.replace("\t", "").replace("\n", "").isprintable()
+    if is_printable and (text.isascii() or not _ANY_BLANK.search(text)):
+        return ""
+    return next(filter(is_hidden, text), "")
 
 
 def without_direction_signs(text: str) -> str:

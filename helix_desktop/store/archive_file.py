@@ -98,12 +98,9 @@ def file_name(name: str, stamp: str = "") -> str:
     return f"{short_name}{'-' if stamp else ''}{stamp}{ARCHIVE_SUFFIX}"
 
 
-def invalid_archive(why: TranslatableText) -> InvalidArchive:
-    return InvalidArchive(
-        text("This file can't be imported."),
-        why,
-        text("Nothing was changed. Use another copy, or export it again."),
-    )
+def invalid_archive(why: TranslatableText, fix: OptionalText = "") -> InvalidArchive:
+    fix = fix or text("Nothing was changed. Use another copy, or export it again.")
+    return InvalidArchive(text("This file can't be imported."), why, fix)
 
 
 def write_failed(path: Path, why: TranslatableText, fix: OptionalText = "") -> ArchiveWriteFailed:
@@ -499,6 +496,8 @@ def _decode(decode: Callable[[bytes], T], data: bytes, name: str) -> T:
     try:
         return decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        is_complete = isinstance(error, msgspec.ValidationError)  # it says what is not known here
         raise invalid_archive(
-            text("Its part {name} can't be read ({detail}).", name=name, detail=str(error))
+            text("Its part {name} can't be read ({detail}).", name=name, detail=str(error)),
+            text("Nothing was changed. A newer version of Helix Desktop may read it.") if is_complete else "",
         ) from error

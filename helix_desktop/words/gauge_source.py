@@ -24,11 +24,10 @@ def gauge_source_text(gauge: UsageGauge) -> str:
 
 
 def own_count_text(gauge: UsageGauge, counted: int) -> str:
-    """Return what the items of a request add up to by our count; empty where the total is about the same."""
+    """Return how the total differs from what the items of a request add up to; empty if hardly."""
     if abs(counted - gauge.used) <= _SAME * gauge.used:
         return ""
-    return tr(
-        "Helix counts {tokens}, the provider {total}.",
-        tokens=format_tokens(counted),
-        total=("" if gauge.is_reported else "≈ ") + format_tokens(gauge.used),
-    )
+    about = "" if gauge.is_reported else "≈ "
+    if counted < gauge.used:
+        return tr("The provider counts {tokens} more.", tokens=about + format_tokens(gauge.used - counted))
+    return tr("The provider counts {tokens} less.", tokens=about + format_tokens(counted - gauge.used))

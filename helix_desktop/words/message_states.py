@@ -29,7 +29,7 @@ class StateWords(NamedTuple):
 
 STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
     "in_window": StateWords(_IN_CONTEXT, text("The model sees all of it.")),
-    "in_part": StateWords(text("In part"), text("The model sees a preview, an extract or some lines.")),
+    "in_part": StateWords(text("Shortened"), text("The model sees a preview, an extract or some lines.")),
     "pinned": StateWords(
         _IN_CONTEXT,
         text("Pinned: it always stays in the context."),

@@ -30,12 +30,10 @@ text = TextContext("Compaction")
 
 _TOO_LARGE = text("context was full")
 _MANUAL = text("by you")
-_TO_SAVE = text("to save tokens")
 _OUTPUTS, _MESSAGES = text("older outputs cached"), text("older messages compacted")
 _COMPACTED = text("with a compaction")
 _PLACEMENTS: dict[PlacementReason, TranslatableText] = {
     PlacementReason.IMMEDIATE: text("at once"),
-    PlacementReason.COLD: _TO_SAVE,
     PlacementReason.REWRITE: text("with another change"),
     PlacementReason.OVERFLOW: _TOO_LARGE,
     PlacementReason.MANUAL: _MANUAL,
@@ -78,11 +76,11 @@ def _distance_text(trigger: CompactionTrigger) -> str:
 
 
 def placement_text(reason: PlacementReason, threshold: float, averted_handover_at: float = 0.0) -> str:
-    """Return why observations were put in place."""
+    """Return why observations were put in place; empty for the usual reason: they are older."""
     if averted_handover_at:
         return _fill_text(format_percent(averted_handover_at))
     if reason is not PlacementReason.THRESHOLD:
-        return translate(_PLACEMENTS[reason])
+        return translate(_PLACEMENTS.get(reason, ""))
     if not threshold:
         return tr("context above the threshold")
     return _fill_text(format_percent(threshold))
@@ -93,9 +91,10 @@ def _fill_text(share: str) -> str:
 
 
 def sweep_reason_text(reason: SweepReason, averted_handover_at: float = 0.0) -> str:
+    """Return why outputs were cached; empty for the usual reason: they are older."""
     if averted_handover_at and reason not in _SWEEPS:
         return _fill_text(format_percent(averted_handover_at))
-    return translate(_SWEEPS.get(reason, _TO_SAVE))
+    return translate(_SWEEPS.get(reason, ""))
 
 
 def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
@@ -113,7 +112,7 @@ def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
 
 
 def divider_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
-    """Return why the context changed, for the end of one line."""
+    """Return why the context changed, for the end of one line; empty where older parts left as usual."""
     match event:
         case Excluded():
             return translate(_MANUAL)
@@ -137,7 +136,7 @@ def divider_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
             return _fill_text(format_percent(share))
         case SweepMade(reason=SweepReason.REFUSED):
             return translate(_SWEEPS[SweepReason.REFUSED])
-    return translate(_TO_SAVE)
+    return ""
 
 
 def retaken_text(outputs: int) -> str:
@@ -170,9 +169,13 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             "Compaction only when you start it: the last %n tries failed or freed too little.",
         )
     share, left = limit_text(gauge.trigger.kind, gauge.trigger.limit), _distance_text(gauge.trigger)
-    room = tr("Compacts at {share}, {tokens} left.", share=share, tokens=left)
+    room = tr("Older outputs are cached. Compacts at {share}, {tokens} left.", share=share, tokens=left)
     if policy.fold_after_steps or policy.observe_at:
-        room = tr("Compacts at {share}, {tokens} left, or earlier to save tokens.", share=share, tokens=left)
+        room = tr(
+            "Older outputs are cached. Compacts at {share} or earlier, {tokens} left.",
+            share=share,
+            tokens=left,
+        )
     texts: dict[CompactionState, str] = {
         "room": room,
         "due": tr("Compacts at {share}: due now.", share=share),
@@ -217,15 +220,6 @@ def gauge_compaction_text(trigger: CompactionTrigger, is_managed: bool, is_on_ho
     if trigger.is_due:
         return tr("above {share}", share=limit_text(trigger.kind, trigger.limit))
     return tr("compaction in ≈ {tokens}", tokens=_distance_text(trigger))
-
-
-def preview_trigger_text(trigger: CompactionTrigger, is_managed: bool) -> str:
-    if not is_managed:
-        return tr("Context management is off.")
-    share = limit_text(trigger.kind, trigger.limit)
-    if trigger.is_due:
-        return tr("Above {share}, it is compacted once that frees enough.", share=share)
-    return tr("At {share}, a summary like this replaces older messages.", share=share)
 
 
 def next_try_text(failures: int) -> str:

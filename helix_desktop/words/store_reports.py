@@ -163,8 +163,8 @@ def export_summary(result: ExportResult) -> str:
             else "",
             tr.plural(
                 left_out,
-                "%n session with a damaged log isn't in the file.",
-                "%n sessions with damaged logs aren't in the file.",
+                "%n session whose log can't be read isn't in the file.",
+                "%n sessions whose logs can't be read aren't in the file.",
             )
             if left_out
             else "",

@@ -40,7 +40,7 @@ class StateScreens:
     async def capture_refused_key(self) -> None:
         """Paste a key on the first page, and test it on a server that refuses every key."""
         settings = self._controllers.settings
-        pasted = self._window.welcome.get().findChild(QLineEdit, "pasted_key")
+        pasted = self._window.places.welcome.get().findChild(QLineEdit, "pasted_key")
         if pasted is None:
             return
         pasted.setText(_KEY)
@@ -87,7 +87,8 @@ class StateScreens:
         await self._screenshots.capture("cache-selection")
         folder = self._screenshots.folder / "data" / "tide-outputs"
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-        await self._controllers.import_export.save_to_folder(table.selected_digests(), folder)
+        digests, controller = table.selected_digests(), self._controllers.import_export
+        await controller.save_entries(digests, folder, is_folder=True)
         await self._screenshots.capture("cache-exported")
         self._window.notices.end("entries_saved", self._controllers.session.workspace_id)
 

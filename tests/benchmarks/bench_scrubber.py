@@ -23,7 +23,6 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo, ToolCall
-from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.timeline.usage_chart import UsageChart, usage_points
 from helix_desktop.ui.window.inspector import past_inspector_state
@@ -76,7 +75,7 @@ def main() -> list[tuple[str, float, str]]:
         step = steps[number * 1_709 % len(steps)]
         started = time.perf_counter()
         window = past.window_at(step.seq, policy, frame)
-        state = past_inspector_state(window, step, policy, StoreTotals(0, 0, 0, 1))
+        state = past_inspector_state(window, step, policy)
         windows.append(time.perf_counter() - started)
         started = time.perf_counter()
         inspector.set_state(state)

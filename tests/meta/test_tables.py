@@ -28,12 +28,11 @@ PARTIAL: dict[str, set[Any]] = {
     "ui/chat/session_notices.py: _SPENDING": {"checkpoint"},
     "ui/chat/rows/row_texts.py: RUNNING_PHASES": {"done", "failed", "interrupted", "stopped"},
     "ui/handover/parts.py: _SIGNS": {"same"},
-    "ui/inspector/context_bar.py: SEGMENT_COLORS": {"fold", "observations"},
+    "ui/inspector/inspector_data.py: SEGMENT_LOOKS": {"fold", "observations"},
     "ui/settings/permissions_page.py: _EXAMPLES": {"exact", "server"},
     "ui/settings/permissions_page.py: _OUTDATED": {""},
     "words/provider_cache.py: _CAUSES": {"idle", "model"},
     "words/revert_plans.py: _PROBLEMS": {""},
-    "words/rewrite_reasons.py: _PLACEMENTS": {"threshold"},
 }
 """The tables that are never asked for some values, and for which."""
 

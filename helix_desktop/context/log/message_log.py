@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
 from copy import copy
 from operator import attrgetter
 from typing import TypeVar
@@ -78,24 +77,6 @@ def _full_tokens_of(event: MessageEvent) -> int:
     return tokens_of(event) + sum(max(0, part.full_tokens - part.tokens) for part in parts)
 
 
-def contents_of(event: MessageEvent) -> Iterator[tuple[str, int, int]]:
-    """Yield the digest of each content of a message (empty: of words), its tokens as shown first, and all."""
-    match event:
-        case UserSpoke(tokens=tokens, attachments=attachments):
-            yield "", tokens, tokens
-            for attachment in attachments:
-                yield attachment.digest, attachment.tokens, max(attachment.tokens, attachment.full_tokens)
-        case AssistantSpoke(tokens=tokens, short=short):
-            arguments = tokens - event.short_tokens if short else 0
-            yield "", tokens - arguments, tokens - arguments
-            total = sum(size for call in short for size in call.sizes)
-            for call in short:
-                for digest, size in zip(call.digests, call.sizes, strict=True):
-                    yield digest, arguments * size // total, arguments * size // total
-        case ToolAnswered(digest=digest, tokens=tokens, full_tokens=full_tokens):
-            yield digest, tokens, max(tokens, full_tokens)
-
-
 def saving_of(event: MessageEvent) -> int:
     """Return the tokens that markers save of a message's original form; 0 if it can have none."""
     match event:
@@ -162,8 +143,6 @@ class MessageLog:
 
     `user_items` are the user's, `user_words` these and the answers with the user's reply to a question,
     `reported_items` the agent's for which the provider reported its input, believably of the whole request.
-    `sizes` has the tokens of each content, all of it, by its digest; `content_total` is their sum, and
-    `word_total` that of the words of all messages.
     """
 
     def __init__(self) -> None:
@@ -171,8 +150,6 @@ class MessageLog:
         self.user_items: list[LogItem] = []
         self.user_words: list[LogItem] = []
         self.reported_items: list[LogItem] = []
-        self.sizes: dict[str, int] = {}
-        self.content_total = self.word_total = 0
         self.steps = 0
         self.turns = 0
         self._seqs: list[int] = []
@@ -210,17 +187,7 @@ class MessageLog:
         self._seqs.append(recorded.seq)
         self._cumulative.append(cumulative)
         self._cumulative_full.append(self.full_total_tokens + _full_tokens_of(event))
-        self._add_contents(event)
         return item
-
-    def _add_contents(self, event: MessageEvent) -> None:
-        for digest, tokens, full_tokens in contents_of(event):
-            if digest:
-                known = self.sizes.get(digest, 0)
-                self.sizes[digest] = max(known, full_tokens)
-                self.content_total += self.sizes[digest] - known
-            else:
-                self.word_total += tokens
 
     def drop_after(self, seq: int) -> None:
         count = self.position(seq)
@@ -228,9 +195,6 @@ class MessageLog:
         del self._cumulative[count:], self._cumulative_full[count:]
         for items in (self.user_items, self.user_words, self.reported_items):
             del items[bisect_right(items, seq, key=_seq) :]
-        self.sizes, self.content_total, self.word_total = {}, 0, 0
-        for item in self.items:
-            self._add_contents(item.event)
         self._steps_beyond.clear()
         self.steps, self.turns = (self.items[-1].step, self.items[-1].turn) if self.items else (0, 0)
 

@@ -135,13 +135,14 @@ def estimate_next_request(transcript: Transcript, policy: ContextPolicy, frame: 
     return standing - (0 if frame.info.images else images)
 
 
-def usage_from_count(count: WindowCount, policy: ContextPolicy, frame: PromptFrame) -> UsageGauge:
-    """Return the same from a session's stored count, without its log; exact unless `is_outdated`.
+def used_tokens(count: WindowCount, frame: PromptFrame) -> int:
+    """Return `used` of a session's gauge from its stored count, without its log; exact unless `is_outdated`.
 
-    Whether tools or instructions changed since the newest report, only the log can say: `is_reported` can't.
+    The rest of the gauge is asked of open sessions only.
     """
     estimate = frame.fixed_tokens + count.opening + count.entries - (0 if frame.info.images else count.images)
-    return _build_gauge(estimate, count.reported.get(frame.info.label), policy, frame)
+    report = count.reported.get(frame.info.label)
+    return projected_tokens(estimate, report, report.ratio if report else frame.ratio)
 
 
 def count_window(transcript: Transcript, policy: ContextPolicy, window_size: int) -> WindowCount:
@@ -176,27 +177,19 @@ def model_reports(transcript: Transcript) -> dict[str, ReportedUsage]:
 def _measure(estimate: int, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> UsageGauge:
     """Return the gauge of a request; not reported if more than a small answer came, such as a tool."""
     report = latest_report(transcript, frame.info.label)
-    gauge = _build_gauge(estimate, report, policy, frame)
-    if report is None or not gauge.is_reported:
-        return gauge
-    answer = transcript.window.entry_tokens(transcript.messages.items[-1])
-    is_reported = estimate == report.estimate + answer and is_small_answer(answer, report)
-    return msgspec.structs.replace(gauge, is_reported=is_reported)
+    ratio = report.ratio if report else frame.ratio
+    gauge = gauge_of(projected_tokens(estimate, report, ratio), policy, frame.info)
+    is_reported = report is not None and report.unchanged and report.newest
+    if report is not None and is_reported:
+        answer = transcript.window.entry_tokens(transcript.messages.items[-1])
+        is_reported = estimate == report.estimate + answer and is_small_answer(answer, report)
+    reports = report.reports if report else 0
+    return msgspec.structs.replace(gauge, is_reported=is_reported, ratio=ratio, report_count=reports)
 
 
 def is_small_answer(tokens: int, report: ReportedUsage) -> bool:
     """Return True if an answer of `tokens` by our count leaves the number of its report a reported one."""
     return tokens * report.ratio <= report.input * _ESTIMATED_SHARE
-
-
-def _build_gauge(
-    estimate: int, report: ReportedUsage | None, policy: ContextPolicy, frame: PromptFrame
-) -> UsageGauge:
-    ratio = report.ratio if report else frame.ratio
-    gauge = gauge_of(projected_tokens(estimate, report, ratio), policy, frame.info)
-    is_reported = report is not None and report.unchanged and report.newest
-    reports = report.reports if report else 0
-    return msgspec.structs.replace(gauge, is_reported=is_reported, ratio=ratio, report_count=reports)
 
 
 def gauge_of(used: int, policy: ContextPolicy, info: ModelInfo) -> UsageGauge:

@@ -184,7 +184,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     name: str
     tokens: int
     state: WindowItemState
-    why: TranslatableText
+    why: str
     changed_since: int = 0
     text: str = ""
     part: int = 0
@@ -414,8 +414,8 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
             return WindowItem(item.seq, "user", name, tokens, "images_cached" if masked else "full", why)
         case AssistantSpoke() as response:
             has_words = len(response.text.strip()) >= sum(len(call.arguments) for call in response.calls)
-            tools = tuple(dict.fromkeys(call.name for call in response.calls))
-            name = _plain(response.text) if has_words else text("Calls {tools}", tools=tools)
+            calls = text.plural(len(response.calls), "%n tool call", "%n tool calls")
+            name = _plain(response.text) if has_words else calls
             state: WindowItemState = "arguments_cached" if masked else "full"
             why = _step_text(item, transcript)
             return WindowItem(item.seq, "assistant", name, tokens, state, why, has_words=has_words)

@@ -184,7 +184,9 @@ class IntegrityChecker:
         problems = self._problems[:_MAX_PROBLEMS] + (
             [_text("And {count} more", count=more)] if more > 0 else []
         )
-        return IntegrityReport(self._rows, self._verified, tuple(self._damaged), tuple(problems))
+        is_of_another_version = bool(problems) and not self.damage
+        damaged = tuple(self._damaged)
+        return IntegrityReport(self._rows, self._verified, damaged, tuple(problems), is_of_another_version)
 
     def count_entries(self, view: RowView) -> int:
         """Return the number of contents that the counters state."""

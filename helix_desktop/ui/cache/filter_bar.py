@@ -34,7 +34,6 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout import FlowBox, column, row, shorten_row
 from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
 from helix_desktop.ui.kit.commands import EntryMenu
-from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, current_language, translate
 
 text = TextContext("Cache")
@@ -51,7 +50,7 @@ _MAX_SESSIONS = 12
 _MAX_NAME_CHARS = 48  # characters of a name on a chip or in the menu
 
 OptionSlot: TypeAlias = Literal[
-    "state", "tool", "session", "path", "size", "age", "unused", "orphan", "pinned"
+    "state", "tool", "session", "path", "size", "age", "unused", "orphan", "pinned", "kind"
 ]
 
 
@@ -93,6 +92,11 @@ SIZE_OPTIONS = (
 )
 UNUSED_OPTION = FilterOption("unused", "", text("Never recalled"), {"unused": True})
 PINNED_OPTION = FilterOption("pinned", "", text("Pinned"), {"pinned": True})
+KIND_OPTIONS = (
+    FilterOption("kind", "argument", text("Texts that the agent wrote"), {"kinds": ("argument",)}),
+    FilterOption("kind", "index", text("Lists of compacted outputs"), {"kinds": ("index",)}),
+)
+"""What isn't listed unless it is asked for: only outputs are."""
 ORPHAN_OPTION = FilterOption("orphan", "", text("Used by no session"), {"orphan": True})
 
 
@@ -171,7 +175,7 @@ def _restored(condition: SavedCondition, now_ms: int) -> FilterOption | None:
             return target_option(value)
         case "session":
             return session_option(value, condition.label)
-    fixed = (*SIZE_OPTIONS, *age_options(now_ms), UNUSED_OPTION, ORPHAN_OPTION, PINNED_OPTION)
+    fixed = (*SIZE_OPTIONS, *age_options(now_ms), UNUSED_OPTION, ORPHAN_OPTION, PINNED_OPTION, *KIND_OPTIONS)
     return next((option for option in fixed if (option.slot, option.key) == (condition.about, value)), None)
 
 
@@ -320,6 +324,8 @@ class CacheFilterBar(Themed, QWidget):
             menu.addMenu(part)
         menu.addSeparator()
         self._add_options(menu, (PINNED_OPTION, UNUSED_OPTION, ORPHAN_OPTION))
+        menu.addSeparator()
+        self._add_options(menu, KIND_OPTIONS)
         return menu
 
     def _may_have(self, state: CacheState) -> bool:
@@ -364,16 +370,15 @@ class CacheFilterBar(Themed, QWidget):
         self.changed.emit()
 
     def show_totals(self, totals: StoreTotals, listed_count: int, search_status: str = "") -> None:
-        """Say how much there is and how much of it is listed; `search_status` says how far a search is."""
+        """Say how much is listed, of how much if it is narrowed; `search_status` says how far a search is."""
         full = short = search_status
         if not search_status:
-            count = short = tr.plural(totals.entries, "%n entry", "%n entries")
-            if listed_count != totals.entries:
+            full = short = tr.plural(listed_count, "%n output", "%n outputs")
+            if self.current_filter.is_narrowing:
                 short = tr("{listed} of {total}", listed=listed_count, total=totals.entries)
-                count = tr.plural(
+                full = tr.plural(
                     totals.entries, "{listed} of %n entry", "{listed} of %n entries", listed=listed_count
                 )
-            full = f"{count} · {format_size(totals.size)}"
         self._counter_texts, self._listed_count = (full, short), listed_count
         self._update_counter()
 

@@ -17,7 +17,7 @@ from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.rows import CacheRow, PreviewState, target_name, tool_name
+from helix_desktop.ui.cache.rows import CacheRow, CacheState, PreviewState, target_name, tool_name
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
 from helix_desktop.ui.design.cards import EmptyState, Pill
@@ -26,7 +26,7 @@ from helix_desktop.ui.design.labels import IconLabel, TextLine, show_text
 from helix_desktop.ui.design.layout import column
 from helix_desktop.ui.design.layout import row as row_of
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.style.theme import Themed, restyle
 from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.viewer.json_view import (
@@ -86,6 +86,7 @@ _COPIED_MS = 1_200  # how long a button says that it has copied
 _MARGINS_PX = (18, 10, 14, 14)
 _TITLE_PX, _SHORT_TITLE_PX = 150, 60
 """Room that the title keeps, as far as it needs it, before the tool and then the tokens give way."""
+_IN_CONTEXT: tuple[CacheState, ...] = ("in_window", "pinned")
 _COMPACT_STEPS = (
     (True, True, 0, _TITLE_PX),
     (False, True, 0, _TITLE_PX),
@@ -490,7 +491,9 @@ class Preview(Themed, QWidget):
         parts = (
             translate(CHANGED_SINCE) if row.changed_since else "",
             format_size(row.size),
-            tr.plural(row.recalls, "recalled once", "recalled %n times") if row.recalls else "",
+            tr.plural(row.recalls, "recalled once by the agent", "recalled %n times by the agent")
+            if row.recalls
+            else "",
             format_relative_time(row.created_at_ms, self._clock(), with_time=True),
             tr("pinned") if row.is_pinned else "",
         )
@@ -512,6 +515,8 @@ class Preview(Themed, QWidget):
     def _update_recall_button(self) -> None:
         if self._state is None:
             return
+        restyle(self.recall_button, "kind", "" if self._is_in_context else "primary")
+        self.recall_button.apply_theme()
         words, cost = self._recall_texts()
         self.recall_button.setAccessibleName(", ".join(filter(None, (words, cost))))
         adds = tr("Adds it to the next message")
@@ -529,12 +534,17 @@ class Preview(Themed, QWidget):
     def _save_text(self) -> str:
         return tr("Save as…") if self._selection is None else tr("Export…")
 
+    @property
+    def _is_in_context(self) -> bool:
+        """Return True if one entry is shown and all of it is in the context: nothing is missing there."""
+        return self._selection is None and self._state is not None and self._state.row.state in _IN_CONTEXT
+
     def _recall_texts(self) -> tuple[str, str]:
         """Return what would be recalled, and what it costs, as text."""
         if self._selection is not None:
             return self._selection.words, self._selection.cost
         tokens, (first, last) = self._state.row.tokens if self._state else 0, self._lines
-        words = tr("Recall into message")
+        words = tr("Attach to message") if self._is_in_context else tr("Recall into message")
         if last:
             tokens = max(1, round(tokens * self.content.text.content.byte_share(first, last)))
             words = tr("Recall line {line}", line=first)
@@ -545,7 +555,9 @@ class Preview(Themed, QWidget):
     def _fit(self) -> None:
         """Shorten the buttons' texts, the least needed first, until the title fits."""
         words, cost = self._recall_texts()
-        short = tr("Recall") if self._selection is None else self._selection.short_words
+        short = tr("Attach") if self._is_in_context else tr("Recall")
+        if self._selection is not None:
+            short = self._selection.short_words
         recall_texts = (_joined(words, cost), _joined(short, cost), short, "")
         for button in (self.export_button, self.recall_button):
             button.ensurePolished()  # what was never on screen would tell a width without its style

@@ -11,10 +11,9 @@ import msgspec
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import SHORT_DIGITS
-from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, StoreTotals
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.words.call_targets import given_text
+from helix_desktop.words.call_targets import call_verb, given_text
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_integer, format_size, format_tokens
 from helix_desktop.words.times import format_relative_time
@@ -215,10 +214,10 @@ class Column(msgspec.Struct, frozen=True):
 
 
 def tool_name(row: CacheRow) -> str:
-    """Return a row's tool as the table writes it; what was compacted is of none."""
+    """Return what a row's tool did, as the chat says it; what was compacted is of none."""
     if row.state == "index":
         return tr("Compact")
-    return display_name(row.tool)
+    return call_verb(row.tool, "done")
 
 
 def target_name(row: CacheRow) -> str:

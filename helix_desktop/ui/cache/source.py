@@ -24,7 +24,6 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.store import (
     CacheEntry,
     ContentHit,
-    ContentKind,
     EntryFilter,
     EntrySort,
     StoreTotals,
@@ -93,7 +92,7 @@ class WorkspaceCacheSource:
     async def first_ids(self, cache_filter: CacheFilter) -> bytes:
         if cache_filter != CacheFilter():
             return b""
-        page = await self._workspace.store.page(limit=_FIRST_ROWS)
+        page = await self._workspace.store.page(limit=_FIRST_ROWS, entry_filter=_store_filter(cache_filter))
         return b"".join(bytes.fromhex(entry.digest) for entry in page.entries)
 
     async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
@@ -109,7 +108,7 @@ class WorkspaceCacheSource:
             handovers = await self._handovers(cache_filter)
         deadline = monotonic() + _SEARCH_PART_S
         # An index holds the names of everything: it would be found by nearly any word.
-        kinds = filters.kinds or ("output", "argument")
+        kinds = cache_filter.entry_filter.kinds or ("output", "argument")
         results = await store.search(
             text,
             msgspec.structs.replace(filters, kinds=kinds),
@@ -149,7 +148,8 @@ class WorkspaceCacheSource:
     async def _by_hash(self, text: str, filters: EntryFilter) -> list[CacheEntry]:
         if not (len(text) >= MIN_PREFIX // 2 and is_digest_prefix(text)):
             return []
-        page = await self._workspace.store.page(limit=_MAX_HITS, prefix=text, entry_filter=filters)
+        any_kind = msgspec.structs.replace(filters, kinds=())
+        page = await self._workspace.store.page(limit=_MAX_HITS, prefix=text, entry_filter=any_kind)
         return list(page.entries)
 
     async def _handovers(self, cache_filter: CacheFilter) -> tuple[HandoverLink, ...]:
@@ -298,15 +298,13 @@ def _orders(sort: CacheSort) -> tuple[EntrySort, Callable[[CacheState, int], int
 
 
 def _store_filter(cache_filter: CacheFilter) -> EntryFilter:
-    """Return the store's part of a filter: an index is a kind of content, and has no other state."""
-    if cache_filter.state is None or cache_filter.state == "damaged":
-        return cache_filter.entry_filter
+    """Return the store's part of a filter; unless it asks for other kinds of content, only outputs pass."""
+    entry_filter = cache_filter.entry_filter
     if cache_filter.state == "in_trash":
-        return msgspec.structs.replace(cache_filter.entry_filter, trashed=True)
-    if cache_filter.state == "handed_over":
-        return cache_filter.entry_filter
-    kinds: tuple[ContentKind, ...] = ("output", "argument")
-    return msgspec.structs.replace(cache_filter.entry_filter, kinds=kinds)
+        return msgspec.structs.replace(entry_filter, trashed=True)
+    if entry_filter.kinds or cache_filter.state == "damaged":
+        return entry_filter
+    return msgspec.structs.replace(entry_filter, kinds=("output",))
 
 
 def content_states(transcript: Transcript, *, sees_images: bool = True) -> dict[str, tuple[CacheState, int]]:

@@ -160,9 +160,7 @@ class CacheBrowser(ThemedBackground):
         retry = PushButton(tr("Retry"), name="try_again", on_click=self.refresh)
         self._notice = pane(row(self._error, retry, margins=(18, 0, 18, 10), stretch=0, top=[retry]))
         self._notice.hide()
-        saved = tr(
-            "All outputs are stored here. Cached and compacted ones left the context; you can recall them."
-        )
+        saved = tr("All outputs. Cached and compacted ones left the context; you can recall them.")
         self._lead = pane(row(TextLine(saved, role="muted"), HelpLink("cached"), None, gap=4))
         above = pane(column(self.filter_bar, self._lead, self.handover_hits, self._notice, gap=0))
         body = column(above, self.splitter, self.empty, gap=0)
@@ -390,6 +388,9 @@ class CacheBrowser(ThemedBackground):
     def _restore(self, digest: str, scroll_value: int, *, rebuilt: bool) -> None:
         row = self.model.row_of(digest) if digest else -1
         if digest == self._pending_digest:
+            if row < 0 and digest and not self._current_filter.text:  # of a kind that isn't listed
+                self.filter_bar.field.setText(digest)
+                return
             self._pending_digest = ""
             if row >= 0:
                 self.table.select_row(row)
@@ -606,7 +607,7 @@ class CacheBrowser(ThemedBackground):
         try:
             if source is None:
                 return
-            ids = await source.ids(CacheFilter())
+            ids = await workspace.store.digests()
             digests = [ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)]
             for done, digest in enumerate(digests):
                 if done % _PROGRESS_STEP == 0:

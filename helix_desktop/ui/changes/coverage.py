@@ -59,7 +59,7 @@ class FileCoverageStrip(ThemedBackground):
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(_BAR_PX)
-        self.places = PushButton(tr("Exceptions"), "link", name="uncovered_places")
+        self.places = PushButton(tr("What can't be undone"), "link", name="uncovered_places")
         self.places.clicked.connect(lambda: perform(self, ShowUncoveredPlaces()))
         self._help = HelpLink("changes")
         self._flow = FlowBox(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from time import monotonic
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtGui import QAction
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -508,13 +507,15 @@ class PromptFileActions(QObject):
     """Offers each prompt file as a command that begins a message; they are read when the palette opens."""
 
     def __init__(
-        self, composer: Composer, session: Session, offer: Callable[[str, Sequence[QAction]], object]
+        self,
+        composer: Composer,
+        session: Session,
+        offer: Callable[[str, Iterable[tuple[str, str, Callable[[], object]]]], object],
     ) -> None:
-        """`offer` takes a heading of the palette and its actions."""
+        """`offer` takes a heading of the palette and its commands: name, words, and what each does."""
         super().__init__(composer)
         self._composer, self._session, self._offer = composer, session, offer
         self._files: tuple[PromptFile, ...] = ()
-        self._actions: list[QAction] = []
         session.handle(self)
 
     @handles(ShowCommands)
@@ -524,19 +525,14 @@ class PromptFileActions(QObject):
             catalog = await self._session.app.prompt_files.read(self._session.workspace.id)
             files = tuple(catalog.files.values())
         if files != self._files:
-            previous, self._actions = self._actions, [self._action(file) for file in files]
             self._files = files
-            self._offer(tr("Prompt files and skills"), self._actions)
-            for action in previous:
-                action.deleteLater()
+            self._offer(tr("Prompt files and skills"), map(self._command, files))
 
-    def _action(self, file: PromptFile) -> QAction:
+    def _command(self, file: PromptFile) -> tuple[str, str, Callable[[], object]]:
         words = f"{SLASH}{file.name} {file.argument_hint}".rstrip()
         words = " · ".join(filter(None, (words, file.description)))
-        action = QAction(escape_hidden_name(words).replace("&", "&&"), self)
-        action.setObjectName(f"prompt:{file.name}")
-        action.triggered.connect(lambda: self._begin_message(file))
-        return action
+        shown = escape_hidden_name(words).replace("&", "&&")
+        return f"prompt:{file.name}", shown, lambda: self._begin_message(file)
 
     def _begin_message(self, file: PromptFile) -> None:
         """Put the command in front of what is typed, which becomes its arguments."""

@@ -97,12 +97,16 @@ class WrappedLabel(QLabel):
         return self._full_text
 
     def setText(self, text: str) -> None:
-        self._full_text = text
-        laid_out = keep_units(breakable(text))
-        if not self.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse:
-            laid_out = keep_options(laid_out)  # copied, another hyphen would be no option
-        super().setText(laid_out)
-        self.setAccessibleName(text if laid_out != text else "")
+        self._full_text, shown = text, self.shown_text(text)
+        super().setText(shown)
+        self.setAccessibleName(text if shown != text else "")
+
+    def shown_text(self, text: str) -> str:
+        """Return a text with the signs that say where its lines may break and where not."""
+        shown = keep_units(breakable(text))
+        if self.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse:
+            return shown
+        return keep_options(shown)  # copied, another hyphen would be no option
 
     def clear(self) -> None:
         self.setText("")
@@ -210,14 +214,12 @@ class TextLine(Themed, QWidget):
         super().__init__()
         self._role, self._text, self._note = role, "", ""
         self._font_spec = (px, weight, mono)
-        self._font = ui_font(*self._font_spec)
-        self._metrics = QFontMetricsF(self._font)
-        self._full_size = QSize()
         self._kept_texts: Sequence[str] = ()
         self.elide = Qt.TextElideMode.ElideRight
         self.is_fixed_width = False  # never narrower than its text
         self.align = Qt.AlignmentFlag.AlignLeft
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.apply_theme()
         self.set_text(text)
 
     @property
@@ -289,29 +291,21 @@ class TextLine(Themed, QWidget):
         self.setToolTip(plain_tooltip("\n".join(filter(None, ("" if fits else self._text, self._note)))))
 
 
-class SelectableText(Themed, QLabel):
+class SelectableText(Themed, WrappedLabel):
     def __init__(
         self, text: str = "", px: int = 13, role: TextRole = "text", mono: bool = False, weight: int = 400
     ) -> None:
-        super().__init__()
-        (align_as_code if mono else _align_with_window)(self)
-        self._full_text = ""
-        self.setText(text)
+        super().__init__(text)
+        if mono:
+            align_as_code(self)
         self._px, self._family, self._weight = px, fonts.MONO_FAMILY if mono else fonts.UI_FAMILY, weight
         self.setProperty("role", role)
         self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setWordWrap(True)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.apply_theme()
 
-    def text(self) -> str:
-        return self._full_text
-
-    def setText(self, text: str) -> None:
-        self._full_text = text
-        laid_out = keep_units(text)
-        super().setText(laid_out)
-        self.setAccessibleName(text if laid_out != text else "")
+    def shown_text(self, text: str) -> str:
+        return keep_units(text)
 
     def apply_theme(self) -> None:
         # The colors are the application's, by the role: hundreds of these would take long one by one.

@@ -248,7 +248,7 @@ class WindowParts(SizedDialog):
         self.redo_button = PushButton("", name="redo_handover")
         self.save_button = PushButton(tr("Save changes"), name="save")
         self.use_button = PushButton(tr("Compact"), name="hand_over")
-        self.session_button = PushButton(tr("Start new session"), name="start_session")
+        self.session_button = PushButton(tr("New session from this"), name="start_session")
         self.session_button.setToolTip(tr("Start a session whose context begins with this summary"))
         self._used_first = (self.save_button, self.use_button, self.redo_button)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)

@@ -10,14 +10,12 @@ from helix_desktop.agent.compaction.handover_writer import CountedPart, Handover
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import HandoverPartKind, newest_checkpoint
 from helix_desktop.context.summaries.handover_revision import editable_sections, fields_to_markdown, to_fields
-from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.kit.intents import EditHandover, Intent, Redo
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
-from helix_desktop.words.rewrite_reasons import preview_trigger_text
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
 
@@ -81,21 +79,17 @@ def draft_warnings(opened: OpenDraft) -> list[str]:
     """Return why a draft may not be worth it: it frees little, or nothing, or may say too little."""
     event, warnings = opened.draft.event, list[str]()
     freed = event.before - event.after
+    tokens = format_token_count(abs(freed))
     if opened.scope.is_whole or freed >= max(1, event.before * _LITTLE):
         pass
     elif freed == 0:
         warnings.append(tr("It frees nothing."))
     elif freed < 0:
-        warnings.append(tr("It would make the context {tokens} larger.", tokens=format_token_count(-freed)))
+        warnings.append(tr("It would make the context {tokens} larger.", tokens=tokens))
     else:
         share = format_whole_percent(freed / event.before)
-        warnings.append(
-            tr(
-                "It frees only {tokens}, {share} of the context.",
-                tokens=format_token_count(freed),
-                share=share,
-            )
-        )
+        words = tr("It frees only {tokens}, {share} of the context.", tokens=tokens, share=share)
+        warnings.append(words)
     if opened.draft.doubt:
         use = tr("Edit it, write it again, or use it as it is: everything it covers can be recalled.")
         why = translate(opened.draft.doubt)
@@ -130,25 +124,6 @@ NOTHING, NOW, DRAFT, FORMER_DRAFT = 0, -1, -2, -3
 """Stand for no handover, the one as it would be now, the draft, the one before it, as others for events."""
 
 
-def context_text(gauge: UsageGauge, left_out: int, *, is_managed: bool) -> str:
-    """Return how full the context is, how full with the `left_out` tokens too, and when it is compacted."""
-    whole = gauge.used + round(max(0, left_out) * gauge.ratio)
-    used = format_whole_percent(gauge.share, is_estimated=not gauge.is_reported)
-    sentences = [tr("The context is {used} full.", used=used)]
-    if whole > gauge.window:
-        sentences.append(
-            tr(
-                "All messages would take ≈ {tokens}; the context window has room for {window}.",
-                tokens=format_token_count(whole),
-                window=format_tokens(gauge.window),
-            )
-        )
-    elif whole > gauge.used:
-        share = format_whole_percent(whole / gauge.window, is_estimated=True)
-        sentences.append(tr("With every message whole, it would be {share}.", share=share))
-    return translate(join_sentences(*sentences, preview_trigger_text(gauge.trigger, is_managed)))
-
-
 class Version(msgspec.Struct, frozen=True):
     """One that can be read: its name, when it was written or how, what the context has of it."""
 
@@ -166,20 +141,11 @@ class EditRefusal(msgspec.Struct, frozen=True):
     intent: Intent | None = None
 
 
-def version_titles(transcript: Transcript) -> dict[int, str]:
-    return handover_titles(transcript)
-
-
 def recorded_versions(transcript: Transcript, log: Sequence[RecordedEvent]) -> list[Version]:
     """Return the handovers and checkpoints on record, the newest first."""
     return [
-        Version(
-            seq,
-            title,
-            format_moment(log[seq - 1].at),
-            _state(transcript, seq),
-        )
-        for seq, title in reversed(version_titles(transcript).items())
+        Version(seq, title, format_moment(log[seq - 1].at), _state(transcript, seq))
+        for seq, title in reversed(handover_titles(transcript).items())
         if seq <= len(log)  # else it is being stored
     ]
 
@@ -202,40 +168,32 @@ def version_before(transcript: Transcript, seq: int) -> int:
 
 def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
     """Return why a handover cannot be edited; None if it can: the active one, the newest checkpoint."""
-    active = transcript.window.handover
     if seq == NOW:
         return EditRefusal(
             tr(
-                "This is what a summary would be now, made without a model. Write a draft to edit it and to "
-                "compact with it."
+                "Older messages would become a summary like this one. “Write draft” has the model write it; "
+                "you can edit it before you compact."
             )
         )
+    titles, newest = handover_titles(transcript), transcript.window.handover
     if seq in transcript.checkpoints:
-        return _checkpoint_refusal(transcript, seq)
-    if transcript.rewrites.handovers[seq].origin:
+        newest = newest_checkpoint(transcript) or newest  # the next handover begins with it
+        if newest is None:
+            return EditRefusal(tr("Its messages were compacted, so it can't be edited."))
+        words = tr("“{title}” updates this one, so only that one can be edited.", title=titles[newest[0]])
+    elif transcript.rewrites.handovers[seq].origin:
         return EditRefusal(tr("This summary is of another session. Edit it there."))
-    if transcript.can_redo(seq):
+    elif transcript.can_redo(seq):
         reason = tr("This summary is undone: it isn't in the context. Redo it to edit it.")
         return EditRefusal(reason, tr("Redo"), Redo((seq,)))
-    if active is not None and active[0] != seq:
-        title = version_titles(transcript)[active[0]]
-        reason = tr(
-            "“{title}” replaces this one in the context, so only that one can be edited.", title=title
-        )
-        return EditRefusal(reason, tr("Edit that one"), EditHandover(active[0]))
-    return None
-
-
-def _checkpoint_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
-    """Return why a checkpoint cannot be edited; None if the next handover begins with it."""
-    newest = newest_checkpoint(transcript) or transcript.window.handover
-    if newest is not None and newest[0] == seq:
+    elif newest is None:
         return None
-    if newest is None:
-        return EditRefusal(tr("Its messages were compacted, so it can't be edited."))
-    title = version_titles(transcript)[newest[0]]
-    reason = tr("“{title}” updates this one, so only that one can be edited.", title=title)
-    return EditRefusal(reason, tr("Edit that one"), EditHandover(newest[0]))
+    else:
+        words = tr(
+            "“{title}” replaces this one in the context, so only that one can be edited.",
+            title=titles[newest[0]],
+        )
+    return EditRefusal(words, tr("Edit that one"), EditHandover(newest[0])) if newest[0] != seq else None
 
 
 def rerun_seq(transcript: Transcript, seq: int) -> int | None:

@@ -50,7 +50,7 @@ from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.theme import restyle
 from helix_desktop.ui.handover.fields import SectionField
 from helix_desktop.ui.handover.parts import CompareWith, PutBack, WindowParts, warning_line
-from helix_desktop.ui.handover.ranges import RangeChoice, nearest_range
+from helix_desktop.ui.handover.ranges import RangeChoice
 from helix_desktop.ui.handover.versions import (
     DRAFT,
     FORMER_DRAFT,
@@ -59,7 +59,6 @@ from helix_desktop.ui.handover.versions import (
     EditRefusal,
     OpenDraft,
     Version,
-    context_text,
     draft_warnings,
     edit_refusal,
     purpose_text,
@@ -69,7 +68,6 @@ from helix_desktop.ui.handover.versions import (
     sweep_note,
     use_text,
     version_before,
-    version_titles,
 )
 from helix_desktop.ui.kit.intents import (
     ContinueSession,
@@ -82,6 +80,7 @@ from helix_desktop.ui.kit.intents import (
     perform,
 )
 from helix_desktop.ui.timeline.bullet_view import BulletView
+from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_token_change, format_token_count, format_token_difference
 from helix_desktop.words.rewrites import ordered_sections
@@ -149,8 +148,11 @@ class HandoverWindow(WindowParts):
     @property
     def is_outdated(self) -> bool:
         """Return True if the draft on screen covers another range than the chosen one."""
-        draft = self.draft if self.seq == DRAFT else None
-        return draft is not None and self.ranges.upto not in (draft.upto, None)
+        return self._shown_draft is not None and self.ranges.upto not in (self._shown_draft.upto, None)
+
+    @property
+    def _shown_draft(self) -> OpenDraft | None:
+        return self.draft if self.seq == DRAFT else None
 
     @property
     def _scope(self) -> int | None:
@@ -184,7 +186,7 @@ class HandoverWindow(WindowParts):
                     await self._writer.draft(scope=HandoverScope(scope or 0))  # says why there is nothing
                 self.ranges.show_cuts(scope or 0, cuts)
                 if upto:
-                    self.ranges.box.setCurrentIndex(nearest_range(cuts, upto))
+                    self.ranges.choose(upto)
             await self._restore_draft()
             if (is_compaction or (place == "text" and seq == NOW)) and self._goes_on_with_draft(scope, upto):
                 self.choose(DRAFT)
@@ -305,7 +307,7 @@ class HandoverWindow(WindowParts):
         self.versions.show_versions(self._versions(), self.seq)
         is_written = self.seq == DRAFT and self.is_writing
         self._pages.setCurrentIndex(int(is_written))
-        self.comparison.setVisible(not is_written)
+        self.comparison.setVisible(not is_written and len(self._versions()) > 1)
         scope = self._scope
         if scope is not None and scope != self.ranges.scope and not self.is_writing:
             upto = self.draft.upto if self.draft is not None and self.seq == DRAFT else 0
@@ -316,8 +318,7 @@ class HandoverWindow(WindowParts):
         self._show_buttons()
 
     def _versions(self) -> list[Version]:
-        counts = translate(self._preview.counts.text) if self._preview is not None else ""
-        now = Version(NOW, tr("As it would be now"), counts)
+        now = Version(NOW, tr("If you compact now"), tr("Made without a model"))
         listed = [now, *recorded_versions(self._transcript, self._conversation.session.log)]
         if self.is_writing:
             listed.insert(0, Version(DRAFT, tr("Draft"), tr("Writing…")))
@@ -328,8 +329,8 @@ class HandoverWindow(WindowParts):
 
     def _title(self, seq: int) -> str:
         if seq == NOW:
-            return tr("Summary as it would be now")
-        titles = version_titles(self._transcript)
+            return tr("If you compact now")
+        titles = handover_titles(self._transcript)
         if seq != DRAFT:
             return titles.get(seq, "")
         former = titles.get(self.draft.scope.rerun_seq, "") if self.draft is not None else ""
@@ -627,7 +628,7 @@ class HandoverWindow(WindowParts):
         self.title.setText(self._title(self.seq) or tr("Draft"))
         warnings, notes = list[str](), list[str]()
         if self.seq == DRAFT and draft is not None:
-            warnings, former = draft_warnings(draft), version_titles(self._transcript)
+            warnings, former = draft_warnings(draft), handover_titles(self._transcript)
             notes = [
                 purpose_text(draft.scope, former.get(draft.scope.rerun_seq, "")),
                 sweep_note(draft.draft.sweep_savings),
@@ -636,11 +637,6 @@ class HandoverWindow(WindowParts):
         elif refusal is not None:
             notes = [refusal.reason]
             if self.seq == NOW and self._preview is not None:
-                window, gauge = self._conversation.window.measure()
-                messages = self._transcript.messages
-                left_out = messages.full_total_tokens - sum(window.entry_tokens)
-                is_managed = self._conversation.window.policy.enabled
-                notes.insert(0, context_text(gauge, left_out, is_managed=is_managed))
                 notes.append(missing_rules_text(self._preview.coverage).text)
         lines: list[QWidget] = []
         if self.is_outdated and draft is not None:
@@ -678,8 +674,6 @@ class HandoverWindow(WindowParts):
             ]
             if event.duration_ms:
                 pills.append(Pill(format_exact_duration(event.duration_ms), icon_name="clock"))
-        elif self._preview is not None:
-            pills = [Pill(translate(self._preview.counts.text), icon_name="message-square")]
         self._fill(self._pills, [FlowBox(pills)] if pills else [])
 
     def _show_tokens(self, event: HandoverMade) -> None:

@@ -124,10 +124,9 @@ class GuideDialog(Themed, SizedDialog):
             QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
             for key in (QKeySequence.StandardKey.Back, QKeySequence.StandardKey.Forward)
         )
-        self.back = IconButton("arrow-left", tip_with_key(tr("Back"), back), px=15, edge=28)
-        self.forward = IconButton("arrow-right", tip_with_key(tr("Forward"), forward), px=15, edge=28)
-        self.back.clicked.connect(self._go_back)
-        self.forward.clicked.connect(self._go_forward)
+        tips = tip_with_key(tr("Back"), back), tip_with_key(tr("Forward"), forward)
+        self.back = IconButton("arrow-left", tips[0], px=15, edge=28, on_click=self._go_back)
+        self.forward = IconButton("arrow-right", tips[1], px=15, edge=28, on_click=self._go_forward)
         self._names = PageNames(guide_contents())
         self._names.selected.connect(self._go_to)
         self._names_area = VerticalScrollArea(self._names)
@@ -215,7 +214,7 @@ class GuideDialog(Themed, SizedDialog):
         self._names_area.ensureWidgetVisible(self._names.current_button)
 
     def _refresh(self) -> None:
-        self._show(self.topic, self.browser.verticalScrollBar().value())
+        self._show(*self._place())
 
     def _place(self) -> tuple[str, int]:
         return self.topic, self.browser.verticalScrollBar().value()
@@ -279,10 +278,8 @@ class GuideDialog(Themed, SizedDialog):
         for number, hit in enumerate(self._hits):
             mark = QTextEdit.ExtraSelection()
             mark.cursor = hit
-            is_current = number == place
-            mark.format.setBackground(
-                QColor(self._theme.text_selection if is_current else self._theme.warn_soft)
-            )
+            color = self._theme.text_selection if number == place else self._theme.warn_soft
+            mark.format.setBackground(QColor(color))
             marks.append(mark)
         self.browser.setExtraSelections(marks)
         if self._hits:
@@ -373,18 +370,14 @@ td { padding: 6px 14px 6px 0; border-bottom: 1px solid $border; vertical-align: 
 table.code { margin: 8px 0 12px 0; }
 table.code td { background-color: $code_surface; border: 1px solid $border; padding: 10px 14px 10px 14px; }
 """)
+_MARKDOWN = MarkdownIt("commonmark").enable("table")
 _LEAD = re.compile(r"(?<=</h1>\n)<p>")
 _FENCE = re.compile(r"<pre><code[^>]*>(.*?)\n?</code></pre>", re.DOTALL)
 
 
-@cache
-def _markdown_it() -> MarkdownIt:
-    return MarkdownIt("commonmark").enable("table")
-
-
 def _html(markdown: str) -> str:
     """Return a page as the HTML that Qt's documents know: they have frames for tables only."""
-    html = str(_markdown_it().render(markdown))
+    html = str(_MARKDOWN.render(markdown))
     html = _LEAD.sub("<p class=lead>", html, 1)
     html = html.replace("<table>", "<table width=100% cellspacing=0 cellpadding=0>")
     return _FENCE.sub(r"<table class=code width=100%><tr><td><pre>\1</pre></td></tr></table>", html)

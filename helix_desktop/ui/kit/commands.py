@@ -14,6 +14,7 @@ from PySide6.QtGui import QAction, QActionGroup, QHelpEvent, QKeyEvent, QKeySequ
 from PySide6.QtWidgets import QMenu, QToolTip, QWidget
 
 from helix_desktop.domain.translatable_text import TranslatableText
+from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.key_names import native_key, pressed_key, tip_with_key
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.words.translation import translate
@@ -72,13 +73,12 @@ class Command:
 
 
 class CommandTable:
-    """The commands of one page, under its title. No two tables share a name."""
+    """The commands of one page; their keys work while the keyboard is there. No two tables share a name."""
 
     title: ClassVar[TranslatableText]
     commands: ClassVar[Mapping[str, Command]]
 
     def __init_subclass__(cls) -> None:
-        """Collect the commands, in the order of the table."""
         cls.commands = {name: own for name, own in vars(cls).items() if isinstance(own, Command)}
 
 
@@ -221,6 +221,16 @@ def keep_tip(action: QAction, text: str, set_tip: Callable[[str], object]) -> No
     update()
 
 
+def command_button(
+    action: QAction, icon_name: str, words: str, *, px: int = 17, edge: int = 30
+) -> IconButton:
+    """Return a button that does a command; sizes are those of `IconButton`."""
+    button = IconButton(icon_name, "", px=px, edge=edge)
+    keep_tip(action, words, button.set_tip)
+    button.clicked.connect(action.trigger)
+    return button
+
+
 class PageKeys(QObject):
     """The keys in force in one page; what shows or answers them follows `changed`."""
 
@@ -242,7 +252,6 @@ class PageKeys(QObject):
         return native_key(self._keys[command][0]) if self._keys[command] else ""
 
     def command_of(self, event: QKeyEvent) -> str:
-        """Return the command that a pressed key belongs to; empty if it is none's."""
         pressed = pressed_key(event)
         return next((command for command, keys in self._keys.items() if pressed in keys), "")
 

@@ -117,10 +117,7 @@ class Field(msgspec.Struct, frozen=True):
         unit = label(translate(self.unit), "faint") if self.unit else None
         if not self.is_beside:
             return unit
-        below = _Below(translate(self.note), self.room)
-        below.setAlignment(
-            (below.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask) | Qt.AlignmentFlag.AlignVCenter
-        )
+        below = _Below(translate(self.note), self.room, Qt.AlignmentFlag.AlignVCenter)
         said = pane(row(unit or 0, below, gap=6, stretch=1))
         said.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         return said
@@ -336,36 +333,36 @@ class Group(msgspec.Struct, frozen=True):
 Fields = Sequence[Field | Group]
 
 
+def _with_groups(fields: Fields) -> list[tuple[Field, str]]:
+    """Return the fields of a table in order, each with the title of its group."""
+    parts = (part if isinstance(part, Group) else Group("", (part,)) for part in fields)
+    return [(field, part.title) for part in parts for field in part.fields]
+
+
 def all_fields(fields: Fields) -> list[Field]:
-    """Return the fields of a table, those of its groups among them, in order."""
-    return [field for part in fields for field in (part.fields if isinstance(part, Group) else (part,))]
+    return [field for field, _ in _with_groups(fields)]
 
 
 def find_fields(fields: Fields, typed: str) -> list[Field]:
     """Return the fields whose words contain each of the typed words."""
-    words = typed.casefold().split()
-    found = []
-    for part in fields:
-        title = part.title if isinstance(part, Group) else ""
-        for field in part.fields if isinstance(part, Group) else (part,):
-            text = " ".join(translate(own) for own in (title, *field.texts())).casefold()
-            if words and all(word in text for word in words):
-                found.append(field)
+    words, found = typed.casefold().split(), []
+    for field, title in _with_groups(fields):
+        text = " ".join(translate(own) for own in (title, *field.texts())).casefold()
+        if words and all(word in text for word in words):
+            found.append(field)
     return found
 
 
 class _Below(WrappedLabel):
     """What is said below a control; as high as its note and as `room` lines, whatever it says now."""
 
-    def __init__(self, note: str, room: int) -> None:
+    def __init__(self, note: str, room: int, place: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignTop) -> None:
         self._reserved, self._room, self._words = note, room, note
         self.note = note
         super().__init__(note)
         self.setProperty("role", "faint")
         self.setMinimumWidth(40)
-        self.setAlignment(
-            (self.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask) | Qt.AlignmentFlag.AlignTop
-        )
+        self.setAlignment((self.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask) | place)
 
     def say(self, words: str) -> None:
         """Say something; what there is no room for is in the tooltip."""
@@ -377,11 +374,8 @@ class _Below(WrappedLabel):
 
     def _measure(self, words: str, width: int) -> int:
         flags = Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextWrapAnywhere
-        return (
-            self.fontMetrics().boundingRect(QRect(0, 0, max(1, width), 10_000), flags, words).height()
-            if words
-            else 0
-        )
+        room = QRect(0, 0, max(1, width), 10_000)
+        return self.fontMetrics().boundingRect(room, flags, words).height() if words else 0
 
     def hasHeightForWidth(self) -> bool:
         return True
@@ -479,7 +473,6 @@ class FieldRow(QWidget):
         self.setAccessibleName(self._words.text())
 
     def label_width(self) -> int:
-        """Return the width in pixels that the label takes in one line."""
         return self._words.fontMetrics().horizontalAdvance(self._words.text())
 
     def set_label_width(self, width: int) -> None:
@@ -545,14 +538,9 @@ def show_control(control: QWidget, line: QWidget | None = None, *, is_marked: bo
     """
     place = line or control
     _open_around(place)
-    target = next(
-        (
-            part
-            for part in (control, *control.findChildren(QWidget))
-            if part.focusPolicy() & Qt.FocusPolicy.TabFocus and part.isVisibleTo(control)
-        ),
-        control,
-    )
+    parts = (control, *control.findChildren(QWidget))
+    tab_stops = (part for part in parts if part.focusPolicy() & Qt.FocusPolicy.TabFocus)
+    target = next((part for part in tab_stops if part.isVisibleTo(control)), control)
     parent = control.parentWidget()
     while parent is not None:
         if isinstance(parent, QScrollArea):
@@ -582,12 +570,7 @@ class Form(QWidget):
         self.values = values
         self.table = fields
         self.fields = {field.name: field for field in all_fields(fields)}
-        self.group_titles = {
-            field.name: translate(part.title)
-            for part in fields
-            if isinstance(part, Group)
-            for field in part.fields
-        }
+        self.group_titles = {field.name: translate(title) for field, title in _with_groups(fields) if title}
         self.controls: dict[str, QWidget] = {}
         self.rows: dict[str, FieldRow] = {}
         self.trailing: dict[str, QWidget] = {}
@@ -606,14 +589,9 @@ class Form(QWidget):
         self.setLayout(body)
         if is_dialog:
             align_labels(*(line for line in self.rows.values() if line.label_width()))
-        for name in self.fields:
-            self._show(name)
+        self.refresh()
         values.changed.connect(self._show)
-        values.refused.connect(self._on_refused)
-
-    def _on_refused(self, name: str, why: str) -> None:
-        if name in self.fields:
-            self._refuse(name, why)
+        values.refused.connect(self._refuse)
 
     def _make_rows(self, fields: Iterable[Field], labels: bool) -> list[FieldRow]:
         """Return the rows of some fields; one without a label joins the row before it."""
@@ -621,8 +599,7 @@ class Form(QWidget):
         for field in fields:
             control, name = field.make(self), field.name
             control.setObjectName(control.objectName() or name)
-            trailing = field.beside(self)
-            is_labeled = labels and bool(field.label)
+            trailing, is_labeled = field.beside(self), labels and bool(field.label)
             line = FieldRow(
                 translate(field.label), control, note=translate(field.note), room=field.room,
                 trailing=trailing, is_labeled=is_labeled, indent_px=SWITCH_TEXT_X if field.is_inside else 0,
@@ -651,6 +628,8 @@ class Form(QWidget):
         self.edited.emit(name)
 
     def _refuse(self, name: str, why: str) -> None:
+        if name not in self.fields:
+            return
         if isinstance(self.fields[name], Toggle | Choice):  # what is typed stays, to be corrected
             self._show(name)
         self.show_error(name, why)
@@ -681,7 +660,6 @@ class Form(QWidget):
         self.rows[name].show_error(why)
 
     def errors(self) -> dict[str, str]:
-        """Return what is shown as wrong, by field."""
         return {name: line.error_text() for name, line in self.rows.items() if line.error_text()}
 
     def focus_error(self) -> bool:

@@ -161,11 +161,15 @@ class _Card(QFrame):
         self._quiet.timeout.connect(lambda: self._take_clicks(True))
         self.is_folded = self._is_announced = False
         words = column(label(notice.what, "strong", wrap=True), gap=3)
-        rest = translate(join_sentences(notice.why, notice.fix))
-        if rest:
+        if rest := translate(join_sentences(notice.why, notice.fix)):
             words.addWidget(label(rest, "note", wrap=True))
+        buttons = []
+        for answer in notice.answers:
+            button = PushButton(answer.words, name=f"{notice.name}:{answer.name}")
+            button.clicked.connect(lambda _=False, answer=answer: area.answer(notice, answer))
+            buttons.append(button)
         text = pane(words)
-        message = ResponsiveRow(text, self._buttons(), _TEXT_PX) if notice.answers else text
+        message = ResponsiveRow(text, buttons, _TEXT_PX) if buttons else text
         if notice.can_dismiss:
             close = IconButton("x", tr("Dismiss"), px=15, edge=26, name=f"{notice.name}:dismiss")
             close.clicked.connect(lambda: area.dismiss(notice))
@@ -214,14 +218,6 @@ class _Card(QFrame):
             self._area.dismiss(self.notice)
         else:
             self._area.fold(self.notice)
-
-    def _buttons(self) -> list[QWidget]:
-        buttons: list[QWidget] = []
-        for answer in self.notice.answers:
-            button = PushButton(answer.words, name=f"{self.notice.name}:{answer.name}")
-            button.clicked.connect(lambda _=False, answer=answer: self._area.answer(self.notice, answer))
-            buttons.append(button)
-        return buttons
 
 
 class NoticeShadow(QWidget):
@@ -350,7 +346,6 @@ class NoticeArea(QWidget):
         return tuple(notice.name for notice in self._here())
 
     def visible_cards(self) -> list[QWidget]:
-        """Return what is on screen, from the top."""
         return [card for card in self._cards.values() if card.isVisible()]
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -391,9 +386,6 @@ class NoticeArea(QWidget):
         notices = [card.notice for card in self._cards.values()]
         return [notice for notice in notices if notice.applies_to(*self._context_ids)]
 
-    def _is_in_low_window(self) -> bool:
-        return self.window().height() < _LOW_LINES * self.fontMetrics().lineSpacing()
-
     def _show_all(self) -> None:
         self._shows_all = True
         self._show_cards()
@@ -419,7 +411,8 @@ class NoticeArea(QWidget):
         was_at_all = self._all.hasFocus()
         notices = self._with_room()
         self._shows_all = self._shows_all and len(notices) > 1
-        is_stack = len(notices) > 1 and self._is_in_low_window() and not self._shows_all
+        is_low = self.window().height() < _LOW_LINES * self.fontMetrics().lineSpacing()
+        is_stack = len(notices) > 1 and is_low and not self._shows_all
         self._all.setVisible(is_stack)
         self._all.setText(tr("Show all {number} notices", number=len(notices)))
         visible = notices[-1:] if is_stack else notices
@@ -497,10 +490,14 @@ def error_level(error: HelixError) -> NoticeLevel:
             | StoreRepaired()
         ):
             return "warning"  # something else is needed of the user or a model; nothing is broken
-        case CompactionRefused() | ContentRedacted() | OutputFormUnavailable():
+        case (
+            CompactionRefused()
+            | ContentRedacted()
+            | OutputFormUnavailable()
+            | ModelNotChosen()
+            | WorkspaceUntrusted()
+        ):
             return "info"  # nothing went wrong: what was asked for cannot be done now, and this says why
-        case ModelNotChosen() | WorkspaceUntrusted():
-            return "info"
         case DigestUnknown():
             return "warning"
     return "error"

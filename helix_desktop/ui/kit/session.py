@@ -45,26 +45,17 @@ class SessionWindow(Protocol):
     """A window as its session knows it."""
 
     @property
-    def commands(self) -> WindowCommands:
-        """What its menus offer."""
-
+    def commands(self) -> WindowCommands: ...
     @property
-    def notices(self) -> NoticeArea:
-        """What has to be said."""
-
+    def notices(self) -> NoticeArea: ...
     @property
-    def jobs(self) -> Jobs:
-        """What runs."""
-
+    def jobs(self) -> Jobs: ...
     @property
-    def intents(self) -> IntentHandlers:
-        """Who does what intents want."""
-
+    def intents(self) -> IntentHandlers: ...
     def page(self) -> str:
-        """Return the page in sight."""
+        """Return the name of the page in sight."""
 
-    def perform(self, intent: Intent) -> None:
-        """Do what an intent wants."""
+    def perform(self, intent: Intent) -> None: ...
 
 
 class Session(QObject):

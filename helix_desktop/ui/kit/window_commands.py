@@ -383,8 +383,6 @@ def mode_menu(parent: QWidget, commands: WindowCommands) -> QMenu:
 
 
 class SessionCommands(CommandTable):
-    """They work while the keyboard is there."""
-
     title = text("Sessions")
     session_pin = Command(text("Pin or unpin"), None, "P")
     session_archive = Command(text("Archive or unarchive"), None, "A")
@@ -392,8 +390,6 @@ class SessionCommands(CommandTable):
 
 
 class ChangesCommands(CommandTable):
-    """They work while the keyboard is there."""
-
     title = _changes_text("Changes")
     changes_filter = Command(_changes_text("Go to filter"), None, "/")
     changes_accept = Command(_changes_text("Mark as reviewed"), None, "A")
@@ -402,8 +398,6 @@ class ChangesCommands(CommandTable):
 
 
 class CacheCommands(CommandTable):
-    """They work while the keyboard is there."""
-
     title = _cache_text("Cache")
     cache_filter = Command(_cache_text("Go to filter"), None, "/")
     cache_recall = Command(_cache_text("Recall into message"), None, "Ctrl+Return")
@@ -415,8 +409,6 @@ class CacheCommands(CommandTable):
 
 
 class ContextCommands(CommandTable):
-    """They work while the keyboard is there."""
-
     title = _context_text("Context")
     context_text = Command(_context_text("Show sent text"), None, "Space")
     context_pin = Command(_context_text("Pin in context or unpin"), None, "P")

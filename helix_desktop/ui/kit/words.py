@@ -22,7 +22,7 @@ from helix_desktop.ui.design.mirror import (
     visual_rect,
 )
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.kit.boxes import Box, Pen, RowText, face
+from helix_desktop.ui.kit.boxes import MEASURED, Box, Pen, RowText, TextBox
 from helix_desktop.words.direction import first_direction
 
 CODE_PAD_PX = 3
@@ -86,23 +86,17 @@ def _padded(form: QTextCharFormat) -> QTextCharFormat:
     return padded
 
 
-_MEASURED = 2_000  # characters: more than any row has room for
 _LINE_HEIGHT = 1.4  # of words that wrap, in font sizes
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
 @dataclass(slots=True, eq=False)
-class Words(Box):
+class Words(TextBox):
     """Text that wraps, and is selected across rows; `tail` stands behind its last word, as chips do.
 
     `is_marked_up`: signs of code and emphasis in it are shown as what they mean.
     """
 
-    words: str
-    px: int = 13
-    color: str = "text"
-    weight: int = 400
-    is_code: bool = False
     is_marked_up: bool = False
     tail: Sequence[Box] = ()
     number: int = 0  # by which its row, selections and matches know it
@@ -112,8 +106,8 @@ class Words(Box):
     _tail_places: list[QPointF] = field(default_factory=list)
 
     def width(self) -> float:
-        lines = self.words[:_MEASURED].split("\n")
-        metrics = face(self.px, self.weight, self.is_code)[1]
+        lines = self.words[:MEASURED].split("\n")
+        metrics = self.face()[1]
         tail = sum(box.width() + 4 for box in self.tail)
         return max(map(metrics.horizontalAdvance, lines)) + 1 + (tail + 8 if tail else 0)
 
@@ -148,7 +142,7 @@ class Words(Box):
             option.setTextDirection(Qt.LayoutDirection.LeftToRight)
         elif is_right_to_left() and not self.is_marked_up:  # beside what stands before it
             option.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute)
-        layout = QTextLayout(words.replace("\n", "\u2028"), face(self.px, self.weight, self.is_code)[0])
+        layout = QTextLayout(words.replace("\n", "\u2028"), self.face()[0])
         layout.setTextOption(option)
         layout.setCacheEnabled(True)
         if styles:
@@ -158,7 +152,7 @@ class Words(Box):
 
     def line_height(self) -> float:
         """Return how high one line is."""
-        natural = face(self.px, self.weight, self.is_code)[1].height()
+        natural = self.face()[1].height()
         return natural if self.is_code else max(natural, scaled(round(self.px * _LINE_HEIGHT)))
 
     def _wrap(self, width: float) -> float:
@@ -221,10 +215,6 @@ class Words(Box):
         yield self
         for box in self.tail:
             yield from box.parts()
-
-    @property
-    def accessible_text(self) -> str:
-        return self.words
 
     @property
     def row_text(self) -> RowText:

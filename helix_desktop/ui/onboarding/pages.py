@@ -4,45 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import partial
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QGuiApplication,
-    QPainter,
-    QPaintEvent,
-    QResizeEvent,
-)
-from PySide6.QtWidgets import (
-    QBoxLayout,
-    QFrame,
-    QLabel,
-    QLayout,
-    QLineEdit,
-    QScrollArea,
-    QWidget,
-)
+from PySide6.QtGui import QAction, QColor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QLayout, QLineEdit, QScrollArea, QWidget
 
 from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, key_label, label, show_text
-from helix_desktop.ui.design.layout import FlowBox, card, clear_layout, column, pane, row
+from helix_desktop.ui.design.layout import FlowBox, LazyPage, card, clear_layout, column, pane, row
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed, restyle
-from helix_desktop.ui.kit.intents import (
-    AddProvider,
-    ImportSessions,
-    LocateWorkspace,
-    NewSession,
-    OpenFolder,
-    OpenSample,
-    RemoveWorkspace,
-    ShowWorkspace,
-    perform,
-)
+from helix_desktop.ui.kit import intents
+from helix_desktop.ui.kit.commands import action_shortcut
+from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 
@@ -98,13 +75,12 @@ class FoundServerList(QWidget):
         title = tr("Model server") if server.kind == "other" else server.title
         head = row(label(title, "strong"), where, None, gap=8)
         words = column(head, label(_models_text(server), "note", wrap=True), gap=1)
-        button = (
-            PushButton(tr("Added"), "", "check", name="added")
-            if is_added
-            else PushButton(tr("Add"), "primary", "plus", name="add")
-        )
         added, add = tr("{server} is added", server=title), tr("Add {server}", server=title)
-        button.setAccessibleName(added if is_added else add)
+        button = (
+            PushButton(tr("Added"), "", "check", name="added", words=added)
+            if is_added
+            else PushButton(tr("Add"), "primary", "plus", name="add", words=add)
+        )
         button.clicked.connect(lambda: self.add_requested.emit(server))
         button.setEnabled(not is_added and bool(server.models))
         sign = IconLabel("server", px=18, color_token="muted")
@@ -146,12 +122,14 @@ _SUGGESTIONS = (
             "and return."
         ),
         text("Start sample"),
+        intents.OpenSample(),
     ),
     (
         "folder-open",
         text("Open a folder"),
         text("A project becomes a workspace with its own sessions. You can drop it here."),
         text("Open folder…"),
+        intents.OpenFolder(),
     ),
     (
         "plug",
@@ -161,69 +139,58 @@ _SUGGESTIONS = (
             "Ollama, LM Studio, llama.cpp or vLLM."
         ),
         text("Add provider…"),
+        intents.AddProvider(),
     ),
 )
-"""Icon, title, words and button: the three ways to begin."""
+"""Icon, title, words, button and what it wants: the three ways to begin."""
 
 _TILE_PX = 44
 
 
 class IconTile(Themed, QWidget):
-    def __init__(
-        self,
-        icon_name: str,
-        *,
-        color_token: str = "accent_text",
-        background_token: str = "accent_soft",
-    ) -> None:
+    def __init__(self, icon_name: str, color: str = "accent_text", ground: str = "accent_soft") -> None:
+        """The colors are tokens."""
         super().__init__()
-        self._icon_name, self._color_token, self._background_token = icon_name, color_token, background_token
+        self._icon_name, self._color, self._ground = icon_name, color, ground
         self.setFixedSize(_TILE_PX, _TILE_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(getattr(self._theme, self._background_token)))
+        painter.setBrush(QColor(getattr(self._theme, self._ground)))
         edge = self.width()
         painter.drawRoundedRect(self.rect(), edge * 0.27, edge * 0.27)
         size = edge // 2
-        color = str(getattr(self._theme, self._color_token))
+        color = str(getattr(self._theme, self._color))
         image = pixmap(self._icon_name, color, size, self.devicePixelRatioF())
         painter.drawPixmap((edge - size) // 2, (edge - size) // 2, image)
 
 
-def _centered(parent: QWidget, body: QLayout, width: int) -> QWidget:
-    """Lay a body of at most `width` pixels into the middle of a scrolling page."""
-    scroll = QScrollArea(parent)
-    page = QWidget(scroll.viewport())
-    column_widget = QWidget(page)
-    column_widget.setMaximumWidth(width)
-    column_widget.setLayout(body)
-    page.setObjectName("page")
-    line = row(None, column_widget, None, margins=(32, 24, 32, 40))
-    line.setStretch(1, 100)
-    line.setAlignment(column_widget, Qt.AlignmentFlag.AlignVCenter)
-    page.setLayout(line)
-    scroll.setWidget(page)
-    scroll.setWidgetResizable(True)
-    scroll.setFrameShape(QFrame.Shape.NoFrame)
-    scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    parent.setLayout(column(scroll))
-    return column_widget
+class _CenteredPage(QWidget):
+    def lay_out(self, body: QLayout, width: int) -> None:
+        """Put a body of at most `width` pixels into the middle of the page, which scrolls."""
+        scroll = QScrollArea(self)
+        page = QWidget(scroll.viewport())
+        middle = QWidget(page)
+        middle.setMaximumWidth(width)
+        middle.setLayout(body)
+        page.setObjectName("page")
+        line = row(None, middle, None, margins=(32, 24, 32, 40))
+        line.setStretch(1, 100)
+        line.setAlignment(middle, Qt.AlignmentFlag.AlignVCenter)
+        page.setLayout(line)
+        scroll.setWidget(page)
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setLayout(column(scroll))
 
 
-class _Card(NamedTuple):
-    frame: QFrame
-    title: QLabel
-    description: QLabel
-    button: PushButton
-
-
-class WelcomePage(QWidget):
+class WelcomePage(_CenteredPage):
     scan_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._key = QLineEdit()
         self._key.setObjectName("pasted_key")
@@ -232,22 +199,26 @@ class WelcomePage(QWidget):
         self._key.setAccessibleName(tr("Paste an API key"))
         self._key.textEdited.connect(self._on_key_typed)
         self._key.returnPressed.connect(self._enter_key)
-        self._cards = row(gap=14)
-        self._scan_button = PushButton(tr("Find local servers"), "", "search", name="find_servers")
+        scan = PushButton(tr("Find local servers"), "", "search", name="find_servers")
+        scan.clicked.connect(self.scan_requested)
         self.found_servers = FoundServerList()
         """The model servers of this machine, once somebody has looked."""
-        self._sample, self._folder, self._model = (
-            self._card(*parts, more)
-            for parts, more in zip(_SUGGESTIONS, ((), (), (self._key, self._scan_button)), strict=True)
-        )
-        for suggestion, parts in zip((self._sample, self._folder, self._model), _SUGGESTIONS, strict=True):
-            suggestion.button.setObjectName(f"suggestion:{parts[0]}")
-            self._cards.addWidget(suggestion.frame, 1)
-        self._sample.button.clicked.connect(lambda: perform(self, OpenSample()))
-        self._folder.button.clicked.connect(lambda: perform(self, OpenFolder()))
-        self._model.button.clicked.connect(lambda: perform(self, AddProvider()))
-        self._scan_button.clicked.connect(self.scan_requested)
         self.found_servers.next_step_changed.connect(self._mark_next_step)
+        self._cards = row(gap=14)
+        self._buttons: dict[str, PushButton] = {}
+        for icon_name, title, description, action, intent in _SUGGESTIONS:
+            heading = label(translate(title), "title", wrap=True)
+            words = label(translate(description), "muted", wrap=True)
+            words.setAlignment(Qt.AlignmentFlag.AlignTop)
+            button = self._buttons[icon_name] = PushButton(translate(action), name=f"suggestion:{icon_name}")
+            button.clicked.connect(lambda _=False, intent=intent: perform(self, intent))
+            more = (self._key, row(scan, None)) if isinstance(intent, intents.AddProvider) else ()
+            body = column(
+                row(IconTile(icon_name), None), 4, heading, words, 6, None, *more, row(button, None), gap=6,
+                margins=(18, 18, 18, 18),
+            )  # fmt: skip
+            self._cards.addWidget(card(body), 1)
+            self._model_title, self._model_words = heading, words  # that of the model is the last
         lead = label(
             tr(
                 "An AI coding agent whose context stays small, complete and visible. Large and old outputs "
@@ -257,55 +228,30 @@ class WelcomePage(QWidget):
             wrap=True,
         )
         logo = IconLabel("helix", px=60, width_px=_LOGO_PX, color_token="text")
-        head = column(
-            row(logo, None),
-            4,
-            label(tr("Welcome to Helix Desktop"), "display", wrap=True),
-            lead,
-            gap=8,
-        )
+        welcome = label(tr("Welcome to Helix Desktop"), "display", wrap=True)
+        head = column(row(logo, None), 4, welcome, lead, gap=8)
         foot = label(tr("Nothing runs or is sent until you send a message."), "faint", wrap=True)
-        self._column = _centered(
-            self, column(head, 14, self._cards, self.found_servers, 6, foot, gap=8), _CARDS_PX
-        )
+        self.lay_out(column(head, 14, self._cards, self.found_servers, 6, foot, gap=8), _CARDS_PX)
         self.show_model("")
-
-    @staticmethod
-    def _card(icon_name: str, title: str, description: str, action: str, more: Sequence[QWidget]) -> _Card:
-        button = PushButton(translate(action))
-        words = label(translate(description), "muted", wrap=True)
-        words.setAlignment(Qt.AlignmentFlag.AlignTop)
-        heading = label(translate(title), "title", wrap=True)
-        body = column(
-            row(IconTile(icon_name), None), 4, heading, words, 6, None, gap=6,
-            margins=(18, 18, 18, 18),
-        )  # fmt: skip
-        for part in more:
-            if isinstance(part, QLineEdit):
-                body.addWidget(part)
-            else:
-                body.addLayout(row(part, None))
-        body.addLayout(row(button, None))
-        return _Card(card(body), heading, words, button)
 
     def show_model(self, label: str) -> None:
         """Name the model that is connected, and lead on to a folder; empty: none is connected yet."""
-        _, title, description, _ = _SUGGESTIONS[-1]
-        self._model.title.setText(tr("A model is connected") if label else translate(title))
-        self._model.description.setText(
+        _, title, description, *_ = _SUGGESTIONS[-1]
+        self._model_title.setText(tr("A model is connected") if label else translate(title))
+        self._model_words.setText(
             tr("{model} answers in the folders that you open. You can add more models here.", model=label)
             if label
             else translate(description)
         )
-        self._next = self._folder if label else self._sample
+        self._next = self._buttons["folder-open" if label else "play"]
         self._mark_next_step()
-        self.setFocusProxy(self._next.button)  # Enter goes it
+        self.setFocusProxy(self._next)  # Enter goes it
 
     def _mark_next_step(self) -> None:
         """Make one button stand out: that of a card, unless a server was found that can be added."""
-        for suggestion in (self._sample, self._folder):
-            is_primary = suggestion is self._next and not self.found_servers.is_next_step
-            restyle(suggestion.button, "kind", "primary" if is_primary else "")
+        for name in ("play", "folder-open"):
+            is_primary = self._buttons[name] is self._next and not self.found_servers.is_next_step
+            restyle(self._buttons[name], "kind", "primary" if is_primary else "")
 
     def _on_key_typed(self, typed: str) -> None:
         """Go on at once with a key that was pasted as a whole."""
@@ -316,7 +262,7 @@ class WelcomePage(QWidget):
         key = self._key.text().strip()
         self._key.clear()
         if key:
-            perform(self, AddProvider(key))
+            perform(self, intents.AddProvider(key))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -325,33 +271,27 @@ class WelcomePage(QWidget):
         self._cards.setDirection(directions.TopToBottom if stacked else directions.LeftToRight)
 
 
-class NoSessionPage(QWidget):
-    def __init__(self, parent: QWidget | None = None) -> None:
+class NoSessionPage(_CenteredPage):
+    def __init__(self, parent: QWidget, new_session: QAction) -> None:
+        """`new_session` is the command, whose keys are shown if it has any."""
         super().__init__(parent)
-        self._title = label("", "heading", wrap=True)
+        self._new_session = new_session
+        self._title, self._words = label("", "heading", wrap=True), label("", "muted", wrap=True)
         button = PushButton(tr("New session"), "primary", "plus", name="new_session")
-        button.clicked.connect(lambda: perform(self, NewSession()))
+        button.clicked.connect(lambda: perform(self, intents.NewSession()))
         import_button = PushButton(tr("Import sessions…"), name="import_sessions")
-        import_button.clicked.connect(lambda: perform(self, ImportSessions()))
-        self._keys = key_label("Ctrl+N")
+        import_button.clicked.connect(lambda: perform(self, intents.ImportSessions()))
+        self._keys = key_label("")
         hint = label(tr("New session, from anywhere in the window"), "faint", wrap=True)
         self._hint = pane(row(self._keys, hint, gap=7, stretch=1))
-        self._words = label("", "muted", wrap=True)
-        body = column(
-            row(IconTile("message-square"), None),
-            6,
-            self._title,
-            self._words,
-            8,
-            row(button, import_button, None),
-            4,
-            self._hint,
-            gap=6,
-        )
-        _centered(self, body, _NARROW_PX)
+        buttons, tile = row(button, import_button, None), IconTile("message-square")
+        body = column(row(tile, None), 6, self._title, self._words, 8, buttons, 4, self._hint, gap=6)
+        self.lay_out(body, _NARROW_PX)
+        new_session.changed.connect(self._show_keys)
+        self._show_keys()
 
-    def show_keys(self, keys: str) -> None:
-        """Show the keys of a new session, as the system writes them; none without any."""
+    def _show_keys(self) -> None:
+        keys = action_shortcut(self._new_session)
         self._keys.setText(keys)
         self._hint.setVisible(bool(keys))
 
@@ -365,29 +305,25 @@ class NoSessionPage(QWidget):
             self._words.setText(tr("A session is one conversation with the agent in this workspace."))
 
 
-class ClosedWorkspacePage(QWidget):
-    def __init__(self, parent: QWidget | None = None) -> None:
+class ClosedWorkspacePage(_CenteredPage):
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._id = ""
         self._title = label("", "heading", wrap=True)
-        words = label(
-            tr("What is saved there stays as it is. Try again to see why."),
-            "muted",
-            wrap=True,
-        )
+        words = label(tr("What is saved there stays as it is. Try again to see why."), "muted", wrap=True)
         button = PushButton(tr("Try again"), "primary", "refresh-cw", name="retry")
-        button.clicked.connect(lambda: perform(self, ShowWorkspace(self._id)))
-        tile = IconTile("triangle-alert", color_token="warn", background_token="warn_soft")
+        button.clicked.connect(lambda: perform(self, intents.ShowWorkspace(self._id)))
+        tile = IconTile("triangle-alert", "warn", "warn_soft")
         body = column(row(tile, None), 6, self._title, words, 8, row(button, None), gap=6)
-        _centered(self, body, _NARROW_PX)
+        self.lay_out(body, _NARROW_PX)
 
     def show_workspace(self, workspace_id: str, name: str) -> None:
         self._id = workspace_id
         self._title.setText(tr("{workspace} can't be opened", workspace=name))
 
 
-class MissingFolderPage(QWidget):
-    def __init__(self, parent: QWidget | None = None) -> None:
+class MissingFolderPage(_CenteredPage):
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._id = ""
         self._title = label("", "heading", wrap=True)
@@ -401,22 +337,32 @@ class MissingFolderPage(QWidget):
             "muted",
             wrap=True,
         )
-        parts: list[QWidget] = []
+        parts, read_only = list[QWidget](), partial(intents.ShowWorkspace, read_only=True)
         for name, title, kind, icon_name, intent in (
-            ("locate", tr("Locate…"), "primary", "folder-search", LocateWorkspace),
-            ("open_read_only", tr("Open read-only"), "", "eye", partial(ShowWorkspace, read_only=True)),
-            ("remove_from_list", tr("Remove from list"), "danger", "", RemoveWorkspace),
+            ("locate", tr("Locate…"), "primary", "folder-search", intents.LocateWorkspace),
+            ("open_read_only", tr("Open read-only"), "", "eye", read_only),
+            ("remove_from_list", tr("Remove from list"), "danger", "", intents.RemoveWorkspace),
         ):
             button = PushButton(title, kind, icon_name, name=name)
             button.clicked.connect(lambda _=False, intent=intent: perform(self, intent(self._id)))
             parts.append(button)
         note = label(tr("Removing only hides it here. Its data is kept."), "faint", wrap=True)
-        tile = IconTile("folder-x", color_token="warn", background_token="warn_soft")
+        tile = IconTile("folder-x", "warn", "warn_soft")
         body = column(row(tile, None), 6, self._title, self._path, safe, 8, FlowBox(parts), 4, note, gap=7)
-        _centered(self, body, _NARROW_PX + 40)
+        self.lay_out(body, _NARROW_PX + 40)
 
     def show_workspace(self, workspace_id: str, name: str, path: str) -> None:
         self._id = workspace_id
         self._title.setText(tr("The folder for {workspace} is missing", workspace=name))
         # Zero-width spaces let a long path break at its separators.
         self._path.setText(path.replace("/", "/\u200b").replace("\\", "\\\u200b"))
+
+
+class Places:
+    """The pages by their names in the window's center, each built when it is first needed."""
+
+    def __init__(self, parent: QWidget, new_session: QAction) -> None:
+        self.welcome = LazyPage(lambda: WelcomePage(parent))
+        self.missing = LazyPage(lambda: MissingFolderPage(parent))
+        self.closed = LazyPage(lambda: ClosedWorkspacePage(parent))
+        self.empty = LazyPage(lambda: NoSessionPage(parent, new_session))

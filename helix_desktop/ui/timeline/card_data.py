@@ -458,7 +458,7 @@ def _form_title(card: FormCard) -> str:
         case "full":
             return tr("Large output sent whole: {output}", output=card.output)
         case "preview" | "compact":
-            return tr("Large output sent in part: {output}", output=card.output)
+            return tr("Large output shortened: {output}", output=card.output)
 
 
 def send_form_text(form: Form) -> str:
@@ -483,7 +483,7 @@ def chooser_text(card: FormCard) -> str:
         case "agent":
             return tr("Chosen by the agent")
         case "timeout":
-            return tr("Not chosen in time")
+            return tr("The agent didn't choose a part in time")
         case "user":
             return tr("Chosen by you")
 
@@ -521,7 +521,7 @@ def explain_group(group: Group | None) -> str:
     """Return what the cards of a kind are about; empty where the name says it."""
     texts: dict[Group | None, str] = {
         "summaries": tr("What replaced older messages, or is to replace them."),
-        "cached": tr("What tools returned or were called with, and large outputs sent in part."),
+        "cached": tr("What tools returned or were called with, and large outputs that were shortened."),
         "yours": tr("What you pinned, left out, undid, or sent to the agent in another form."),
     }
     return texts.get(group, "")

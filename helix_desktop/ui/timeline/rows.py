@@ -27,9 +27,8 @@ from helix_desktop.ui.kit.intents import (
     ShowEvent,
 )
 from helix_desktop.ui.kit.words import Words
-from helix_desktop.ui.rows.item import BoxItem, ListItem
-from helix_desktop.ui.rows.list_view import ListInteractions, ListMouse, RowListView
-from helix_desktop.ui.rows.selection import Selection
+from helix_desktop.ui.rows.item import ListItem
+from helix_desktop.ui.rows.list_view import ListMouse, RowListView
 from helix_desktop.ui.rows.viewport import ListViewport
 from helix_desktop.ui.timeline.card_data import (
     ChangeCard,
@@ -214,7 +213,7 @@ class HostItem(ListItem):
     """A row that a widget fills; it is laid out anew each time, as its content comes and goes."""
 
     def __init__(self, widget: QWidget) -> None:
-        super().__init__(widget.objectName())
+        super().__init__(widget.objectName(), "", Box(), current_theme())
         self.widget = self._host = widget
 
     @property
@@ -244,7 +243,7 @@ class HostItem(ListItem):
         """Leave the painting to the widget."""
 
 
-class CardItem(BoxItem):
+class CardItem(ListItem):
     """A row with a card, and its part of the rail."""
 
     row_area = "unfold"
@@ -320,9 +319,9 @@ def _node(row: Row, live: int) -> Node:
             node = "sweep"
         case FoldCard() | PlacedCard() | ChangeCard() if not row.is_undone:
             node = "compacted" if "summaries" in card_groups(row) else "sweep"
-        case FailureCard(is_limit=True):
+        case FailureCard(is_limit=True) | FormCard(has_failed=True):
             node = "limit"
-        case FailureCard() | FormCard(has_failed=True):
+        case FailureCard():
             node = "failure"
         case FormCard():
             node = "sweep"
@@ -421,8 +420,7 @@ class CardRows:
         self._items.clear()
 
     def is_plain(self, key: Any) -> bool:
-        item = self._items.get(key)
-        return isinstance(item, BoxItem) and not isinstance(item, CardItem)
+        return type(self._items.get(key)) is ListItem
 
     def show_plain(self, index: int, error: Exception) -> ListItem:
         if self.is_plain(self.key(index)):
@@ -430,28 +428,12 @@ class CardRows:
         row = self.rows[index]
         title = card_title(row) if isinstance(row, _CARDS) else ""
         frame = Frame(Words(title), (_CARD_X, _TOP_PX, 0, _TOP_PX))
-        item = BoxItem(key_of(row), title, frame, current_theme())
+        item = ListItem(key_of(row), title, frame, current_theme())
         self._items[key_of(row)] = item
         return item
 
 
 _CARDS = get_args(TimelineCard)
-
-
-class _CardInteractions(ListInteractions):
-    def __init__(self, view: CardList, rows: ListViewport, mouse: ListMouse, selection: Selection) -> None:
-        super().__init__(rows, mouse, selection)
-        self._view = view
-
-    def _activate(self, index: int, area: HitArea) -> None:
-        match area.action:
-            case ToggleFold(part=part):
-                self._view.toggle(self._view.cards.key(index), part)
-            case OpenCardMenu():
-                menu = card_menu(self._view.cards.rows[index], self._view)
-                popup_below(menu, self._view.viewport(), self._rows.place_of(index, area))
-            case _:
-                super()._activate(index, area)
 
 
 class CardList(RowListView):
@@ -466,9 +448,7 @@ class CardList(RowListView):
         self.cards = CardRows()
         self.cards.now_ms = clock()
         self.rows = ListViewport(self.cards, self._area, self.verticalScrollBar(), _BOTTOM, follows_end=False)
-        selection = Selection(self.cards)
-        mouse = ListMouse(self.rows, selection, self.viewport())
-        self.use(self.rows, selection, mouse, _CardInteractions(self, self.rows, mouse, selection))
+        self.use(self.rows, ListMouse(self.rows, self.viewport()))
         self._unmark_soon = QTimer(self, singleShot=True, interval=_MARK_MS)
         self._unmark_soon.timeout.connect(lambda: self._mark(0))
         self.apply_theme()
@@ -513,6 +493,16 @@ class CardList(RowListView):
         elif index is not None:
             self.rows.relayout_in_place(index)
             self.rows.repaint()
+
+    def _activate(self, index: int, area: HitArea) -> None:
+        match area.action:
+            case ToggleFold(part=part):
+                self.toggle(self.cards.key(index), part)
+            case OpenCardMenu():
+                menu = card_menu(self.cards.rows[index], self)
+                popup_below(menu, self.viewport(), self.rows.place_of(index, area))
+            case _:
+                super()._activate(index, area)
 
     def look_at(self, seq: int) -> None:
         """Show the cards pale, and without what they do, that came after an event; 0: none."""

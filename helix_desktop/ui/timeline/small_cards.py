@@ -302,7 +302,7 @@ def reason_text(card: ChangePart) -> str:
 
 
 def _why_made(card: ChangePart) -> str:
-    """Return why a rewrite was made; empty where its title or the row beside it says so."""
+    """Return why a rewrite was made; empty where its title or the row beside it says so, or as usual."""
     match card:
         case SweepCard(reason=reason):
             is_attached = reason in ATTACHED_SWEEP_REASONS
@@ -315,8 +315,6 @@ def _why_made(card: ChangePart) -> str:
             return sweep_reason_text(SweepReason.OVERFLOW)
         case PlacedCard(reason=reason) if reason is not PlacementReason.THRESHOLD:
             return placement_text(reason, card.threshold)
-        case PlacedCard():
-            return sweep_reason_text(SweepReason.BATCH)
         case FoldCard(event=event):
             return sweep_reason_text(SweepReason.BATCH, event.averted_handover_at)
     return ""

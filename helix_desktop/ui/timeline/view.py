@@ -259,7 +259,7 @@ class Timeline(Themed, QWidget):
         self.now_button = PushButton(tr("Back to now"), "link", name="back_to_now")
         self.now_button.clicked.connect(lambda: self.chart.scrubber.choose(0))
         self.now_button.hide()
-        self.handovers_button = PushButton(tr("Compact…"), "link", name="handovers")
+        self.handovers_button = PushButton(tr("Summaries…"), "link", name="handovers")
         self.handovers_button.clicked.connect(lambda: perform(self, ShowHandovers()))
         actions = [self._topic, self.now_button, self.handovers_button]
         card.body.addWidget(ResponsiveRow(numbers, actions))
@@ -317,7 +317,7 @@ class Timeline(Themed, QWidget):
             return
         about = "≈ " if state.is_estimated else ""
         self._used.set_text(about + format_tokens(state.used))
-        look_back = tr("Drag ○ to look back") if state.steps else ""
+        look_back = tr("Drag ○ to see earlier requests") if state.steps else ""
         self._show_captions(tr("of {size} tokens in context", size=format_tokens(state.window)), look_back)
 
     def _show_captions(self, *words: str) -> None:

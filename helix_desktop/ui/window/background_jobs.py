@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from functools import partial
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -20,7 +19,6 @@ from helix_desktop.agent.session import (
 )
 from helix_desktop.agent.subagents import DELEGATE
 from helix_desktop.agent.tool_calls.runner import RunningCall
-from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.text_format import ellipsize
@@ -102,15 +100,12 @@ class BackgroundJobs:
             "handover": conversation.handovers.cancel,
             "observations": conversation.observations.cancel,
         }
-        rows = [
-            JobRow(
-                _JOB_IDS[what],
-                " · ".join(filter(None, (running_text(what), _estimate_of(progress)))),
-                action=JobAction("stop", stops[what], tr("Nothing changes.")),
-            )
-            for what, progress in self._compactions.items()
-            if progress.phase != "idle"
-        ]
+        rows = []
+        for what, progress in self._compactions.items():
+            if progress.phase != "idle":
+                words = " · ".join(filter(None, (running_text(what), _estimate_of(progress))))
+                stop_it = JobAction("stop", stops[what], tr("Nothing changes."))
+                rows.append(JobRow(_JOB_IDS[what], words, action=stop_it))
         rows += self._subagent_rows(conversation)
         if self._side_question.is_running:
 
@@ -220,12 +215,12 @@ class SessionJobs(QObject):
             changes, coverage = self._copied.changes, self._copied.changes.coverage
             has_begun = bool(coverage.files) or coverage.is_paused
             if has_begun and not (coverage.is_complete or coverage.error):
-                pause = partial(self._pause, changes, not coverage.is_paused)
+
+                def pause() -> None:
+                    self._session.start(changes.pause_copy(not coverage.is_paused), "pause the first copy")
+
                 rows = [_copy_row(coverage, pause)]
         self._jobs.show_jobs(rows, _FIRST_COPY)
-
-    def _pause(self, changes: WorkspaceChanges, is_paused: bool) -> None:
-        self._session.start(changes.pause_copy(is_paused), "pause the first copy")
 
 
 def stop_call(conversation: Conversation, call_id: str, effect: str) -> JobAction:

@@ -96,7 +96,8 @@ class BranchController(WindowPart):
         session, start = self._session, self._start
         session.changed.connect(self._show_editing)
         session.loaded.connect(lambda: start(self._show_versions(), "show versions"))
-        session.on(UserSpoke | TurnEnded, lambda _: self._show_versions_now())
+        session.on(UserSpoke | TurnEnded, lambda _: self._show_editing())
+        session.on(UserSpoke | TurnEnded, lambda _: start(self._show_versions(), "show versions"))
         # A version may have gone to the trash, or come back from there.
         windows.lists_changed.connect(lambda _: start(self._show_versions(), "show versions"))
 
@@ -111,19 +112,13 @@ class BranchController(WindowPart):
         await self._branch(lambda workspace, of: workspace.branches.open(of, seq))
 
     async def _branch(self, make: _MakeBranch) -> Conversation:
-        """Make a branch of the session on screen, show it and return it."""
         workspace, conversation = self._session.workspace, self._session.conversation
         compacted = conversation.session.transcript.window.handover
         made = await self._workspaces.show_new_session(workspace, make(workspace, conversation.session.id))
         if compacted not in (None, made.session.transcript.window.handover):
-            self._session.notify(
-                Notice(
-                    "before-compaction",
-                    tr("This begins before the last compaction."),
-                    tr("The context has those messages again, as they were. The original keeps its summary."),
-                    session_id=made.session.id,
-                )
-            )
+            what = tr("This begins before the last compaction.")
+            why = tr("The context has those messages again, as they were. The original keeps its summary.")
+            self._session.notify(Notice("before-compaction", what, why, session_id=made.session.id))
         return made
 
     @handles(RetryAnswer)
@@ -199,10 +194,6 @@ class BranchController(WindowPart):
             await self._show_versions()
             view.show_version(versions, top, arrow)
 
-    def _show_versions_now(self) -> None:
-        self._show_editing()
-        self._start(self._show_versions(), "show versions")
-
     async def _show_versions(self) -> None:
         if not self._session.has_conversation:
             return
@@ -219,23 +210,20 @@ class BranchController(WindowPart):
         if not _is_editing(transcript):
             return
         branch = transcript.branch
-        is_rewound = branch is not None and branch.how == "rewind"
-        cancel = Answer(
-            tr("Back to the original") if is_rewound else tr("Cancel edit"),
-            lambda: self._start(self._cancel_edit(), "cancel edit"),
-            "cancel",
+        words, what, why = (
+            tr("Cancel edit"),
+            tr("Editing a message."),
+            tr("Sending it makes another version. The original stays."),
         )
-        self._session.notices.notify_here(
-            Notice(
-                _EDITING,
-                tr("Rewound to before this message.") if is_rewound else tr("Editing a message."),
-                tr("Sending it continues here. The original conversation stays as it is.")
-                if is_rewound
-                else tr("Sending it makes another version. The original stays."),
-                answers=(cancel,),
-                can_dismiss=False,
+        if branch is not None and branch.how == "rewind":
+            words, what, why = (
+                tr("Back to the original"),
+                tr("Rewound to before this message."),
+                tr("Sending it continues here. The original conversation stays as it is."),
             )
-        )
+        cancel = Answer(words, lambda: self._start(self._cancel_edit(), "cancel edit"), "cancel")
+        notice = Notice(_EDITING, what, why, answers=(cancel,), can_dismiss=False)
+        self._session.notices.notify_here(notice)
 
     async def _cancel_edit(self) -> None:
         """Go back to the session with the message, and put the branch into the trash.

@@ -34,7 +34,6 @@ class CleanupController(WindowPart):
         self._last_cleanup: tuple[str, CleanupResult] | None = None  # of a workspace
         self._plan_task: asyncio.Task[None] | None = None
         self.cleanup_dialog: CleanupDialog | None = None
-        self._leads_to_trash = False  # when the dialog is closed
         self.trash_dialog: TrashDialog | None = None
         # It answers what was asked for in the cache, and says nothing of another page.
         window.page_shown.connect(lambda _: window.notices.end(_STAYS))
@@ -42,61 +41,51 @@ class CleanupController(WindowPart):
     @handles(CleanUp)
     async def clean_up(self) -> None:
         """Show what could go, and move it to the trash when the user confirms."""
-        workspace = self._session.workspace
+        workspace, start = self._session.workspace, self._start
+        history = self._services.history_storage(workspace.id)
         record = self._services.registry.get(workspace.id)
-        rule = RetentionRule(record.quota, record.unused_ms)
-        dialog = self.cleanup_dialog = CleanupDialog(
-            self._window, rule, bool(record.quota or record.unused_ms)
-        )
-        dialog.plan_requested.connect(lambda rule: self._start_plan(workspace, rule))
-        start = self._start
-        dialog.collect_requested.connect(lambda on: start(self._collect(workspace, on), "collect"))
-        self._leads_to_trash = False
-        dialog.trash_requested.connect(self._go_to_trash)
-        dialog.history_requested.connect(
-            lambda: start(self._clean_up_history(workspace), "clean up the file history")
-        )
-        self._start_plan(workspace, dialog.rule)
-        start(self._show_history(workspace), "plan a clean-up of the file history")
+        dialog = CleanupDialog(self._window, RetentionRule(record.quota, record.unused_ms))
+        self.cleanup_dialog = dialog
+
+        async def plan(rule: RetentionRule) -> None:
+            found = await workspace.store.retention.plan(rule)
+            if self.cleanup_dialog is dialog and dialog.rule == rule:
+                dialog.show_plan(found)
+
+        def start_plan() -> None:
+            if self._plan_task is not None:
+                self._plan_task.cancel()
+            self._plan_task = start(plan(dialog.rule), "plan a clean-up")
+
+        async def show_history() -> None:
+            totals, plan = await history.totals(), await history.plan()
+            if self.cleanup_dialog is dialog:
+                dialog.show_history(totals, plan, history.quota)
+
+        async def clean_up_history() -> None:
+            dialog.history_button.setEnabled(False)
+            await history.clean_up()
+            await show_history()
+
+        dialog.rule_changed.connect(start_plan)
+        dialog.collect_button.clicked.connect(lambda: start(self._collect(workspace, dialog), "collect"))
+        dialog.history_button.clicked.connect(lambda: start(clean_up_history(), "clean up the file history"))
+        start_plan()
+        start(show_history(), "plan a clean-up of the file history")
         try:
             await exec_async(dialog)
         finally:
             self.cleanup_dialog = None
-        if self._leads_to_trash:
+        if dialog.leads_to_trash:
             await self.show_trash()
 
-    def _start_plan(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
-        if self._plan_task is not None:
-            self._plan_task.cancel()
-        self._plan_task = self._start(self._run_plan(workspace, rule), "plan a clean-up")
-
-    async def _run_plan(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
-        plan = await workspace.store.retention.plan(rule)
-        if self.cleanup_dialog is not None and self.cleanup_dialog.rule == rule:
-            self.cleanup_dialog.show_plan(plan)
-
-    async def _show_history(self, workspace: OpenWorkspace) -> None:
-        history = self._services.history_storage(workspace.id)
-        totals, plan = await history.totals(), await history.plan()
-        if self.cleanup_dialog is not None:
-            self.cleanup_dialog.show_history(totals, plan, history.quota)
-
-    async def _clean_up_history(self, workspace: OpenWorkspace) -> None:
-        if self.cleanup_dialog is not None:
-            self.cleanup_dialog.history_button.setEnabled(False)
-        await self._services.history_storage(workspace.id).clean_up()
-        await self._show_history(workspace)
-
-    async def _collect(self, workspace: OpenWorkspace, automatic: bool) -> None:
-        dialog = self.cleanup_dialog
-        if dialog is None:
-            return
-        rule = dialog.rule
+    async def _collect(self, workspace: OpenWorkspace, dialog: CleanupDialog) -> None:
         dialog.collect_button.setEnabled(False)
-        saved_rule = rule if automatic else RetentionRule()
+        rule, retention = dialog.rule, workspace.store.retention
+        saved_rule = rule if dialog.values.get("automatic") else RetentionRule()
         self._services.registry.change(workspace.id, quota=saved_rule.quota, unused_ms=saved_rule.unused_ms)
-        plan = await workspace.store.retention.plan(rule)
-        result = await workspace.store.retention.collect([entry.digest for entry in plan.to_trash])
+        plan = await retention.plan(rule)
+        result = await retention.collect([entry.digest for entry in plan.to_trash])
         dialog.accept()
         await self._show_trashed(workspace, result)
 
@@ -107,8 +96,11 @@ class CleanupController(WindowPart):
         Raises WorkspaceMissing, StoreError.
         """
         workspace = self._session.workspace
-        if len(digests) > _ASK_ABOVE and not await self._agrees_to_trash(len(digests)):
-            return
+        if len(digests) > _ASK_ABOVE:
+            what = tr.plural(len(digests), "Move %n entry to the trash?", "Move %n entries to the trash?")
+            why = tr("What a session uses and what is pinned stays. You can restore the rest from the trash.")
+            if not await confirm(self._window, what, why, "trash", tr("Move to trash")):
+                return
 
         async def trash(on_progress: OnProgress) -> tuple[CleanupResult, list[str]]:
             shown = asyncio.get_running_loop().call_later(_JOB_DELAY_S, on_progress, 0, 0)
@@ -130,11 +122,6 @@ class CleanupController(WindowPart):
             why = tr("One of them: {reason}", reason=why)
         self._session.notify(Notice(_STAYS, what, why, fix, level="warning", workspace_id=workspace.id))
 
-    async def _agrees_to_trash(self, count: int) -> bool:
-        what = tr.plural(count, "Move %n entry to the trash?", "Move %n entries to the trash?")
-        why = tr("What a session uses and what is pinned stays. You can restore the rest from the trash.")
-        return await confirm(self._window, what, why, "trash", tr("Move to trash"))
-
     async def _show_trashed(self, workspace: OpenWorkspace, result: CleanupResult) -> None:
         self._last_cleanup = (workspace.id, result)
         self._session.notices.end(_STAYS)
@@ -152,22 +139,13 @@ class CleanupController(WindowPart):
         )
         await self._refresh_views()
 
-    def _go_to_trash(self) -> None:
-        self._leads_to_trash = True
-        if self.cleanup_dialog is not None:
-            self.cleanup_dialog.reject()
-
     @handles(ShowTrash)
     async def show_trash(self) -> None:
         workspace = self._session.workspace
         dialog = self.trash_dialog = TrashDialog(self._window, self._services.registry.get(workspace.id).name)
-        dialog.restore_requested.connect(
-            lambda digests, sessions: self._start(self._restore(workspace, digests, sessions), "restore")
-        )
+        dialog.restore_requested.connect(lambda *ids: self._start(self._restore(workspace, *ids), "restore"))
         dialog.delete_requested.connect(
-            lambda digests, sessions: self._start(
-                self._delete(workspace, dialog, digests, sessions), "delete permanently"
-            )
+            lambda *ids: self._start(self._delete(workspace, dialog, *ids), "delete permanently")
         )
         dialog.show_trash(await workspace.store.retention.trash())
         try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, Signal
@@ -13,6 +14,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QMenuBar, QWidget
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.cards import HelpLink
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
+from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.theme import Theme, current_theme
 from helix_desktop.ui.kit.boxes import Frame, Row, Text, face, paint_box
 from helix_desktop.ui.kit.commands import action_shortcut, action_words
@@ -63,7 +65,9 @@ def matches_search_words(needle: str, action: QAction, own_words: str) -> bool:
 
 
 COMMAND_PX = 34
-_ACTION_ROLE, _MENU_ROLE = int(Qt.ItemDataRole.UserRole) + 20, int(Qt.ItemDataRole.UserRole) + 21
+ROW_ROLE = int(Qt.ItemDataRole.UserRole)
+"""What a line of a picker stands for: the action of a command, or what else it lists."""
+_MENU_ROLE = ROW_ROLE + 21
 _RECENT = 5  # commands that were used last and stand first
 _CHECK = "✓"
 _MAX_LINES = 11  # of the palette
@@ -80,11 +84,20 @@ class CommandList(QObject):
         super().__init__(menus)
         self._menus, self._hidden = menus, frozenset(hidden)
         self._recent_actions: list[QAction] = []
-        self._groups: dict[str, Sequence[QAction]] = {}
+        self._groups: dict[str, list[QAction]] = {}
 
-    def offer(self, group: str, actions: Sequence[QAction]) -> None:
-        """Offer these commands behind those of the menus, in place of the previous ones of their group."""
-        self._groups[group] = tuple(actions)
+    def offer(self, group: str, commands: Iterable[tuple[str, str, Callable[[], object]]]) -> None:
+        """Offer commands behind those of the menus, in place of the previous ones of their group.
+
+        Each has a name that finds it, words, and what it does.
+        """
+        for action in self._groups.pop(group, []):
+            action.deleteLater()
+        self._groups[group] = actions = list[QAction]()
+        for name, words, do in commands:
+            actions.append(action := QAction(words, self))
+            action.setObjectName(name)
+            action.triggered.connect(lambda _=False, do=do: do())
         self.changed.emit()
 
     def find(self, needle: str) -> Iterator[QStandardItem]:
@@ -103,14 +116,15 @@ class CommandList(QObject):
         yield from (_item(action, commands[action]) for action in by_other_words)
 
     def recent(self) -> Iterator[QStandardItem]:
-        """Return the commands that were used last and can be used now."""
         commands = dict(self._commands())
         return (_item(action, commands[action]) for action in self._recent(commands))
 
-    def note_use(self, action: QAction) -> None:
-        """List a command first from now on."""
+    def run(self, action: QAction, picker: QuickPicker) -> None:
+        """Do a command, with the keyboard where it was before the picker, and list it first from now on."""
         others = (recent for recent in self._recent_actions if recent is not action)
         self._recent_actions = [action, *others][:_RECENT]
+        picker.dismiss()
+        action.trigger()
 
     def _recent(self, commands: dict[QAction, str]) -> list[QAction]:
         return [action for action in self._recent_actions if action in commands]
@@ -125,17 +139,10 @@ class CommandList(QObject):
             yield from ((action, group) for action in actions)
 
 
-def command_at(index: QModelIndex | QPersistentModelIndex) -> QAction | None:
-    action = index.data(_ACTION_ROLE)
-    return action if isinstance(action, QAction) else None
-
-
 def paint_command(
     painter: QPainter, box: QRectF, theme: Theme, index: QModelIndex | QPersistentModelIndex
 ) -> None:
-    action = command_at(index)
-    if action is None:
-        return
+    action: QAction = index.data(ROW_ROLE)
     mark = Text(_CHECK, color="accent") if action.isChecked() else Text("")
     wide = face(13)[1].horizontalAdvance(_CHECK)
     words = Text(command_text(action), shrink=True)
@@ -147,19 +154,22 @@ def paint_command(
 
 
 def command_text(action: QAction) -> str:
-    """Return the words of a menu entry, without the keys that stand behind them."""
     return without_mnemonic(action_words(action))
 
 
 def _item(action: QAction, menu: str) -> QStandardItem:
-    words = command_text(action)
-    item = QStandardItem(words)
-    item.setToolTip(words)
-    item.setData(action, _ACTION_ROLE)
+    words, state = command_text(action), tr("checked") if action.isChecked() else ""
+    item = line_item(words, action, (words,), (words, state, menu, action_shortcut(action)))
     item.setData(menu, _MENU_ROLE)
-    state = tr("checked") if action.isChecked() else ""
-    parts = (words, state, menu, action_shortcut(action))
-    item.setData(", ".join(filter(None, parts)), Qt.ItemDataRole.AccessibleTextRole)
+    return item
+
+
+def line_item(words: str, row: object, tip: Iterable[str], spoken: Iterable[str]) -> QStandardItem:
+    """Return a line of a picker: what it stands for, and what its tooltip and a screen reader say of it."""
+    item = QStandardItem(words)
+    item.setData(row, ROW_ROLE)
+    item.setToolTip(plain_tooltip("\n".join(filter(None, tip))))
+    item.setData(", ".join(filter(None, spoken)), Qt.ItemDataRole.AccessibleTextRole)
     return item
 
 
@@ -188,16 +198,10 @@ class CommandPalette(QuickPicker):
         self.set_delegate(_Delegate(self.list_view, COMMAND_PX))
 
     def find_items(self, needle: str) -> Iterator[QStandardItem]:
-        """Return the commands that can be used now, with these words in them or in their menu's name."""
         return self._commands.find(needle)
 
     def accept_item(self, index: QModelIndex) -> None:
-        """Do the command of a line, with the keyboard where it was before."""
-        action = command_at(index)
-        if action is not None:
-            self._commands.note_use(action)
-            self.dismiss()
-            action.trigger()
+        self._commands.run(index.data(ROW_ROLE), self)
 
 
 _OPENED_TOPICS = "opened_topics"
@@ -225,24 +229,18 @@ def shortcuts(bindings: KeyBindings) -> tuple[tuple[str, str], ...]:
 class HelpWindows:
     """Guide and palette are made when they are asked for: the first paint does not wait for them."""
 
-    def __init__(
-        self,
-        window: QMainWindow,
-        commands: WindowCommands,
-        key_bindings: KeyBindings,
-        layout_store: LayoutStore,
-    ) -> None:
+    def __init__(self, window: QMainWindow, key_bindings: KeyBindings, layout_store: LayoutStore) -> None:
         """`layout_store` remembers which topics the user has opened."""
         self._window, self._layout_store = window, layout_store
-        self._key_bindings = key_bindings
+        self._key_bindings, commands = key_bindings, key_bindings.commands
         self.guide: GuideDialog | None = None
         self.command_palette: CommandPalette | None = None
         self.command_list = CommandList(window.menuBar(), (commands.all_commands, commands.switch_workspace))
-        self._topic_actions: list[QAction] = []
+        self._has_topics = False
+        key_bindings.changed.connect(self._update_shortcuts)
 
     @handles(ShowCommands)
     def show_commands(self) -> None:
-
         self._offer_topics()
         if self.command_palette is None:
             self.command_palette = CommandPalette(self._window, self.command_list)
@@ -253,14 +251,10 @@ class HelpWindows:
         """Offer each topic of the guide as a command, from the first time on that commands are listed."""
         from helix_desktop.ui.help.guide import guide_pages
 
-        if self._topic_actions:
-            return
-        for topic, page in guide_pages().items():
-            action = QAction(page.title, self._window)
-            action.setObjectName(f"guide:{topic}")
-            action.triggered.connect(lambda _=False, topic=topic: self.show_topic(topic))
-            self._topic_actions.append(action)
-        self.command_list.offer(tr("Guide"), self._topic_actions)
+        if not self._has_topics:
+            self._has_topics, pages = True, guide_pages().items()
+            topics = ((f"guide:{key}", page.title, partial(self.show_topic, key)) for key, page in pages)
+            self.command_list.offer(tr("Guide"), topics)
 
     @handles(ShowGuide)
     def show_topic(self, topic: str) -> None:
@@ -273,7 +267,7 @@ class HelpWindows:
         self._layout_store.save(_OPENED_TOPICS, ",".join(sorted({*self._opened_topics(), topic})).encode())
         self.hide_followed_links()
 
-    def update_shortcuts(self) -> None:
+    def _update_shortcuts(self) -> None:
         if self.guide is not None:
             self.guide.show_shortcuts(shortcuts(self._key_bindings))
 
@@ -283,7 +277,6 @@ class HelpWindows:
             link.setVisible(link.topic not in opened_topics)
 
     def close(self) -> None:
-        """Take the guide along when the window closes."""
         if self.guide is not None:
             self.guide.close()
 

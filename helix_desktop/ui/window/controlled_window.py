@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.services.app_services import AppServices
@@ -15,7 +14,6 @@ from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.completion_sources import PromptFileActions, add_completions
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.drafts.attachments import RecallController
-from helix_desktop.ui.chat.drafts.session_drafts import UnsavedDraft
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.session_notices import follow_session
 from helix_desktop.ui.chat.turn import TurnController
@@ -59,15 +57,16 @@ class ControlledWindow:
         self.window, self.services, self.windows, self.async_actions = window, services, windows, actions
         window.intents.async_actions = actions
         self.session = window.session = Session(window, services, actions)
-        self._add_pages()
-        self._add_workspaces()
-        self._add_session_actions()
-        self._add_workspace_actions(appearance)
+        self._show_session_on_pages()
+        self._do_what_users_ask(appearance)
+        # What other windows ask for.
+        self.save_drafts, self.unsaved_settings = self.composer.drafts.save_all, self.settings.unsaved_pages
+        self.leave_workspace, self.show_error = self.workspace_controller.leave, actions.show_error
         windows.lists_changed.connect(self._follow_lists)
         windows.settings_changed.connect(self._follow_settings)
         self.session.model_chosen.connect(lambda: windows.settings_changed.emit(window))
 
-    def _add_pages(self) -> None:
+    def _show_session_on_pages(self) -> None:
         """Make what shows the session on screen; it comes there, and is refreshed, in this order."""
         window, session, windows, pages = self.window, self.session, self.windows, self.window.pages
         SessionStatus(window, windows)
@@ -93,38 +92,30 @@ class ControlledWindow:
         window.page_shown.connect(session.refresh_page)
         window.page_shown.connect(window.focus_page)
 
-    def _add_workspaces(self) -> None:
-        window, session, windows = self.window, self.session, self.windows
+    def _do_what_users_ask(self, appearance: Appearance) -> None:
+        window, session, windows, pages = self.window, self.session, self.windows, self.window.pages
         self.sidebar = SessionLists(window, windows)
         stored = self.composer.attachments.content_stored
         stored.connect(self.sidebar.schedule_refresh)
         stored.connect(lambda: windows.lists_changed.emit(window))
         self.trust = TrustController(window, windows)
-        self.workspace_controller = WorkspaceController(window, windows, self.sidebar)
+        workspaces = self.workspace_controller = WorkspaceController(window, windows, self.sidebar)
         search_sessions(window.sidebar, session)
         window.switcher.follow(session, partial(unused_sessions, windows))
         windows.workspace_opened.connect(
             lambda _: session.start(window.switcher.list_again(), "list sessions")
         )
-
-    def _add_session_actions(self) -> None:
-        window, session, windows = self.window, self.session, self.windows
-        workspaces = self.workspace_controller
         ViewStateController(window, session, self.past)
         self.rewrites = RewriteController(window, windows)
         SessionNavigation(window, windows, self.composer, self.chat, self.past)
-        RecallController(session, self.composer.attachments, window.pages.cache)
-        self._reverts = RevertFlow(session, window.pages.changes)
+        RecallController(session, self.composer.attachments, pages.cache)
+        reverts = RevertFlow(session, pages.changes)
         window.page_shown.connect(lambda _: window.notices.end(REVERTED))
         follow_session(session)
         workspaces.on(ApprovalGiven, self.turn.follow_approval)
         workspaces.on(ModeChanged, self.turn.follow_mode)
         workspaces.on(BackgroundProgress, self.jobs.follow)
-        PromptFileActions(window.pages.chat.composer, session, window.help_windows.command_list.offer)
-
-    def _add_workspace_actions(self, appearance: Appearance) -> None:
-        window, session, windows = self.window, self.session, self.windows
-        workspaces = self.workspace_controller
+        PromptFileActions(pages.chat.composer, session, window.help_windows.command_list.offer)
         tray = Tray(window, session.start)
         self.notifications = NotificationController(
             window, self.services, tray, is_current=lambda: windows.current.window is window
@@ -134,7 +125,7 @@ class ControlledWindow:
         tray.clicked.connect(windows.open_in_current)
         windows.activated.connect(tray.clear_message)
         self.quit_controller = QuitController(window, windows, tray)
-        BranchController(window, windows, workspaces, self._reverts, self.chat)
+        BranchController(window, windows, workspaces, reverts, self.chat)
         self.cleanup = CleanupController(window, windows)
         self.redaction = RedactionController(window, windows, self.composer)
         self.import_export = ImportExportController(window, windows, workspaces)
@@ -147,7 +138,6 @@ class ControlledWindow:
 
     @property
     def background_jobs(self) -> Mapping[str, BackgroundJobs]:
-        """Return what runs in the background, by session, in all open workspaces."""
         return self.jobs.background
 
     async def show_session(self, workspace_id: str, session_id: str | None) -> None:
@@ -168,10 +158,6 @@ class ControlledWindow:
         """Take the session off the screen and store its draft; the workspace stays."""
         await self.session.show(self.session.workspace if self.session.has_workspace else None, None)
 
-    async def leave_workspace(self) -> None:
-        """Take the workspace off the screen until it is open again, and store the draft."""
-        await self.workspace_controller.leave()
-
     async def clear(self) -> None:
         """Take session and workspace off the screen and store the draft; what runs goes on."""
         self.window.leave_settings()
@@ -184,29 +170,17 @@ class ControlledWindow:
         await self.session.show(None, None)
         self.windows.lists_changed.emit(self.window)  # what was typed is a draft only now
 
-    async def save_drafts(self) -> list[UnsavedDraft]:
-        """Store what the user wrote; return what can't be stored."""
-        return await self.composer.drafts.save_all()
-
-    def unsaved_settings(self) -> list[str]:
-        return self.settings.unsaved_pages()
-
-    def show_error(self, error: HelixError) -> None:
-        self.async_actions.show_error(error)
-
     async def end_tasks(self) -> None:
         """End what the window's actions started, and start nothing more."""
         await self.async_actions.scope.close(for_good=True)
         await self.settings.end_replays()
 
     def _follow_lists(self, window: object) -> None:
-        """Show workspaces and sessions as another window left them."""
         if window is not self.window and self in self.windows.open_windows:
             self.sidebar.schedule_refresh()
             self.session.schedule_refresh()  # the cache may have changed
 
     def _follow_settings(self, window: object) -> None:
-        """Show trust and models as another window left them."""
         if window is not self.window and self in self.windows.open_windows:
             self.trust.show()
             self.session.follow_models()

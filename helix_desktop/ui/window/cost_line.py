@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton
 
 from helix_desktop.ui.design.buttons import EnterActivates
-from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
-from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.kit.boxes import Box, Drawing, Frame, Icon, Pen, Row, Text
 from helix_desktop.ui.kit.intents import SetBudget, perform
 from helix_desktop.words.translation import Translator
 
@@ -46,7 +45,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
 
     def _tip(self) -> str:
         tips = (
-            self.text() if self._shown_texts() != self._texts() else "",
+            self.text() if self.shown_text() != self.text() else "",
             self.tell_purposes(),
             tr(
                 "Tokens sent and received in this session, with subagents, compaction and questions about "
@@ -81,94 +80,63 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
 
     def text(self) -> str:
         """Return all that is shown, as words; empty before the first cost."""
-        return " · ".join(filter(None, self._texts()))
+        return " · ".join(filter(None, _texts(self._state))) if self._state is not None else ""
 
     def shown_text(self) -> str:
         """Return what is painted, as words: less than `text` where the line is narrow, or nothing."""
-        if not self._has_words:
+        if self._state is None or not self._has_words:
             return ""
-        return " · ".join(filter(None, self._shown_texts()))
+        return " · ".join(filter(None, self._shown_texts(self._state)))
 
-    def _texts(self) -> tuple[str, str, str]:
-        """Return usage, budget and provider cache, each in full."""
-        state = self._state
-        return (
-            (tr("Session usage: {usage}", usage=state.text), state.budget_text, state.cache_text)
-            if state is not None
-            else ("", "", "")
-        )
-
-    def _shown_texts(self) -> tuple[str, str, str]:
+    def _shown_texts(self, state: CostState) -> tuple[str, str, str]:
         """Return the fullest texts that fit; the cache goes first, what is left of the budget last."""
-        state, (usage, budget, cache) = self._state, self._texts()
-        if state is None:
-            return usage, budget, cache
-        short = state.short_text
+        usage, budget, cache = _texts(state)
         forms = (
             (usage, budget, cache),
             (usage, budget, ""),
             (state.text, budget, ""),
-            (short, budget, ""),
-            (short, state.short_budget_text, ""),
+            (state.short_text, budget, ""),
+            (state.short_text, state.short_budget_text, ""),
         )
-        return next((form for form in forms if self._width_of(form) <= self.width()), forms[-1])
-
-    def _width_of(self, texts: tuple[str, str, str]) -> float:
-        usage, budget, cache = (self._metrics().horizontalAdvance(text) for text in texts)
-        width = _MARGIN + scaled(_ICON) + _ICON_GAP + usage + _END
-        if budget:
-            width += _GAP + _BAR + _ICON_GAP + budget
-        return width + (_GAP + cache if cache else 0)
-
-    def _metrics(self) -> QFontMetricsF:
-        return QFontMetricsF(fonts.sized(self.font(), 12))
+        room = self.width() - _MARGIN - _END
+        return next((form for form in forms if _line(state, *form).width() <= room), forms[-1])
 
     def sizeHint(self) -> QSize:
         return QSize(120, scaled(STATUS_LINE_PX))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, state = self._theme, self._state
-        if state is None:
+        if self._state is None:
             return  # hidden until there is a cost
-        painter = QPainter(self)
-        mirror(painter, self.rect())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillRect(self.rect(), QColor(theme.hover if self.underMouse() else theme.canvas))
-        painter.fillRect(QRectF(0, 0, self.width(), 1), QColor(theme.border))
+        pen = Pen.of_widget(self, self._theme)
+        pen.fill(QRectF(self.rect()), "hover" if self.underMouse() else "canvas")
+        pen.fill(QRectF(0, 0, self.width(), 1), "border")
         if self.hasFocus():
-            painter.setPen(QPen(QColor(theme.accent), 2))
-            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
-        color = theme.warn if state.is_near_limit else theme.faint
-        middle = self.height() / 2
-        side = scaled(_ICON)
-        picture = pixmap("gauge", color, side, self.devicePixelRatioF())
-        draw_pixmap(painter, _MARGIN, round(middle - side / 2), picture)
-        usage, budget, cache = self._shown_texts()
-        left = self._paint_text(painter, _MARGIN + side + _ICON_GAP, usage, color)
-        if budget:
-            left = self._paint_bar(painter, left + _GAP, middle, state)
-            left = self._paint_text(painter, left + _ICON_GAP, budget, color)
-        if cache:
-            self._paint_text(painter, left + _GAP, cache, theme.faint)
-        painter.end()
+            pen.qt.setPen(QPen(pen.color("accent"), 2))
+            pen.qt.drawRect(self.rect().adjusted(1, 1, -1, -1))
+        line = _line(self._state, *self._shown_texts(self._state))
+        pen.write(line, _MARGIN, QRectF(self.rect()).adjusted(0, 0, -_END, 0))
+        pen.qt.end()
 
-    def _paint_text(self, painter: QPainter, left: float, text: str, color: str) -> float:
-        painter.setFont(fonts.sized(self.font(), 12))
-        painter.setPen(QColor(color))
-        metrics = self._metrics()
-        room = max(0.0, self.width() - left - _END)
-        elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
-        draw_text(painter, QRectF(left, 0, room, self.height()), Qt.AlignmentFlag.AlignVCenter, elided)
-        return left + metrics.horizontalAdvance(elided)
 
-    def _paint_bar(self, painter: QPainter, left: float, middle: float, state: CostState) -> float:
-        theme = self._theme
-        bar = QRectF(left, middle - 2, _BAR, 4)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(theme.seg_free))
-        painter.drawRoundedRect(bar, 2, 2)
-        color = theme.error if state.share >= 1 else theme.seg_output if state.is_near_limit else theme.accent
-        painter.setBrush(QColor(color))
-        bar.setWidth(max(4.0, _BAR * min(1.0, state.share)))
-        painter.drawRoundedRect(bar, 2, 2)
-        return left + _BAR
+def _texts(state: CostState) -> tuple[str, str, str]:
+    return tr("Session usage: {usage}", usage=state.text), state.budget_text, state.cache_text
+
+
+def _line(state: CostState, usage: str, budget: str, cache: str) -> Row:
+    color = "warn" if state.is_near_limit else "faint"
+    groups: list[Box] = [Row([Icon("gauge", color, _ICON), Text(usage, 12, color, shrink=True)], _ICON_GAP)]
+    if budget:
+        bar = Frame(Drawing((_BAR, 1), partial(_paint_bar, state)), wide=_BAR)
+        groups.append(Row([bar, Text(budget, 12, color, shrink=True)], _ICON_GAP))
+    if cache:
+        groups.append(Text(cache, 12, "faint"))
+    for group in groups:
+        group.shrink = True
+    return Row(groups, _GAP)
+
+
+def _paint_bar(state: CostState, pen: Pen, rect: QRectF) -> None:
+    bar = QRectF(rect.x(), rect.center().y() - 2, _BAR, 4)
+    pen.box(bar, "seg_free", "", 2)
+    bar.setWidth(max(4.0, _BAR * min(1.0, state.share)))
+    pen.box(bar, "error" if state.share >= 1 else "seg_output" if state.is_near_limit else "accent", "", 2)

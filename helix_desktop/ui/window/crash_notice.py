@@ -36,13 +36,8 @@ class RecoverySummary(msgspec.Struct, frozen=True):
     sessions: tuple[str, ...] = ()
 
     def plus(self, other: RecoverySummary) -> RecoverySummary:
-        return RecoverySummary(
-            self.turns + other.turns,
-            self.queued + other.queued,
-            self.drafts + other.drafts,
-            (*self.repaired, *other.repaired),
-            (*self.sessions, *other.sessions),
-        )
+        values = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
+        return RecoverySummary(*(own + more for own, more in values))
 
     @property
     def text(self) -> str:
@@ -57,14 +52,10 @@ class RecoverySummary(msgspec.Struct, frozen=True):
         recovered = tr(
             "Recovered: {parts}. Sessions and layout are unchanged.", parts=tuple(filter(None, parts))
         )
-        return " ".join(filter(None, (recovered, self._sessions_text)))
-
-    @property
-    def _sessions_text(self) -> str:
         names, more = self.sessions[:_MAX_NAMES], len(self.sessions) - _MAX_NAMES
         if more > 0:
             names = (*names, tr.plural(more, "%n more session", "%n more sessions"))
-        return tr("See {sessions}.", sessions=names) if names else ""
+        return f"{recovered} {tr('See {sessions}.', sessions=names)}" if names else recovered
 
 
 def report_crash(
@@ -82,15 +73,9 @@ def report_crash(
     def show_log() -> None:
         async_actions.start(_show_log(window, read_log, folder), "crash log")
 
-    window.notices.notify(
-        Notice(
-            "crash",
-            tr("Helix Desktop didn't close properly last time."),
-            recovery.text,
-            answers=(Answer(tr("Show log"), show_log, "show"),),
-            level="warning",
-        )
-    )
+    what = tr("Helix Desktop didn't close properly last time.")
+    answer = Answer(tr("Show log"), show_log, "show")
+    window.notices.notify(Notice("crash", what, recovery.text, answers=(answer,), level="warning"))
 
 
 async def _show_log(window: MainWindow, read_log: Callable[[], str], folder: Path) -> None:

@@ -6,11 +6,10 @@ not open yet is opened after a question, because opening starts what the user ha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from PySide6.QtGui import QGuiApplication
 
@@ -25,7 +24,6 @@ from helix_desktop.domain.store_reports import ArchiveInfo, ExportResult, Import
 from helix_desktop.domain.text_format import ellipsize_title, first_line
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.services.backup import BackupService
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
 from helix_desktop.services.foreign_import import ForeignImport, ids_of
 from helix_desktop.services.links import Link, parse_link
@@ -33,26 +31,15 @@ from helix_desktop.services.sharing import SharedText
 from helix_desktop.ui.cache.entry_actions import CopyEntryLinks, ExportEntries, is_readable
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
-from helix_desktop.ui.kit.intents import (
-    CopyLink,
-    Export,
-    ExportHandover,
-    GoToSession,
-    ImportArchive,
-    ImportFile,
-    ImportSessions,
-    OpenCacheEntry,
-    ShareSession,
-    ShowPage,
-    handles,
-)
+from helix_desktop.ui.kit import intents
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.window.workspace_controller import WorkspaceController
-from helix_desktop.ui.workspace_dialogs.import_sessions import choose_foreign_sessions
-from helix_desktop.ui.workspace_dialogs.share_session import share_documents
+from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
+from helix_desktop.ui.workspace_dialogs.share_session import ShareDialog
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.numbers import format_size
@@ -82,7 +69,7 @@ class ImportExportController(WindowPart):
         super().__init__(window, windows)
         self._workspaces, self._is_asking = workspaces, False
 
-    @handles(Export)
+    @handles(intents.Export)
     async def _export_any(self, workspace_id: str, session_id: str) -> None:
         """Export what is named; else ask what to export of what is on screen. Raises HelixError."""
         if workspace_id or session_id:
@@ -113,37 +100,59 @@ class ImportExportController(WindowPart):
             case "all":
                 await _back_up(self._window, self._session)
 
-    @handles(ImportFile)
+    @handles(intents.ImportFile)
     async def _import(self, workspace_id: str) -> None:
         if workspace_id or self._session.opened is not None:
             await self.import_file(workspace_id or self._session.workspace_id)
         elif path := await dialogs.pick_file(self._window, tr("Import"), _name_filter()):
-            self._session.perform(ImportArchive(path))
+            self._session.perform(intents.ImportArchive(path))
 
     @handles(ExportEntries)
     async def _export_entries(self, digests: Sequence[str]) -> None:
-        """Ask for the kind of file and its place, and write entries to it. Raises HelixError."""
         choices = (
             ("folder", tr("Folder"), tr("One file for each output, and a list of what they are.")),
             ("zip", tr("Zip"), tr("The same in one file.")),
         )
         title = tr.plural(len(digests), "Export %n stored output", "Export %n stored outputs")
         kind = await dialogs.choose(self._window, title, choices)
-        if kind == "folder":
-            if folder := await dialogs.pick_folder(self._window, tr("Save outputs to a folder")):
-                await self.save_to_folder(digests, folder)
-        elif kind:
-            title = tr("Save outputs as a zip")
-            if path := await dialogs.pick_save_file(self._window, title, f"cache{_ZIP}", _ZIP):
-                await self.save_as_zip(digests, path)
+        is_folder, title = kind == "folder", tr("Save outputs as a zip")
+        if is_folder:
+            place = await dialogs.pick_folder(self._window, tr("Save outputs to a folder"))
+        else:
+            place = await dialogs.pick_save_file(self._window, title, f"cache{_ZIP}", _ZIP) if kind else None
+        if place is not None:
+            await self.save_entries(digests, place, is_folder=is_folder)
 
-    @handles(ShareSession)
+    async def save_entries(self, digests: Sequence[str], place: Path, *, is_folder: bool) -> None:
+        """Write entries into a folder, or a zip."""
+        store, done = self._session.workspace.store, ExportedEntries(place)
+
+        async def save(on_progress: OnProgress) -> bool:
+            try:
+                await (export_to_folder if is_folder else export_to_zip)(store, digests, done, on_progress)
+            except HelixError:
+                if is_folder:
+                    self._report_entries(done, place, tr("Saving stopped."))
+                raise
+            return True
+
+        kept = tr("No new file is left. A file that was there stays as it is.")
+        if is_folder:
+            kept = tr("What was saved so far stays in the folder.")
+        words = tr.plural(len(digests), "Saving %n entry", "Saving %n entries")
+        if await self._session.job(words, save, kept):
+            self._report_entries(done, place if is_folder else place.parent)
+        elif is_folder:
+            self._report_entries(done, place, tr("Saving canceled."))
+
+    @handles(intents.ShareSession)
     async def _share_upto(self, seq: int) -> None:
-        """Share the session on screen up to an event. Raises HelixError."""
         session_id = self._session.conversation.session.id
+        await self._share_session(session_id, await self._title_of(session_id), seq)
+
+    async def _title_of(self, session_id: str) -> str:
         titles = {summary.id: summary.title for summary in await self._session.workspace.store.sessions()}
-        title = ellipsize_title(session_title(titles.get(session_id, "")))
-        await self._share_session(session_id, title, seq)
+        return ellipsize_title(session_title(titles.get(session_id, "")))
 
     async def _share_session(self, session_id: str, title: str, upto: int = 0) -> None:
         workspace_id, sharing = self._session.workspace.id, self._services.sharing
@@ -153,57 +162,26 @@ class ImportExportController(WindowPart):
         }
         await self._share(workspace_id, documents, title)
 
-    @handles(ExportHandover)
+    @handles(intents.ExportHandover)
     async def _share_handover(self, seq: int) -> None:
-        """Share a handover of the session on screen. Raises HelixError."""
         session, transcript = self._session.conversation.session, self._session.transcript
         handover = transcript.written_handovers.get(seq)
         if handover is None:
             return
-        markdown = _handover_markdown(handover, transcript)
-        recorded = session.log[seq - 1]
+        markdown, recorded = _handover_markdown(handover, transcript), session.log[seq - 1]
         documents = {
             suffix: await self._services.sharing.handover_text(session.id, recorded, markdown, suffix)
             for suffix in SHARED_SUFFIXES
         }
-        titles = handover_titles(transcript)
-        await self._share(self._session.workspace.id, documents, titles[seq])
+        await self._share(self._session.workspace.id, documents, handover_titles(transcript)[seq])
 
     async def _share(self, workspace_id: str, documents: Mapping[str, SharedText], title: str) -> None:
-        saved = await share_documents(self._window, self._services, self._session.actions, documents, title)
-        if saved is not None:
-            path, size = saved
+        dialog = ShareDialog(self._session, title, documents)
+        await dialogs.exec_async(dialog)
+        if dialog.saved is not None:
+            path, size = dialog.saved
             what = tr("{file} saved: {size}.", file=path.name, size=format_size(size))
             self._show_file(workspace_id, path, what)
-
-    async def save_to_folder(self, digests: Sequence[str], folder: Path) -> None:
-        """Write entries into a folder. Raises HelixError."""
-        store, done = self._session.workspace.store, ExportedEntries(folder)
-
-        async def save(on_progress: OnProgress) -> bool:
-            try:
-                await export_to_folder(store, digests, done, on_progress)
-            except HelixError:
-                self._report_entries(done, folder, tr("Saving stopped."))
-                raise
-            return True
-
-        ended = await self._session.job(
-            _job_text(len(digests)), save, tr("What was saved so far stays in the folder.")
-        )
-        self._report_entries(done, folder, tr("Saving canceled.") if ended is None else "")
-
-    async def save_as_zip(self, digests: Sequence[str], path: Path) -> None:
-        """Write entries into a zip. Raises HelixError."""
-        store, done = self._session.workspace.store, ExportedEntries(path)
-
-        async def save(on_progress: OnProgress) -> bool:
-            await export_to_zip(store, digests, done, on_progress)
-            return True
-
-        outcome = tr("No new file is left. A file that was there stays as it is.")
-        if await self._session.job(_job_text(len(digests)), save, outcome):
-            self._report_entries(done, path.parent)
 
     def _report_entries(self, done: ExportedEntries, folder: Path, end: str = "") -> None:
         """Say what was saved; `end` says that it ended before its time."""
@@ -232,29 +210,40 @@ class ImportExportController(WindowPart):
         )
 
     async def export(self, workspace_id: str) -> None:
-        """Ask for a file, and write the workspace to it. Raises HelixError."""
         backup, name = self._services.backup, self._services.registry.get(workspace_id).name
-        place = await dialogs.pick_save_file(
-            self._window,
+        await self._save_archive(
+            workspace_id,
             tr("Export {workspace}", workspace=name),
             backup.file_name(workspace_id),
-            ARCHIVE_SUFFIX,
+            tr("Exporting {workspace}", workspace=name),
+            lambda place, tell: backup.export(workspace_id, place, tell),
         )
+
+    async def _save_archive(
+        self,
+        workspace_id: str,
+        title: str,
+        file_name: str,
+        words: str,
+        write: Callable[[Path, OnProgress], Awaitable[ExportResult]],
+    ) -> None:
+        """Ask for a file, have it written, and say what is in it; `words` are those of the job."""
+        place = await dialogs.pick_save_file(self._window, title, file_name, ARCHIVE_SUFFIX)
         if place is None:
             return
-        done = await self._session.job(
-            tr("Exporting {workspace}", workspace=name),
-            lambda tell: backup.export(workspace_id, place, tell),
-            tr("No new file is left. A file that was there stays as it is."),
-        )
-        if done is not None:
-            self._show_exported(workspace_id, done)
+        kept = tr("No new file is left. A file that was there stays as it is.")
+        done = await self._session.job(words, lambda tell: write(place, tell), kept)
+        if done is None:
+            return
+        path = Path(done.path)
+        what = tr("{file} exported: {size}, verified.", file=path.name, size=format_size(done.file_size))
+        is_complete = not (done.totals.lost or done.totals.left_out)
+        level: NoticeLevel = "info" if is_complete else "warning"
+        self._show_file(workspace_id, path, what, export_summary(done), level)
 
     async def _export_session(self, session_id: str) -> None:
-        """Ask for the kind of file and its place, and write a session to it. Raises HelixError."""
         workspace, backup = self._session.workspace, self._services.backup
-        titles = {summary.id: summary.title for summary in await workspace.store.sessions()}
-        title = ellipsize_title(session_title(titles.get(session_id, "")))
+        title = await self._title_of(session_id)
         kind = await dialogs.ask(
             self._window,
             tr("Export “{title}”?", title=title),
@@ -268,34 +257,21 @@ class ImportExportController(WindowPart):
                 DialogChoice(_ARCHIVE, tr("Save archive…"), "primary"),
             ),
         )
-        if not kind:
-            return
         if kind == _DOCUMENT:
             await self._share_session(session_id, title)
-            return
-        place = await dialogs.pick_save_file(
-            self._window,
-            tr("Export “{title}”", title=title),
-            backup.session_file_name(title, ARCHIVE_SUFFIX),
-            ARCHIVE_SUFFIX,
-        )
-        if place is None:
-            return
-        done = await self._session.job(
-            tr("Exporting {session}", session=title),
-            lambda tell: backup.export_session(workspace.id, session_id, place, tell),
-            tr("No new file is left. A file that was there stays as it is."),
-        )
-        if done is not None:
-            self._show_exported(workspace.id, done)
+        elif kind:
+            await self._save_archive(
+                workspace.id,
+                tr("Export “{title}”", title=title),
+                backup.session_file_name(title, ARCHIVE_SUFFIX),
+                tr("Exporting {session}", session=title),
+                lambda place, tell: backup.export_session(workspace.id, session_id, place, tell),
+            )
 
     async def import_file(self, workspace_id: str) -> None:
         """Ask for a file, and merge it into the workspace, which is closed meanwhile. Raises HelixError."""
-        name = self._services.registry.get(workspace_id).name
-        path = await dialogs.pick_file(
-            self._window, tr("Import into {workspace}", workspace=name), _name_filter()
-        )
-        if path is not None:
+        title = tr("Import into {workspace}", workspace=self._services.registry.get(workspace_id).name)
+        if path := await dialogs.pick_file(self._window, title, _name_filter()):
             await self.merge_file(workspace_id, path)
 
     async def merge_file(self, workspace_id: str, path: Path) -> None:
@@ -312,15 +288,12 @@ class ImportExportController(WindowPart):
         if done is not None:
             await self._show_imported(workspace_id, path.name, done)
 
-    @handles(ImportSessions)
+    @handles(intents.ImportSessions)
     async def _import_sessions(self) -> None:
-        """Let the user choose sessions of other agents, and import them. Raises HelixError."""
         workspace = self._session.workspace
         name = self._services.registry.get(workspace.id).name
         here = {session.id for session in await workspace.sessions()}
-        chosen = await choose_foreign_sessions(
-            self._window, self._services, self._session.actions, name, here
-        )
+        chosen = await ImportSessionsDialog(self._session, name, here).choose()
         if not chosen:
             return
         # What is open in memory would not see what is added to its log.
@@ -352,9 +325,6 @@ class ImportExportController(WindowPart):
             for name, why in done.failed
         ]
 
-        def undo() -> None:
-            self._start(self._undo_import(workspace_id, added), "undo the import")
-
         def show_survival() -> None:
             self._start(self._show_survival(workspace_id, to_open), "show what survives")
 
@@ -363,14 +333,14 @@ class ImportExportController(WindowPart):
             answers += [
                 Answer(
                     tr("Open session"),
-                    partial(self._session.perform, GoToSession(workspace_id, to_open)),
+                    partial(self._session.perform, intents.GoToSession(workspace_id, to_open)),
                     "open_imported",
                     ends=True,
                 ),
                 Answer(tr("Compare with and without Helix"), show_survival, "show_survival", ends=True),
             ]
         if added and not result.extended:  # what came to sessions that were here can't be taken out of them
-            answers.append(Answer(tr("Undo"), undo, "undo", ends=True))
+            answers.append(self._undo(workspace_id, added))
         self._session.notify(
             Notice(
                 _DONE,
@@ -386,7 +356,7 @@ class ImportExportController(WindowPart):
     async def _show_survival(self, workspace_id: str, session_id: str) -> None:
         await self._workspaces.open_in_front(workspace_id, session_id)
         if self._session.id == session_id:
-            self._session.perform(ShowPage("survives"))
+            self._session.perform(intents.ShowPage("survives"))
 
     async def _show_imported(self, workspace_id: str, file_name: str, result: ImportResult) -> None:
         """Say what was added, and open the newest session of it if its workspace is on screen."""
@@ -394,27 +364,27 @@ class ImportExportController(WindowPart):
         workspace = self._session.opened
         is_on_screen = workspace is not None and workspace.id == workspace_id
         if workspace is not None and is_on_screen:
-            newest = [session.id for session in await workspace.sessions() if session.id in added]
-            if newest:
-                await self._workspaces.open_session(newest[0])
+            for newest in [session.id for session in await workspace.sessions() if session.id in added][:1]:
+                await self._workspaces.open_session(newest)
         # What it added to sessions that were here can't be taken out of them.
         can_undo = is_on_screen and added and not result.extended
-
-        def undo() -> None:
-            self._start(self._undo_import(workspace_id, added), "undo the import")
-
         self._session.notify(
             Notice(
                 _DONE,
                 tr("{file} imported.", file=file_name),
                 import_summary(result),
-                answers=(Answer(tr("Undo"), undo, "undo", ends=True),) if can_undo else (),
+                answers=(self._undo(workspace_id, added),) if can_undo else (),
                 workspace_id=self._notice_workspace(workspace_id),
             )
         )
 
+    def _undo(self, workspace_id: str, imported: Set[str]) -> Answer:
+        def undo() -> None:
+            self._start(self._undo_import(workspace_id, imported), "undo the import")
+
+        return Answer(tr("Undo"), undo, "undo", ends=True)
+
     async def _undo_import(self, workspace_id: str, imported: Set[str]) -> None:
-        """Move the sessions that an import added to the trash."""
         workspace = self._session.opened
         if workspace is None or workspace.id != workspace_id:
             return
@@ -442,14 +412,6 @@ class ImportExportController(WindowPart):
             "primary",
         )
 
-    def _show_exported(self, workspace_id: str, result: ExportResult) -> None:
-        path = Path(result.path)
-        what = tr("{file} exported: {size}, verified.", file=path.name, size=format_size(result.file_size))
-        is_complete = not (result.totals.lost or result.totals.left_out)
-        self._show_file(
-            workspace_id, path, what, export_summary(result), "info" if is_complete else "warning"
-        )
-
     def _show_file(
         self, workspace_id: str, path: Path, what: str, why: str = "", level: NoticeLevel = "info"
     ) -> None:
@@ -462,7 +424,7 @@ class ImportExportController(WindowPart):
         """Return the workspace of a result's notice; one that is not on screen gets its notice everywhere."""
         return workspace_id if workspace_id == self._session.workspace_id else ""
 
-    @handles(CopyLink)
+    @handles(intents.CopyLink)
     def copy_link(self, workspace_id: str, session_id: str) -> None:
         if place := workspace_id or self._session.workspace_id:
             QGuiApplication.clipboard().setText(Link(place, session_id=session_id).text)
@@ -493,25 +455,21 @@ class ImportExportController(WindowPart):
             await self._show_content(link)
 
     def _find_workspace(self, link: Link) -> WorkspaceRecord:
-        for record in self._services.registry.list_workspaces(include_removed=True):
-            if record.id == link.workspace_id and record.listed:
-                return record
-            if record.id == link.workspace_id:
-                raise WorkspaceMissing(
-                    text(
-                        "This link points to {workspace}, which was removed from the list.",
-                        workspace=_short_name(record.name),
-                    ),
-                    text("Its sessions and cache are kept."),
-                    text("Open its folder again: {folder}", folder=record.path),
-                )
+        known = self._services.registry.list_workspaces(include_removed=True)
+        record = next((record for record in known if record.id == link.workspace_id), None)
+        if record is not None and record.listed:
+            return record
+        if record is not None:
+            name = _short_name(record.name)
+            raise WorkspaceMissing(
+                text("This link points to {workspace}, which was removed from the list.", workspace=name),
+                text("Its sessions and cache are kept."),
+                text("Open its folder again: {folder}", folder=record.path),
+            )
+        folder = str(self._services.data_folder)
         raise WorkspaceMissing(
             text("This link points to a workspace that isn't on this computer."),
-            text(
-                "No workspace with ID {id} is in {folder}.",
-                id=link.workspace_id,
-                folder=str(self._services.data_folder),
-            ),
+            text("No workspace with ID {id} is in {folder}.", id=link.workspace_id, folder=folder),
             text("Open the link where it was copied, or import an export of that workspace."),
         )
 
@@ -526,11 +484,9 @@ class ImportExportController(WindowPart):
     async def _show_linked_session(self, link: Link) -> None:
         workspace = self._services.open_workspaces[link.workspace_id]
         if link.session_id not in {session.id for session in await workspace.store.sessions()}:
+            name = _short_name(self._services.registry.get(workspace.id).name)
             raise InvalidInput(
-                text(
-                    "This link points to a session that isn't in {workspace}.",
-                    workspace=_short_name(self._services.registry.get(workspace.id).name),
-                ),
+                text("This link points to a session that isn't in {workspace}.", workspace=name),
                 text("It may have been deleted."),
                 text("Check the trash (File menu)."),
             )
@@ -546,13 +502,14 @@ class ImportExportController(WindowPart):
                 text("The cache opens with a session, and this workspace has none."),
                 text("Start a session, then open the link again."),
             )
-        self._session.perform(OpenCacheEntry(link.digest))
+        self._session.perform(intents.OpenCacheEntry(link.digest))
 
-    @handles(ImportArchive)
+    @handles(intents.ImportArchive)
     async def import_archive(self, path: Path) -> None:
-        """Ask where an exported workspace is to be merged into, and do it. Raises HelixError."""
         inside = await self._services.backup.inspect(path)
-        into = self._import_target(inside)
+        # The workspace that the file was made of, if it is here; else the one on screen, if any.
+        listed = {record.id: record for record in self._services.registry.list_workspaces()}
+        into = listed.get(inside.workspace_id) or listed.get(self._session.workspace_id)
         choices = [
             DialogChoice("", tr("Cancel")),
             DialogChoice(_FOLDER, tr("Choose folder…"), "" if into else "primary"),
@@ -570,19 +527,14 @@ class ImportExportController(WindowPart):
         if answer == _HERE and into is not None:
             await self._merge_and_show(into.id, path)
         elif answer == _FOLDER:
-            folder = await dialogs.pick_folder(self._window, tr("Choose a workspace folder to import into"))
-            if folder is not None:
+            title = tr("Choose a workspace folder to import into")
+            if folder := await dialogs.pick_folder(self._window, title):
                 await self._merge_and_show(self._services.registry.add(folder).id, path)
 
     async def _merge_and_show(self, workspace_id: str, path: Path) -> None:
         await self.merge_file(workspace_id, path)
         if self._session.workspace_id != workspace_id:
             await self._workspaces.open_folder(Path(self._services.registry.get(workspace_id).path))
-
-    def _import_target(self, archive_info: ArchiveInfo) -> WorkspaceRecord | None:
-        """Return the workspace that the file was made of, if it is here; else the one on screen, if any."""
-        listed = {record.id: record for record in self._services.registry.list_workspaces()}
-        return listed.get(archive_info.workspace_id) or listed.get(self._session.workspace_id)
 
     async def _ask(self, what: str, why: str, choices: tuple[DialogChoice, ...]) -> str:
         if self._is_asking:  # whoever sends links or files in a row is not to bury the window in questions
@@ -600,21 +552,18 @@ def _archive_description(archive_info: ArchiveInfo, is_own: bool) -> str:
         sessions=tr.plural(archive_info.sessions, "%n session", "%n sessions"),
         entries=tr.plural(archive_info.entries, "%n cache entry", "%n cache entries"),
     )
-    adds = tr("Importing only adds; nothing is replaced.")
-    return translate(join_sentences(_archive_origin(archive_info, is_own), contents, adds))
-
-
-def _archive_origin(archive_info: ArchiveInfo, is_own: bool) -> str:
-    workspace = _short_name(archive_info.name)
-    # A file may say any time; dates of people have four digits.
-    if archive_info.created >= _MAX_CREATED_MS:
-        if is_own:
-            return tr("The file says it was exported from this workspace.")
-        return tr("The file says it was exported from {workspace}.", workspace=workspace)
-    day = format_date(archive_info.created)
+    workspace, day = _short_name(archive_info.name), ""
+    if archive_info.created < _MAX_CREATED_MS:  # a file may say any time; dates of people have four digits
+        day = format_date(archive_info.created)
     if is_own:
-        return tr("The file says it was exported from this workspace on {day}.", day=day)
-    return tr("The file says it was exported from {workspace} on {day}.", workspace=workspace, day=day)
+        origin = tr("The file says it was exported from this workspace.")
+        origin = tr("The file says it was exported from this workspace on {day}.", day=day) if day else origin
+    elif day:
+        origin = tr("The file says it was exported from {workspace} on {day}.", workspace=workspace, day=day)
+    else:
+        origin = tr("The file says it was exported from {workspace}.", workspace=workspace)
+    adds = tr("Importing only adds; nothing is replaced.")
+    return translate(join_sentences(origin, contents, adds))
 
 
 _MAX_CREATED_MS = 253_370_764_800_000  # milliseconds: the year 9999
@@ -641,20 +590,7 @@ def _name_filter() -> str:
     return tr("Workspaces ({pattern});;All files (*)", pattern=f"*{ARCHIVE_SUFFIX}")
 
 
-def _job_text(count: int) -> str:
-    return tr.plural(count, "Saving %n entry", "Saving %n entries")
-
-
-class _BackupSummary(NamedTuple):
-    """What came of a backup so far: files, and the names of what is not whole, with why."""
-
-    requested: int
-    files: list[ExportResult]
-    problems: list[tuple[str, str]]
-
-
 async def _back_up(window: MainWindow, session: Session) -> None:
-    """Ask for a folder, and write each workspace to a file in it. Raises InvalidInput."""
     backup = session.app.backup
     records, errors = backup.stored_workspaces(), backup.unreadable_workspaces()
     if errors and not records:
@@ -666,72 +602,49 @@ async def _back_up(window: MainWindow, session: Session) -> None:
         return
     await backup.check_folder(folder)
     problems = [(tr("Not backed up"), translate(error.what)) for error in errors]
-    summary = _BackupSummary(len(records) + len(errors), [], problems)
-    ended = await session.job(
-        tr.plural(summary.requested, "Backing up %n workspace", "Backing up %n workspaces"),
-        lambda tell: _write_backup(backup, records, folder, summary, tell),
-        tr("Files of workspaces that are done stay in the folder."),
-    )
-    session.notify(_backup_notice(summary, folder, canceled=ended is None))
+    count, files = len(records) + len(errors), list[ExportResult]()
 
+    async def write(on_progress: OnProgress) -> bool:
+        for number, record in enumerate(records):
 
-async def _write_backup(
-    backup: BackupService,
-    records: Sequence[WorkspaceRecord],
-    folder: Path,
-    summary: _BackupSummary,
-    on_progress: OnProgress,
-) -> bool:
-    for number, record in enumerate(records):
+            def report(done: int, size: int, before: int = number) -> None:
+                steps = before * _STEPS_PER_WORKSPACE + done * _STEPS_PER_WORKSPACE // max(1, size)
+                on_progress(steps, len(records) * _STEPS_PER_WORKSPACE)
 
-        def report(done: int, size: int, before: int = number) -> None:
-            on_progress(
-                before * _STEPS_PER_WORKSPACE + done * _STEPS_PER_WORKSPACE // max(1, size),
-                len(records) * _STEPS_PER_WORKSPACE,
-            )
+            try:
+                result = await backup.back_up(record.id, folder, report)
+            except HelixError as error:
+                problems.append((record.name, translate(join_sentences(error.what, error.why))))
+                continue
+            files.append(result)
+            if lost := len(result.totals.lost) + len(result.totals.left_out):
+                problem = tr.plural(
+                    lost,
+                    "%n part is damaged and isn't in the file.",
+                    "%n parts are damaged and aren't in the file.",
+                )
+                problems.append((record.name, problem))
+        return True
 
-        try:
-            result = await backup.back_up(record.id, folder, report)
-        except HelixError as error:
-            summary.problems.append((record.name, translate(join_sentences(error.what, error.why))))
-            continue
-        summary.files.append(result)
-        lost = len(result.totals.lost) + len(result.totals.left_out)
-        if lost:
-            problem = tr.plural(
-                lost,
-                "%n part is damaged and isn't in the file.",
-                "%n parts are damaged and aren't in the file.",
-            )
-            summary.problems.append((record.name, problem))
-    return True
-
-
-def _backup_notice(summary: _BackupSummary, folder: Path, canceled: bool) -> Notice:
-    what = _backup_text(summary)
-    if canceled:
+    words = tr.plural(count, "Backing up %n workspace", "Backing up %n workspaces")
+    ended = await session.job(words, write, tr("Files of workspaces that are done stay in the folder."))
+    what = _backup_text(files, count)
+    if ended is None:
         what = translate(join_sentences(tr("Backup canceled."), what))
-    problems = [
-        tr("{workspace}: {problem}", workspace=name, problem=problem)
-        for name, problem in summary.problems[:_MAX_NAMED]
-    ]
-    more = len(summary.problems) - _MAX_NAMED
-    if more > 0:
-        problems.append(tr.plural(more, "and %n more", "and %n more", "problems"))
-    return Notice(
-        "backup",
-        what,
-        "\n".join(problems) or tr("Folder: {folder}", folder=folder),
-        answers=(show_folder(folder),) if summary.files else (),
-        level="warning" if summary.problems else "info",
-    )
+    named = problems[:_MAX_NAMED]
+    lines = [tr("{workspace}: {problem}", workspace=name, problem=problem) for name, problem in named]
+    if (more := len(problems) - _MAX_NAMED) > 0:
+        lines.append(tr.plural(more, "and %n more", "and %n more", "problems"))
+    why = "\n".join(lines) or tr("Folder: {folder}", folder=folder)
+    answers = (show_folder(folder),) if files else ()
+    session.notify(Notice("backup", what, why, "", answers, "warning" if problems else "info"))
 
 
-def _backup_text(summary: _BackupSummary) -> str:
-    count, size = len(summary.files), format_size(sum(result.file_size for result in summary.files))
+def _backup_text(files: Sequence[ExportResult], requested: int) -> str:
+    count, size = len(files), format_size(sum(result.file_size for result in files))
     if not count:
         return tr("No workspace was backed up.")
-    if count == summary.requested:
+    if count == requested:
         return tr.plural(
             count,
             "%n workspace backed up: {size}, verified.",
@@ -739,7 +652,7 @@ def _backup_text(summary: _BackupSummary) -> str:
             size=size,
         )
     return tr.plural(
-        summary.requested,
+        requested,
         "{count} of %n workspace backed up: {size}, verified.",
         "{count} of %n workspaces backed up: {size}, verified.",
         count=count,

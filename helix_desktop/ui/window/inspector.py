@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -21,16 +22,14 @@ from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import Redone, Undone
 from helix_desktop.domain.messages import API_KEY, WireRequest
-from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.cache.entry_actions import RecallIntoContext
 from helix_desktop.ui.chat.actions import CacheNow, RowKey
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.row_types import DividerRow
-from helix_desktop.ui.design.dialogs import DialogChoice, ask
+from helix_desktop.ui.design.dialogs import confirm
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.inspector.from_window import (
     cache_uses_text,
@@ -52,19 +51,11 @@ from helix_desktop.ui.inspector.request_list import (
     recall_price_text,
 )
 from helix_desktop.ui.inspector.view import ShowCacheUses
-from helix_desktop.ui.kit.intents import (
-    LookAtStep,
-    OpenCacheEntry,
-    ShowEvent,
-    ShowRequest,
-    ToggleContextPanel,
-    Undo,
-    WidenPanel,
-    handles,
-)
-from helix_desktop.ui.kit.notices import Answer, Notice
+from helix_desktop.ui.kit import intents
+from helix_desktop.ui.kit.intents import handles
+from helix_desktop.ui.kit.notices import Answer
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.rewrite_controller import CONTEXT_CHANGE
+from helix_desktop.ui.window.rewrite_controller import context_notice
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.steps import looking_at_text, sent_at_step, sent_at_text, step_figures, step_name
@@ -110,7 +101,7 @@ class PastController(WindowPart):
         window = self._session.conversation.window
         return window.measure()[0], window.items()
 
-    @handles(LookAtStep)
+    @handles(intents.LookAtStep)
     def look_at(self, seq: int) -> None:
         """Look at the step whose answer is an event; 0: come back to now."""
         if not seq:
@@ -120,7 +111,10 @@ class PastController(WindowPart):
         if step is None or step == self.step:
             return
         if self.step is None:
-            self._place = self._chat_place()
+            viewport = self._views.chat.view.chat_viewport
+            layout, self._place = viewport.scroll_layout, None
+            if not viewport.is_following and len(viewport.model):
+                self._place = viewport.model.raw_row(layout.anchor).key, layout.offset
         self.step = step
         self._conversation = self._session.conversation
         self._views.timeline.get().show_past(step)
@@ -134,12 +128,11 @@ class PastController(WindowPart):
         """Say above the message field which step is looked at, and where a message goes."""
         if self.step is None:
             return
-        waits = tr("The agent waits for your answer at the end of the session. Messages you send go there.")
-        words = (
-            waits
-            if self._session.conversation.asks
-            else tr("Messages you send go to the end of the session.")
-        )
+        words = tr("Messages you send go to the end of the session.")
+        if self._session.conversation.asks:
+            words = tr(
+                "The agent waits for your answer at the end of the session. Messages you send go there."
+            )
         self._views.chat.past_strip.show_text(looking_at_text(self.step), words)
 
     def leave(self) -> None:
@@ -177,13 +170,6 @@ class PastController(WindowPart):
         if place is not None and index is not None and self.step is None:
             self._views.chat.view.chat_viewport.show_row(index, -place[1])
 
-    def _chat_place(self) -> tuple[RowKey, float] | None:
-        viewport = self._views.chat.view.chat_viewport
-        if viewport.is_following or not len(viewport.model):
-            return None
-        layout = viewport.scroll_layout
-        return viewport.model.raw_row(layout.anchor).key, layout.offset
-
     def _follow_soon(self) -> None:
         if self.step is not None and not self._is_following:
             self._start(self._follow(), "look at a step")
@@ -199,7 +185,11 @@ class PastController(WindowPart):
                     await self._show_window(step)
                 else:
                     await self._show_chat(step)
-            self._reveal_event()
+            past = self.window
+            if self._reveal and past is not None and self._chat_step == self.step:
+                recorded = self._session.conversation.session.log[self._reveal - 1]
+                self._views.chat.view.jump_to(self._chat.key_of_event(recorded, past.transcript))
+                self._reveal = 0
         finally:
             self._is_following = False
 
@@ -209,9 +199,8 @@ class PastController(WindowPart):
     async def _show_window(self, step: Step) -> None:
         conversation = self._session.conversation
         past = await conversation.window.window_at(step.seq)
-        totals = await self._session.workspace.store.totals()
         policy = conversation.window.policy
-        state = await asyncio.to_thread(past_inspector_state, past, step, policy, totals)
+        state = await asyncio.to_thread(past_inspector_state, past, step, policy)
         if self._session.shows(conversation) and self.step is not None:
             self.window = past
             self._views.inspector.set_state(state)
@@ -229,20 +218,11 @@ class PastController(WindowPart):
         else:
             self._chat_step = step
 
-    def _reveal_event(self) -> None:
-        past = self.window
-        if self._reveal and past is not None and self._chat_step == self.step:
-            recorded = self._session.conversation.session.log[self._reveal - 1]
-            self._views.chat.view.jump_to(self._chat.key_of_event(recorded, past.transcript))
-            self._reveal = 0
 
-
-def past_inspector_state(
-    past: PastWindow, step: Step, policy: ContextPolicy, totals: StoreTotals
-) -> InspectorState:
+def past_inspector_state(past: PastWindow, step: Step, policy: ContextPolicy) -> InspectorState:
     transcript, gauge = past.transcript, past.gauge
     outlook = compaction_outlook(transcript, policy, gauge, transcript.last_event_at_ms)
-    state = inspector_state(past.items(), gauge, transcript, policy, totals, outlook)
+    state = inspector_state(past.items(), gauge, transcript, policy, outlook)
     note = ""
     if past.is_exact is False:
         note = tr("The policy, system prompt or tools have changed since. They are shown as they are now.")
@@ -269,7 +249,7 @@ class InspectorPresenter(WindowPart):
         details.setChecked(stored.load(_DETAILS) == b"on")
         details.toggled.connect(lambda is_open: stored.save(_DETAILS, b"on" if is_open else b"off"))
         self._session.changing.connect(self._inspector.close_page)
-        self._inspector.text_shown.connect(lambda is_shown: window.perform(WidenPanel(is_shown)))
+        self._inspector.text_shown.connect(lambda is_shown: window.perform(intents.WidenPanel(is_shown)))
         self._session.on_refresh(self.refresh)
 
     async def refresh(self) -> None:
@@ -279,7 +259,6 @@ class InspectorPresenter(WindowPart):
         conversation, transcript = session.conversation, session.transcript
         if not transcript.opening_seq:
             session.start(conversation.plan_opening(), "plan the first message")
-        totals = await session.workspace.store.totals()
         made_for = (session.id, transcript.newest, conversation.window.policy, conversation.window.frame)
         if made_for != self._outlook_for:
             outlook = await conversation.window.read_outlook()
@@ -293,14 +272,10 @@ class InspectorPresenter(WindowPart):
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
         policy, outlook = conversation.window.policy, self._outlook
         items, cost = conversation.window.items(), conversation.window.cost()
-        state = inspector_state(items, gauge, transcript, policy, totals, outlook, cost.fresh)
-        cache = provider_cache_state(
-            conversation.session.log,
-            conversation.budget.spent,
-            policy,
-            transcript.cache_lifetime_s,
-            conversation.window.frame.info.demo,
-        )
+        state = inspector_state(items, gauge, transcript, policy, outlook, cost.fresh)
+        log, spent = conversation.session.log, conversation.budget.spent
+        is_demo, lifetime_s = conversation.window.frame.info.demo, transcript.cache_lifetime_s
+        cache = provider_cache_state(log, spent, policy, lifetime_s, is_demo)
         state = with_request_cost(state, cost)
         self._inspector.set_state(replace(state, provider_cache=cache))
 
@@ -314,7 +289,7 @@ class InspectorPresenter(WindowPart):
         text = cache_uses_text(conversation.session.log, conversation.window.policy)
         self._inspector.show_page(tr("Provider's discount"), text)
 
-    @handles(ShowRequest)
+    @handles(intents.ShowRequest)
     async def show_request(self) -> None:
         conversation, request = self._session.conversation, self._past.request_on_screen()
         past, step = self._past.window, self._past.step
@@ -333,7 +308,7 @@ class InspectorPresenter(WindowPart):
         if not self._session.shows(conversation):
             return
         if not self._window.commands.toggle_inspector.isChecked():
-            self._window.perform(ToggleContextPanel())
+            self._window.perform(intents.ToggleContextPanel())
         self._inspector.show_request(replace(texts, made_of=made_of))
         self._inspector.follow_request(_parts_of_next_request(conversation))  # it may be another by now
 
@@ -344,7 +319,7 @@ class InspectorPresenter(WindowPart):
             case "show":
                 self._show_place(row.seq)
             case "open":
-                self._session.perform(OpenCacheEntry(row.digest))
+                self._session.perform(intents.OpenCacheEntry(row.digest))
             case _:
                 self._start(self._change(conversation, action, row), action)
 
@@ -352,7 +327,7 @@ class InspectorPresenter(WindowPart):
         """Show an event's place, and leave the keyboard in the list: a page that is shown takes it."""
         focused = QApplication.focusWidget()
         is_by_keyboard = self._window.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
-        self._session.perform(ShowEvent(seq))
+        self._session.perform(intents.ShowEvent(seq))
         if focused is not None and self._inspector.isAncestorOf(focused):
             reason = Qt.FocusReason.ShortcutFocusReason if is_by_keyboard else Qt.FocusReason.OtherFocusReason
             focused.setFocus(reason)
@@ -376,7 +351,8 @@ class InspectorPresenter(WindowPart):
         what = tr("Recall “{name}” into the context?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("All of it is sent again where it was. You can undo this.")
         cost = recall_price_text(output_tokens(entry.tokens) - row.tokens, row.resent)
-        if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("recall", tr("Recall"), "primary")):
+        why = f"{cost}\n\n{why}"
+        if await confirm(self._window, what, why, "recall", tr("Recall"), "primary"):
             await self._change(conversation, "include" if "include" in row.actions else "recall", row)
 
     def _change(
@@ -416,8 +392,8 @@ class InspectorPresenter(WindowPart):
         name, saved = ellipsize(row.name, _NAME_CHARS), await conversation.window.caching_savings(row.seq)
         what = tr("Cache “{name}” now?", name=name)
         why = tr("A marker takes its place, and the agent can recall it. You can undo this.")
-        cost = change_price_text(saved, row.resent)
-        if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("cache", tr("Cache now"), "primary")):
+        why = f"{change_price_text(saved, row.resent)}\n\n{why}"
+        if await confirm(self._window, what, why, "cache", tr("Cache now"), "primary"):
             await conversation.window.cache_now(row.seq)
             self._offer_undo(conversation, tr("Cached “{name}”.", name=name))
 
@@ -426,30 +402,17 @@ class InspectorPresenter(WindowPart):
         what = tr("Leave “{name}” out of the requests?", name=name)
         why = tr("A line says that you left it out, and the agent can recall it. You can undo this.")
         saved = await conversation.window.exclusion_savings(row.seq, row.part)
-        cost = change_price_text(saved, row.resent)
-        if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("exclude", tr("Leave out"), "primary")):
+        why = f"{change_price_text(saved, row.resent)}\n\n{why}"
+        if await confirm(self._window, what, why, "exclude", tr("Leave out"), "primary"):
             await conversation.window.exclude(row.seq, row.part)
             self._offer_undo(conversation, tr("Left out “{name}”.", name=name))
 
     def _offer_undo(self, conversation: Conversation, what: str) -> None:
         """Say what was changed, with its undo: its row may be out of sight by now."""
         seq = conversation.session.transcript.window.last_rewrite_seq
-        undo = Answer(action_label("undo"), lambda: self._window.perform(Undo((seq,))), "undo", ends=True)
-        session_id = conversation.session.id
-        self._window.notices.notify(
-            Notice(
-                CONTEXT_CHANGE,
-                what,
-                answers=(undo,),
-                session_id=session_id,
-                is_brief=True,
-                ends_with=(Undone, Redone),
-            )
-        )
-
-    async def _agrees(self, what: str, why: str, choice: DialogChoice) -> bool:
-        cancel = DialogChoice("", tr("Cancel"))
-        return await ask(self._window, what, why, (cancel, choice)) == choice.id
+        undo = partial(self._session.perform, intents.Undo((seq,)))
+        answer = Answer(action_label("undo"), undo, "undo", ends=True)
+        self._session.notify(context_notice(conversation, what, "", answer))
 
 
 def _rows(conversation: Conversation) -> list[WindowRow]:

@@ -97,7 +97,7 @@ class _JobLine(QWidget):
         self._bar.setTextVisible(False)
         self.set_paired(False)
         self._button = _JobButton()
-        self._button.clicked.connect(self._act)
+        self._button.clicked.connect(lambda: self._job.action.run() if self._job.action is not None else None)
         self._icon = IconLabel("loader-circle", px=14)
         line = row(self._icon, self._text, self._bar, self._button, margins=(20, 0, 12, 0), gap=9)
         line.setStretch(1, 1)
@@ -125,10 +125,6 @@ class _JobLine(QWidget):
             self._bar.setValue(round(job.progress * _PARTS))
         self._bar.setAccessibleName(job.text)
         self._button.show_job(job)
-
-    def _act(self) -> None:
-        if self._job.action is not None:
-            self._job.action.run()
 
 
 def _left_share(room: int, left: int, right: int) -> int:
@@ -178,8 +174,8 @@ class JobLines(Themed, QWidget):
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(0)
-        self._grid.setColumnStretch(0, 1)
-        self._grid.setColumnStretch(1, 1)
+        for place in (0, 1):
+            self._grid.setColumnStretch(place, 1)
         self._groups: dict[str, tuple[JobRow, ...]] = {}
         self._jobs: list[_Job] = []
         self._poll_timer = QTimer(self, interval=_POLL_MS)
@@ -239,7 +235,8 @@ class JobLines(Themed, QWidget):
             if job.id in self._lines:
                 self._lines[job.id].show_job(job)
             else:
-                self._add(job)
+                line = self._lines[job.id] = _JobLine(job)
+                line.setFixedHeight(scaled(STATUS_LINE_PX))
         self._place()
         self.setVisible(bool(jobs))
 
@@ -267,13 +264,7 @@ class JobLines(Themed, QWidget):
             line.setFixedHeight(scaled(STATUS_LINE_PX))
 
     def job_ids(self) -> tuple[str, ...]:
-        """Return the jobs that are shown, oldest first."""
         return tuple(self._lines)
-
-    def _add(self, job: JobRow) -> None:
-        line = _JobLine(job)
-        line.setFixedHeight(scaled(STATUS_LINE_PX))
-        self._lines[job.id] = line
 
 
 class WaitingSession(NamedTuple):
@@ -292,10 +283,7 @@ class WaitingSessionsLine(Themed, QWidget):
         self._sessions: tuple[WaitingSession, ...] = ()
         self.button = PushButton("", "link", "shield-alert", px=13, name="waiting-sessions")
         self.button.clicked.connect(self._open_first)
-        line = row(margins=(8, 1, 12, 0))
-        line.addStretch(1)
-        line.addWidget(self.button)
-        self.setLayout(line)
+        self.setLayout(row(None, self.button, margins=(8, 1, 12, 0)))
         self.apply_theme()
         self.hide()
 

@@ -130,7 +130,6 @@ def _meet(command: str, other: str) -> bool:
 
 
 def command_title(command: str) -> str:
-    """Return the words of a command, with its page if it has one."""
     page, own = _PAGE_OF.get(command), translate(COMMANDS[command].words)
     return own if page is None else tr("{page}: {command}", page=translate(page.title), command=own)
 
@@ -163,9 +162,7 @@ def resolve_keys(stored: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 def _parse(command: str, value: object) -> tuple[str, ...] | None:
     """Return stored keys as portable text, the valid ones; None if there are some and none is valid."""
-    entries = [value] if isinstance(value, str) else value
-    if not isinstance(entries, list | tuple):
-        entries = [entries]
+    entries = value if isinstance(value, list | tuple) else [value]
     keys: list[str] = []
     for entry in entries:
         key = portable_key(entry) if isinstance(entry, str) else ""
@@ -223,7 +220,11 @@ def focus_pane(panes: Sequence[QWidget], step: int) -> None:
 
     Those are their lists and the field to write in; of a pane without any the first thing that takes Tab.
     """
-    stops = [stop for pane in panes if pane.isVisible() for stop in _stops_in(pane)]
+    stops = list[QWidget]()
+    for pane in panes:
+        if pane.isVisible():
+            tabs = list(tab_stops(pane, is_pane_stop))
+            stops += [widget for widget in tabs if is_pane_stop(widget)] or tabs[:1]
     focused = QApplication.focusWidget()
     if not stops:
         return
@@ -242,12 +243,6 @@ def _place_of(focused: QWidget | None, stops: Sequence[QWidget], panes: Sequence
     pane = next((pane for pane in panes if pane.isAncestorOf(focused)), None)
     in_same_pane = (at for at, stop in enumerate(stops) if pane is not None and pane.isAncestorOf(stop))
     return next(inside, next(in_same_pane, -1))
-
-
-def _stops_in(pane: QWidget) -> list[QWidget]:
-    tabs = list(tab_stops(pane, is_pane_stop))
-    stops = [widget for widget in tabs if is_pane_stop(widget)]
-    return stops or tabs[:1]
 
 
 def _choose_line(view: QAbstractItemView) -> None:
@@ -273,7 +268,7 @@ def press_key(key: str) -> None:
     target = QApplication.focusWidget()
     if target is None:
         return
-    pressed: QKeyCombination = QKeySequence(key)[0]  # type: ignore[index]  # Qt's stubs leave out __getitem__
+    pressed = _combination(key)
     code, modifiers = pressed.key(), pressed.keyboardModifiers()
     action = None if _takes(target, code, modifiers) else _action_with(target, code, modifiers)
     if action is not None:

@@ -19,45 +19,18 @@ from PySide6.QtGui import (
     QShowEvent,
     QWhatsThisClickedEvent,
 )
-from PySide6.QtWidgets import (
-    QFrame,
-    QGridLayout,
-    QHBoxLayout,
-    QMainWindow,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QGridLayout, QMainWindow, QStackedWidget, QWidget
 
 from helix_desktop import APP_NAME
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
 from helix_desktop.ui.design.focus import TabsInReadingOrder, refocus
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout import LazyPage, PageArea, column, row
+from helix_desktop.ui.design.layout import LazyPage, PageArea, column, pane, row
 from helix_desktop.ui.design.style.stylesheet import Appearance, ThemeMode
-from helix_desktop.ui.kit.commands import action_shortcut
-from helix_desktop.ui.kit.intents import (
-    ClosePage,
-    FocusPane,
-    ImportArchive,
-    Intent,
-    IntentHandlers,
-    OpenFolder,
-    OpenSwitcher,
-    PressKey,
-    RenameSession,
-    SearchEverything,
-    SetTheme,
-    ShowPage,
-    StopAgent,
-    ToggleContextPanel,
-    ToggleSidebar,
-    ToggleTheme,
-    WidenPanel,
-    Zoom,
-    handles,
-    perform,
-)
+from helix_desktop.ui.kit import intents
+from helix_desktop.ui.kit.intents import Intent, IntentHandlers, handles, perform
 from helix_desktop.ui.kit.notices import NoticeArea
 from helix_desktop.ui.kit.window_commands import (
     OPEN_SESSION,
@@ -75,7 +48,7 @@ from helix_desktop.ui.window.key_bindings import KeyBindings, focus_pane, press_
 from helix_desktop.ui.window.panes import LayoutStore, Panes
 from helix_desktop.ui.window.sidebar.rail import Rail, WorkspaceRow
 from helix_desktop.ui.window.sidebar.sidebar import Sidebar
-from helix_desktop.ui.window.top_bar import TopBar
+from helix_desktop.ui.window.top_bar import TopBar, TopBarState
 from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
 
@@ -85,12 +58,7 @@ if TYPE_CHECKING:
     from helix_desktop.ui.chat.page import ChatPage
     from helix_desktop.ui.inspector.view import Inspector
     from helix_desktop.ui.kit.session import Session
-    from helix_desktop.ui.onboarding.pages import (
-        ClosedWorkspacePage,
-        MissingFolderPage,
-        NoSessionPage,
-        WelcomePage,
-    )
+    from helix_desktop.ui.onboarding.pages import Places
     from helix_desktop.ui.survival.page import SurvivalPage
     from helix_desktop.ui.timeline.view import Timeline
     from helix_desktop.ui.window.search import SearchPanel
@@ -155,27 +123,24 @@ class WindowDrops(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QDragEnterEvent):
             dragged = read_drag(event.mimeData())
-            self.hint.show_text(_words(dragged), is_refusal=not _is_taken(dragged))
+            is_taken = bool(dragged.folders or dragged.archive)
+            self.hint.show_text(_words(dragged), is_refusal=not is_taken)
             answer_drag(event, is_accepted=True)
         elif isinstance(event, QDragMoveEvent):
             answer_drag(event, is_accepted=not self.hint.is_refusal)
         elif isinstance(event, QDropEvent):
             self.hint.hide()
             dragged = read_drag(event.mimeData())
-            answer_drag(event, is_accepted=_is_taken(dragged))
+            answer_drag(event, is_accepted=bool(dragged.folders or dragged.archive))
             if dragged.folders:
-                perform(self, OpenFolder(str(dragged.folders[0])))
+                perform(self, intents.OpenFolder(str(dragged.folders[0])))
             elif dragged.archive is not None:
-                perform(self, ImportArchive(dragged.archive))
+                perform(self, intents.ImportArchive(dragged.archive))
         elif event.type() is QEvent.Type.DragLeave:
             self.hint.hide()
         else:
             return False
         return True
-
-
-def _is_taken(dragged: DragContent) -> bool:
-    return bool(dragged.folders or dragged.archive)
 
 
 def _words(dragged: DragContent) -> str:
@@ -218,6 +183,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     layout_changed = Signal()
     """Sizes, panes or the window's place changed, a moment ago; they are in the memory."""
     title_changed = Signal()
+    """`title` says something else now: the windows of one app show theirs together."""
     activated = Signal()
     """The window is in front now: folders and files may have changed meanwhile."""
     first_frame = Signal()
@@ -238,7 +204,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._second_esc.timeout.connect(lambda: self.stop_offered.emit(False))
         self._center_page: CenterPage = "opening"
         self._pages: Mapping[str, LazyPage[Any]] = {}
-        self._places: Mapping[str, LazyPage[Any]] = {}  # in the center, without a session
         self._is_settings_shown = False
         self._focused_before: QWidget | None = None  # the settings
         self._workspace_lists: tuple[tuple[WorkspaceRow, ...], tuple[str, ...]] | None = None
@@ -252,13 +217,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.waiting_sessions = WaitingSessionsLine()
         self._waiting: tuple[Sequence[WaitingSession], str] = ((), "")  # for the user, and which is on screen
         self._workspace_name = self._session_title = ""
-        self._is_one_of_several, self._title_number = False, 1
-        self.unnumbered_title = APP_NAME
         self.pages: WindowPages
-        self.welcome: LazyPage[WelcomePage]
-        self.missing_folder: LazyPage[MissingFolderPage]
-        self.closed_workspace: LazyPage[ClosedWorkspacePage]
-        self.no_session: LazyPage[NoSessionPage]
+        self.places: Places
         self._settings_names: QWidget
         self._settings_head: QWidget | None = None
         self.switcher: Switcher
@@ -276,13 +236,13 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._layout_timer.timeout.connect(self._save_layout)
         self._panes.changed.connect(self._layout_timer.start)
         self.drops = WindowDrops(self, self._main)
-        self.help_windows = HelpWindows(self, self.commands, self.key_bindings, layout_store)
-        self.key_bindings.changed.connect(self.help_windows.update_shortcuts)
+        self.help_windows = HelpWindows(self, self.key_bindings, layout_store)
         fill_menu_bar(self.menuBar(), self.commands)
         self._panes.panes_shown.connect(self._show_panes)
         self.commands.set_met(OUTSIDE_SETTINGS, True)
         self.intents.add(self)
         self.intents.add(self.help_windows)
+        self.intents.add(self._panes)
         self.resize(*_FIRST_SIZE)
         geometry = layout_store.load("geometry")
         if geometry:
@@ -295,21 +255,15 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         Pages that are built in `session_pages` and `inspector_pane` come in faster: Qt styles all that is
         in a widget again when that gets a parent.
         """
-        from helix_desktop.ui.onboarding.pages import (
-            ClosedWorkspacePage,
-            MissingFolderPage,
-            NoSessionPage,
-            WelcomePage,
-        )
+        from helix_desktop.ui.onboarding.pages import Places
         from helix_desktop.ui.window.search import SearchPanel
         from helix_desktop.ui.window.switcher import Switcher
 
-        self.welcome = LazyPage(lambda: WelcomePage(self._center))
-        self.missing_folder = LazyPage(lambda: MissingFolderPage(self._center))
-        self.closed_workspace = LazyPage(lambda: ClosedWorkspacePage(self._center))
-        self.no_session = LazyPage(lambda: NoSessionPage(self._center))
+        self.places = Places(self._center, self.commands.new_session)
         self.search_panel = LazyPage(lambda: SearchPanel(self, self.session))
+        self.intents.add_lazy(SearchPanel, self.search_panel.get)
         self.switcher = Switcher(self, self.help_windows.command_list)
+        self.intents.add(self.switcher)
         self.sidebar.add_session_list()
         self.key_bindings.add_page(self.sidebar.session_list.keys)
         self.pages = pages
@@ -322,17 +276,10 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             "survives": pages.survives,
         }
         self._pages["chat"].get()
-        self._places = {
-            "welcome": self.welcome,
-            "missing": self.missing_folder,
-            "closed": self.closed_workspace,
-            "empty": self.no_session,
-        }
-        for area, lazy_pages in ((self.session_pages, self._pages), (self._center, self._places)):
+        for area, lazy_pages in ((self.session_pages, self._pages), (self._center, vars(self.places))):
             for lazy_page in lazy_pages.values():
                 lazy_page.when_built(partial(self._add_page, area))
         self.inspector_pane.setLayout(column(pages.inspector))
-        self.no_session.when_built(self._follow_new_session_keys)
         self.show_center_page("opening")
         self.help_windows.hide_followed_links()
 
@@ -340,19 +287,10 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         area.addWidget(page)
         self.help_windows.hide_followed_links()
 
-    def _follow_new_session_keys(self, page: NoSessionPage) -> None:
-        def show_keys() -> None:
-            page.show_keys(action_shortcut(self.commands.new_session))
-
-        self.commands.new_session.changed.connect(show_keys)
-        show_keys()
-
     def _arrange(self) -> Panes:
         center = QFrame()
         center.setObjectName("center")
-        session = QWidget()
-        session.setLayout(column(self._center, self.cost_line, gap=0))
-        self._main.addWidget(session)
+        self._main.addWidget(pane(column(self._center, self.cost_line, gap=0)))
         # What comes and goes by itself lies over the page, and moves nothing.
         body = self._body = QGridLayout()
         body.setContentsMargins(0, 0, 0, 0)
@@ -369,13 +307,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.inspector_pane.setMinimumWidth(264)
         self._side.setLayout(column(self.sidebar, gap=0))
         panes = Panes(self._side, center, self.inspector_pane, self.layout_store)
-        root = QWidget()
-        line = QHBoxLayout(root)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(0)
-        line.addWidget(self.rail)
-        line.addWidget(panes, 1)
-        self.setCentralWidget(root)
+        self.setCentralWidget(pane(row(self.rail, panes, gap=0, stretch=1)))
         return panes
 
     def perform(self, intent: Intent) -> None:
@@ -384,42 +316,28 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self.leave_settings()
         self.intents.perform(intent)
 
-    @handles(WidenPanel)
-    def widen_panel(self, is_wide: bool) -> None:
-        """Give the panel room for a text, or what it had before."""
-        self._panes.widen_inspector(is_wide)
-
-    @handles(PressKey)
+    @handles(intents.PressKey)
     def press_key(self, key: str) -> None:
         press_key(key)
 
-    @handles(FocusPane)
+    @handles(intents.FocusPane)
     def focus_pane(self, step: int) -> None:
-        """Give the keyboard to the next (1) or previous (-1) pane."""
         head = () if self._settings_head is None else (self._settings_head,)
         focus_pane((self.rail, self._side, *head, self._main, self.inspector_pane), step)
 
-    @handles(ToggleSidebar)
+    @handles(intents.ToggleSidebar)
     def toggle_sidebar(self) -> None:
-        self._panes.set_sidebar_visible(not self._side.isVisibleTo(self._panes))
+        self._panes.toggle("sidebar")
 
-    @handles(ToggleContextPanel)
+    @handles(intents.ToggleContextPanel)
     def toggle_inspector(self) -> None:
-        self._panes.set_inspector_visible(not self.inspector_pane.isVisibleTo(self._panes))
+        self._panes.toggle("inspector")
 
-    @handles(RenameSession)
+    @handles(intents.RenameSession)
     def edit_title(self, title: str, session_id: str) -> None:
         """Let the user edit the session's title in its place, unless it was typed already."""
         if not title:
             self.top_bar.title.edit()
-
-    @handles(OpenSwitcher)
-    def open_switcher(self) -> None:
-        self.switcher.open()
-
-    @handles(SearchEverything)
-    def search_everything(self, words: str) -> None:
-        self.search_panel.get().open_with(words)
 
     def bind_appearance(self, appearance: Appearance) -> None:
         """Take theme and text size from the application's appearance, and let menus and rail choose them."""
@@ -438,15 +356,15 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             # Built before the appearance: Qt sets such a window's font only under a style sheet.
             appearance.apply_stylesheet()
 
-    @handles(SetTheme)
+    @handles(intents.SetTheme)
     def choose_theme(self, mode: ThemeMode) -> None:
         self._appearance.set_mode(mode)
 
-    @handles(ToggleTheme)
+    @handles(intents.ToggleTheme)
     def toggle_theme(self) -> None:
         self._appearance.set_mode("light" if self._appearance.theme.dark else "dark")
 
-    @handles(Zoom)
+    @handles(intents.Zoom)
     def zoom(self, steps: int) -> None:
         """Make all texts larger (1) or smaller (-1), or of normal size (0)."""
         self._appearance.zoom(steps)
@@ -464,7 +382,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         for place in (self.sidebar, self.top_bar):
             place.show_git(active.git if active else NO_GIT)
         self._workspace_name = active.name if active else ""
-        self._show_window_title()
+        self.title_changed.emit()
         self.layout_store.save("workspace", active.name.encode() if active else b"")
         self._layout_timer.start()
 
@@ -475,7 +393,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         """
         self._waiting = sessions, on_screen
         self._show_waiting()
-        self._show_window_title()
+        self.title_changed.emit()
 
     def _show_waiting(self) -> None:
         sessions, on_screen = self._waiting
@@ -483,32 +401,21 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             [session for session in sessions if self._is_settings_shown or session.session_id != on_screen]
         )
 
-    def show_session_title(self, session_title: str) -> None:
-        self._session_title = session_title
-        self._show_window_title()
-
-    def set_one_of_several(self, is_one_of_several: bool) -> None:
-        """Say whether other windows are open: then the title names the session."""
-        self._is_one_of_several = is_one_of_several
-        self._show_window_title()
-
-    def _show_window_title(self) -> None:
-        name = self._workspace_name
-        title = tr("{workspace} — Helix Desktop", workspace=name) if name else APP_NAME
-        count = len(self._waiting[0])
-        waiting = waiting_text(count) if count else ""
-        session_title = self._session_title if self._is_one_of_several else ""
-        self.unnumbered_title = " · ".join(filter(None, (waiting, session_title, title)))
+    def show_session(self, state: TopBarState | None) -> None:
+        """Say in the top bar and the title which session is on screen; None: none is."""
+        self.top_bar.show_session(state)
+        self._session_title = ellipsize_title(state.title) if state is not None else ""
         self.title_changed.emit()
-        self._show_title_number()
 
-    def set_title_number(self, number: int) -> None:
+    def title(self, *, names_session: bool) -> str:
+        """Return what the window's title says, with the session where other windows are open."""
+        name, count = self._workspace_name, len(self._waiting[0])
+        title = tr("{workspace} — Helix Desktop", workspace=name) if name else APP_NAME
+        parts = (waiting_text(count) if count else "", self._session_title if names_session else "", title)
+        return " · ".join(filter(None, parts))
+
+    def number_title(self, title: str, number: int) -> None:
         """Tell this window from others with the same title; the first of them has the number 1."""
-        self._title_number = number
-        self._show_title_number()
-
-    def _show_title_number(self) -> None:
-        title, number = self.unnumbered_title, self._title_number
         self.setWindowTitle(tr("{title} ({number})", title=title, number=number) if number > 1 else title)
 
     def last_workspace(self) -> str:
@@ -532,13 +439,13 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def show_center_page(self, center_page: CenterPage) -> None:
         self._center_page = center_page
         built = {"opening": self.opening_page, "work": self.session_pages}
-        self._center.setCurrentWidget(built.get(center_page) or self._places[center_page].get())
+        self._center.setCurrentWidget(built.get(center_page) or vars(self.places)[center_page].get())
         self.commands.set_met(OPEN_SESSION, center_page == "work")
         self.commands.set_met(OPEN_WORKSPACE, center_page in {"empty", "work"})
         self._enable_close_page()
         self._panes.set_available(sidebar=center_page != "welcome", inspector=center_page == "work")
 
-    @handles(ShowPage)
+    @handles(intents.ShowPage)
     def show_page(self, name: str) -> None:
         """Show chat, cache, timeline, changes or survives, with which the next start doesn't begin."""
         self.session_pages.setCurrentWidget(self._pages[name].get())
@@ -582,7 +489,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self.pages.chat.composer.editor.type_text(typed)
 
     def last_page(self) -> str:
-        """Return the page that was shown last, also in the run before this one."""
         name = self.layout_store.load("page").decode("ascii", "ignore")
         return name if name in self._pages else "chat"
 
@@ -642,7 +548,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._place_news(self.page())
         self._show_waiting()
 
-    @handles(ClosePage)
+    @handles(intents.ClosePage)
     def close_page(self) -> None:
         if self._is_settings_shown:
             self.leave_settings()
@@ -713,7 +619,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.stop_offered.emit(not is_second)
         if is_second:
             self._second_esc.stop()
-            self.perform(StopAgent())
+            self.perform(intents.StopAgent())
         else:
             self._second_esc.start()
 

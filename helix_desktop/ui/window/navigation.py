@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 
 from PySide6.QtCore import QObject, QTimer, QUrl
@@ -23,24 +22,9 @@ from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import ControlTurn, OpenLink, RowKey
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.presenter import ChatPresenter
+from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.commands import move_keys
-from helix_desktop.ui.kit.intents import (
-    ApplyRemedy,
-    Compact,
-    CopyMarkdown,
-    CopyText,
-    Find,
-    FocusComposer,
-    GoToOwnMessage,
-    NewSession,
-    OpenCacheEntry,
-    SearchCache,
-    SetBudget,
-    ShowEvent,
-    ShowInTimeline,
-    UndoLast,
-    handles,
-)
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.view import Timeline
@@ -180,6 +164,15 @@ class ViewStateController(QObject):
 tr = Translator("Session")
 
 
+_REMEDIES: dict[str, intents.Intent] = {
+    "compact": intents.Compact(),
+    "new_session": intents.NewSession(),
+    "undo_compaction": intents.UndoLast(),  # it says so if there is none
+    "set_budget": intents.SetBudget(),
+    "send_without_images": ControlTurn("send_without_images"),
+}
+
+
 class SessionNavigation(WindowPart):
     def __init__(
         self,
@@ -191,15 +184,8 @@ class SessionNavigation(WindowPart):
     ) -> None:
         super().__init__(window, windows)
         self._chat, self._past = chat, past
-        views = self._views = window.pages
-        self._remedies: dict[str, Callable[[], object]] = {
-            "compact": lambda: window.perform(Compact()),
-            "new_session": lambda: window.perform(NewSession()),
-            "undo_compaction": lambda: window.perform(UndoLast()),  # it says so if there is none
-            "set_budget": lambda: window.perform(SetBudget()),
-            "send_without_images": lambda: window.perform(ControlTurn("send_without_images")),
-            "send_as_message": composer.send_as_message,
-        }
+        views, self._send_as_message = window.pages, composer.send_as_message
+        self._views = views
         for command in (window.commands.previous_message, window.commands.next_message):
             move_keys(command, window, views.chat)  # elsewhere Alt+Down opens lists of choices
 
@@ -209,18 +195,17 @@ class SessionNavigation(WindowPart):
 
     @handles(ShowEntryInChat)
     def show_entry_in_chat(self, digest: str) -> None:
-        """Show the newest event with a cached content."""
         self.show_event(self._newest_event_with(digest), "")
 
     @handles(ShowEntryInTimeline)
     def show_entry_in_timeline(self, digest: str) -> None:
-        self._window.perform(ShowInTimeline(self._rewrite_of(digest)))
+        self._window.perform(intents.ShowInTimeline(self._rewrite_of(digest)))
 
-    @handles(CopyText)
+    @handles(intents.CopyText)
     def copy_text(self, text: str) -> None:
         QGuiApplication.clipboard().setText(text)
 
-    @handles(CopyMarkdown)
+    @handles(intents.CopyMarkdown)
     def copy_markdown(self) -> None:
         """Copy the messages that the selection touches, or the session without one, exactly as they are."""
         log, view = self._session.conversation.session.log, self._views.chat.view
@@ -228,13 +213,14 @@ class SessionNavigation(WindowPart):
         QGuiApplication.clipboard().setText(stretch_markdown(log, first, last))
         view.announce(tr("Copied as Markdown"))
 
-    @handles(ApplyRemedy)
+    @handles(intents.ApplyRemedy)
     def apply_remedy(self, remedy: str) -> None:
-        """Do what helps against an error, if it is done here."""
-        if remedy in self._remedies:
-            self._remedies[remedy]()
+        if remedy == "send_as_message":
+            self._send_as_message()
+        elif remedy in _REMEDIES:
+            self._window.perform(_REMEDIES[remedy])
 
-    @handles(OpenCacheEntry)
+    @handles(intents.OpenCacheEntry)
     async def show_cache_entry(self, digest: str) -> None:
         """Show an entry in the cache browser; of one that the user removed as a secret, say that."""
         workspace = self._session.workspace
@@ -246,7 +232,7 @@ class SessionNavigation(WindowPart):
         self._window.show_page("cache")
         self._views.cache.get().select(digest)
 
-    @handles(ShowEvent)
+    @handles(intents.ShowEvent)
     def show_event(self, seq: int, mark: str) -> None:
         """Show where an event stands in the chat, with a text marked; what has a card, in the timeline."""
         if not seq:
@@ -254,7 +240,7 @@ class SessionNavigation(WindowPart):
         conversation, transcript = self._session.conversation, self._session.transcript
         prepared = (transcript.rewrites.observations, transcript.checkpoints)
         if transcript.rewrites.is_undoable(seq) or any(seq in events for events in prepared):
-            self._window.perform(ShowInTimeline(seq))
+            self._window.perform(intents.ShowInTimeline(seq))
             return
         if self._past.show_event(seq):
             return
@@ -286,7 +272,7 @@ class SessionNavigation(WindowPart):
                     return entry.seq
         return 0
 
-    @handles(Find)
+    @handles(intents.Find)
     def find(self, words: str) -> None:
         find_bar = self._views.chat.find_bar
         if words or self._window.page() == "chat":
@@ -294,17 +280,17 @@ class SessionNavigation(WindowPart):
         if words:
             find_bar.field.setText(words)
 
-    @handles(SearchCache)
+    @handles(intents.SearchCache)
     def search_cache(self, words: str) -> None:
         self._window.show_page("cache")
         self._views.cache.get().filter_bar.field.setText(words)
 
-    @handles(GoToOwnMessage)
+    @handles(intents.GoToOwnMessage)
     def show_own_message(self, direction: int) -> None:
         self._window.show_page("chat")
         self._views.chat.view.chat_viewport.show_own_message(direction)
 
-    @handles(FocusComposer)
+    @handles(intents.FocusComposer)
     def _focus_composer(self) -> None:
         self._window.show_page("chat")
         self._views.chat.composer.editor.setFocus()

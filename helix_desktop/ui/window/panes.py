@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from PySide6.QtCore import QByteArray, Qt, Signal
 from PySide6.QtGui import QResizeEvent
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.kit.intents import WidenPanel, handles
 
 INSPECTOR_MIN_WINDOW_PX = 1280
 SIDEBAR_MIN_WINDOW_PX = 760
@@ -64,7 +66,6 @@ class Panes(QSplitter):
         self.splitterMoved.connect(self._on_moved)
 
     def set_available(self, sidebar: bool, inspector: bool) -> None:
-        """Say which panes the place has at all."""
         self._available = {"sidebar": sidebar, "inspector": inspector}
         self._lay_out()
 
@@ -84,16 +85,16 @@ class Panes(QSplitter):
             self._fits = sidebar, inspector
             self._lay_out()
 
-    def set_sidebar_visible(self, visible: bool) -> None:
-        """Show or hide the sidebar, also where it is narrow, and remember it."""
-        self._remember_visible("sidebar", visible)
-        self._apply(visible, self._inspector.isVisibleTo(self))
+    def toggle(self, name: Literal["sidebar", "inspector"]) -> None:
+        """Show or hide a pane, also where it is narrow, and remember it."""
+        shown = {"sidebar": self._sidebar.isVisibleTo(self), "inspector": self._inspector.isVisibleTo(self)}
+        shown[name] = not shown[name]
+        self._requested[name] = b"on" if shown[name] else b"off"
+        self._layout_store.save(name, self._requested[name])
+        self.changed.emit()
+        self._apply(**shown)
 
-    def set_inspector_visible(self, visible: bool) -> None:
-        """Show or hide the inspector, also where it is narrow, and remember it."""
-        self._remember_visible("inspector", visible)
-        self._apply(self._sidebar.isVisibleTo(self), visible)
-
+    @handles(WidenPanel)
     def widen_inspector(self, is_wide: bool) -> None:
         """Give the inspector room for a text that is read in it, or what it had before."""
         if is_wide and self._widths_before is None:
@@ -116,17 +117,11 @@ class Panes(QSplitter):
 
     def save(self) -> None:
         """Remember the widths, but for those that are for a text."""
-        if self._widths_before is not None:
-            return
-        self._layout_store.save("splitter", bytes(self.saveState().data()))
+        if self._widths_before is None:
+            self._layout_store.save("splitter", bytes(self.saveState().data()))
 
     def _on_moved(self) -> None:
         self._has_own_widths, self._widths_before = True, None
-        self.changed.emit()
-
-    def _remember_visible(self, key: str, visible: bool) -> None:
-        self._requested[key] = b"on" if visible else b"off"
-        self._layout_store.save(key, self._requested[key])
         self.changed.emit()
 
     def _lay_out(self) -> None:
@@ -137,12 +132,8 @@ class Panes(QSplitter):
         )
 
     def _apply(self, sidebar: bool, inspector: bool) -> None:
-        sidebar, inspector = (
-            sidebar and self._available["sidebar"],
-            inspector and self._available["inspector"],
-        )
-        if self._is_sidebar_alone:
-            sidebar, inspector = self._fits[0], False
+        sidebar = self._fits[0] if self._is_sidebar_alone else sidebar and self._available["sidebar"]
+        inspector = inspector and self._available["inspector"] and not self._is_sidebar_alone
         self._sidebar.setVisible(sidebar)
         self._inspector.setVisible(inspector)
         self.panes_shown.emit(sidebar, inspector)

@@ -146,17 +146,14 @@ class Tray(QObject):
         if self._icon is None:
             self._icon = QSystemTrayIcon(self._window.windowIcon(), self)
             self._icon.messageClicked.connect(self._open)
-            self._icon.activated.connect(self._activated)
+            menu_asked = QSystemTrayIcon.ActivationReason.Context
+            self._icon.activated.connect(lambda reason: None if reason == menu_asked else self._open())
             menu = QMenu(self._window)
             menu.addAction(tr("Open Helix Desktop"), self._open)
             menu.addAction(tr("Quit"), lambda: perform(self, Quit()))
             self._icon.setContextMenu(menu)
         self._icon.show()
         return self._icon
-
-    def _activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
-        if reason != QSystemTrayIcon.ActivationReason.Context:
-            self._open()
 
     def _open(self) -> None:
         self.clicked.emit(*self._last[2])
@@ -225,26 +222,19 @@ class NotificationController(QObject):
         self._show(kind, (workspace.id, session_id), f"{title} · {name}", text)
 
     def _show(self, kind: Notification, where: tuple[str, str], title: str, text: str) -> None:
-        settings = self._services.settings
-        if self._is_in_front() or not settings.notify or kind in settings.notify_off:
+        settings, front = self._services.settings, QApplication.activeWindow()
+        while front is not None and not isinstance(front, MainWindow):  # but a dialog of one
+            front = front.parentWidget()
+        if front is not None or not settings.notify or kind in settings.notify_off:
             return
         QApplication.alert(self._window, _ALERT_MS)
         if settings.notify_sound:
             self._beep()
         self._tray.show(title, ellipsize(" ".join(text.split()), _MAX_TEXT_CHARS), where)
 
-    def _is_in_front(self) -> bool:
-        """Return True if a window of the app, or a dialog of one, is in front."""
-        front = QApplication.activeWindow()
-        while front is not None and not isinstance(front, MainWindow):
-            front = front.parentWidget()
-        return front is not None
-
     def _title(self, workspace: OpenWorkspace, session_id: str) -> str:
-        conversations = (
-            conversation for conversation in workspace.conversations if conversation.session.id == session_id
-        )
-        return next((conversation.session.transcript.title for conversation in conversations), "")
+        sessions = (conversation.session for conversation in workspace.conversations)
+        return next((session.transcript.title for session in sessions if session.id == session_id), "")
 
 
 _QUIT, _HIDE, _EXPORT = "quit", "hide", "export"
@@ -298,8 +288,14 @@ class QuitController(WindowPart):
         self._is_asking, self._windows.asks_to_quit = True, self._window
         try:
             # That question says that everything is saved; what is lost otherwise is asked next.
-            running = self._running_titles() if not await self._missing_files() else []
-            answer = await self._ask(running) if running else _QUIT
+            running = [
+                session_title(conversation.session.transcript.title)
+                for workspace in self._services.open_workspaces.values()
+                for conversation in workspace.conversations
+                if conversation.is_running
+            ]
+            asks = running and not await self._missing_files()
+            answer = await self._ask_about_agents(running) if asks else _QUIT
             if answer == _QUIT and not await self._may_lose_drafts():
                 answer = ""
         finally:
@@ -331,17 +327,12 @@ class QuitController(WindowPart):
         errors = {workspace.id: await workspace.store.health.missing_files() for workspace in workspaces}
         return {workspace_id: error for workspace_id, error in errors.items() if error is not None}
 
-    def _running_titles(self) -> list[str]:
-        """Return the titles of the sessions whose agent is at work, in every open workspace."""
-        return [
-            session_title(conversation.session.transcript.title)
-            for workspace in self._services.open_workspaces.values()
-            for conversation in workspace.conversations
-            if conversation.is_running
-        ]
+    async def _ask(self, what: str, why: str, *choices: DialogChoice) -> str:
+        self._windows.show()
+        return await dialogs.ask(self._window, what, why, (DialogChoice("", tr("Cancel")), *choices))
 
-    async def _ask(self, running: list[str]) -> str:
-        choices = [DialogChoice("", tr("Cancel")), DialogChoice(_QUIT, tr("Stop and quit"), "danger")]
+    async def _ask_about_agents(self, running: list[str]) -> str:
+        choices = [DialogChoice(_QUIT, tr("Stop and quit"), "danger")]
         if self.tray.is_available():
             choices.append(DialogChoice(_HIDE, tr("Keep running in tray"), "primary"))
         if len(running) == 1:
@@ -351,13 +342,8 @@ class QuitController(WindowPart):
                 len(running), "The agent is working in %n session.", "The agent is working in %n sessions."
             )
         outcome = tr("Quitting stops it. Everything so far is saved, and you can continue later.")
-        self._windows.show()
-        return await dialogs.ask(
-            self._window,
-            tr("Quit while the agent is working?"),
-            translate(join_sentences(which, outcome)),
-            choices,
-        )
+        why = translate(join_sentences(which, outcome))
+        return await self._ask(tr("Quit while the agent is working?"), why, *choices)
 
     async def _may_lose_texts(self, unsaved: list[UnsavedDraft]) -> bool:
         if len(unsaved) == 1:
@@ -374,19 +360,12 @@ class QuitController(WindowPart):
 
     async def _may_lose_workspace(self, workspace_id: str, error: StoreWriteFailed) -> bool:
         """Return True if the user quits without a workspace whose files are gone; it can be exported."""
-        choices = (
-            DialogChoice("", tr("Cancel")),
+        name = self._services.registry.get(workspace_id).name
+        answer = await self._ask(
+            tr("Quit without saving “{workspace}”?", workspace=name),
+            translate(join_sentences(error.what, error.why, error.fix)),
             DialogChoice(_QUIT, tr("Quit without saving"), "danger"),
             DialogChoice(_EXPORT, tr("Export…"), "primary"),
-        )
-        self._windows.show()
-        answer = await dialogs.ask(
-            self._window,
-            tr(
-                "Quit without saving “{workspace}”?", workspace=self._services.registry.get(workspace_id).name
-            ),
-            translate(join_sentences(error.what, error.why, error.fix)),
-            choices,
         )
         if answer == _EXPORT:
             self._window.perform(Export(workspace_id))
@@ -394,11 +373,12 @@ class QuitController(WindowPart):
 
     async def _may_lose_settings(self, pages: list[str], is_quit: bool) -> bool:
         why = tr("What you typed in Settings isn't saved yet: {pages}.", pages=", ".join(pages))
-        if is_quit:
-            return await self._may_lose(tr("Quit without saving your settings?"), why, is_quit)
-        return await self._may_lose(tr("Close the window without saving your settings?"), why, is_quit)
+        quits, closes = (
+            tr("Quit without saving your settings?"),
+            tr("Close the window without saving your settings?"),
+        )
+        return await self._may_lose(quits if is_quit else closes, why, is_quit)
 
     async def _may_lose(self, what: str, why: str, is_quit: bool) -> bool:
         words = tr("Quit without saving") if is_quit else tr("Close without saving")
-        self._windows.show()
-        return await dialogs.confirm(self._window, what, why, _QUIT, words)
+        return await self._ask(what, why, DialogChoice(_QUIT, words, "danger")) == _QUIT

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QDialog, QLineEdit, QProgressBar, QWidget
 
 from helix_desktop.domain.errors import HelixError
@@ -106,20 +106,44 @@ class RedactDialog(TabsInReadingOrder, QDialog):
         placeholder = tr("More text to remove (optional)") if entry_text else tr("Paste the exact text")
         self.text_input = TextArea(words=tr("Text to remove"), placeholder=placeholder)
         self.text_input.setFixedHeight(self.text_input.fontMetrics().lineSpacing() * _TEXT_LINES + 18)
+        self.text_input.textChanged.connect(self._on_text_changed)
         self.confirm_input = QLineEdit()
         prompt = tr("Type “{word}” to confirm", word=confirmation_word())
         self.confirm_input.setAccessibleName(prompt)
         self.confirm_input.setPlaceholderText(prompt)
+        self.confirm_input.textChanged.connect(lambda _: self._show(self.step))
         self._progress_bar = QProgressBar()
         self._progress_bar.setTextVisible(False)
         self._progress_label = label("", "muted", wrap=True)
+        self._progress_area = pane(column(self._progress_label, self._progress_bar, gap=6))
         self._lines = column(gap=6)
+        self._result = card(column(_ResultArea(pane(self._lines)), margins=(8, 6, 8, 6)))
         self._problem = label("", "error", wrap=True)
         self.search_button = PushButton(tr("Find occurrences"), "primary", name="search")
+        self.search_button.clicked.connect(lambda: self._begin("searching", self.search_requested))
         self.redact_button = PushButton(tr("Remove permanently"), "danger", name="redact")
-        self.cancel_button = PushButton(tr("Cancel"), name="cancel")
-        self._lay_out()
-        self._connect()
+        self.redact_button.clicked.connect(lambda: self._begin("removing", self.redact_requested))
+        self.confirm_input.returnPressed.connect(self.redact_button.click)
+        self.cancel_button = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
+        lead = tr(
+            "Removes a password, a key or other text from this workspace's data and from the app's logs. "
+            "This can't be undone."
+        )
+        words = column(label(tr("Remove a secret"), "title"), label(lead, "muted", wrap=True), gap=5)
+        what = column(gap=8)
+        if entry_text:
+            output = tr("{output}, wherever it was shown", output=entry_text)
+            what.addWidget(label(output, "strong", wrap=True))
+        what.addWidget(self.text_input)
+        warning = tr("Running agents in this workspace are stopped. Open sessions are reloaded.")
+        sign = IconLabel("triangle-alert", px=15, color_token="warn")
+        self._warning = pane(row(sign, label(warning, "note", wrap=True), gap=8, stretch=1))
+        buttons = FlowBox([self.cancel_button, self.search_button, self.redact_button], right_from=0)
+        body = column(
+            words, what, self._progress_area, self._result, self._warning, self.confirm_input, self._problem,
+            buttons, margins=DIALOG_MARGINS, gap=12,
+        )  # fmt: skip
+        self.setLayout(body)
         self._show("ask")
 
     @property
@@ -191,61 +215,16 @@ class RedactDialog(TabsInReadingOrder, QDialog):
         for note in notes:
             self._lines.addWidget(label(note, "note", wrap=True))
 
-    def _lay_out(self) -> None:
-        lead = tr(
-            "Removes a password, a key or other text from this workspace's data and from the app's logs. "
-            "This can't be undone."
-        )
-        words = column(label(tr("Remove a secret"), "title"), label(lead, "muted", wrap=True), gap=5)
-        what = column(gap=8)
-        if self._entry_text:
-            output = tr("{output}, wherever it was shown", output=self._entry_text)
-            what.addWidget(label(output, "strong", wrap=True))
-        what.addWidget(self.text_input)
-        self._result = card(column(_ResultArea(pane(self._lines)), margins=(8, 6, 8, 6)))
-        warning = tr("Running agents in this workspace are stopped. Open sessions are reloaded.")
-        sign = IconLabel("triangle-alert", px=15, color_token="warn")
-        self._warning = pane(row(sign, label(warning, "note", wrap=True), gap=8, stretch=1))
-        self._progress_area = pane(column(self._progress_label, self._progress_bar, gap=6))
-        buttons = FlowBox([self.cancel_button, self.search_button, self.redact_button], right_from=0)
-        self.setLayout(
-            column(
-                words,
-                what,
-                self._progress_area,
-                self._result,
-                self._warning,
-                self.confirm_input,
-                self._problem,
-                buttons,
-                margins=DIALOG_MARGINS,
-                gap=12,
-            )
-        )
-
-    def _connect(self) -> None:
-        self.search_button.clicked.connect(self._start_search)
-        self.redact_button.clicked.connect(self._start_redaction)
-        self.confirm_input.returnPressed.connect(self.redact_button.click)
-        self.cancel_button.clicked.connect(self.reject)
-        self.text_input.textChanged.connect(self._on_text_changed)
-        self.confirm_input.textChanged.connect(lambda _: self._show(self.step))
-
     def _on_text_changed(self) -> None:
         if self.step in ("ask", "found"):  # what was found was found of another text
             self._problem.clear()
             self._show("ask")
 
-    def _start_search(self) -> None:
+    def _begin(self, step: RedactStep, requested: SignalInstance) -> None:
         self._problem.clear()
+        self._show(step)
         self.show_progress(0, 0)
-        self._show("searching")
-        self.search_requested.emit(self.secret)
-
-    def _start_redaction(self) -> None:
-        self._show("removing")
-        self.show_progress(0, 0)
-        self.redact_requested.emit(self.secret)
+        requested.emit(self.secret)
 
     def _show(self, step: RedactStep) -> None:
         self._step = step
@@ -292,7 +271,6 @@ class RedactionController(WindowPart):
         self._composer, session = composer, self._session
         # Errors are shown with what is on screen when they happen: the session was taken off by then.
         self._async_actions = AsyncActions(session.actions.scope, session.actions.show_error)
-        self._search_task: asyncio.Task[None] | None = None
         self.dialog: RedactDialog | None = None
 
     @handles(RemoveSecret)
@@ -301,32 +279,34 @@ class RedactionController(WindowPart):
 
         Raises HelixError.
         """
-        self._workspace, self._digest = self._session.workspace, digest
+        self._workspace = self._session.workspace
         self._redaction = self._session.app.redaction(self._workspace.id)
-        target = ""
+        target, digests = "", (digest,) if digest else ()
         if digest:
             entry = await self._workspace.store.entry(digest)
             name = f"{display_name(entry.tool)} {entry.target}".strip() or digest[:12]
             target = f"{name} · {format_size(entry.size)}"
         dialog = self.dialog = RedactDialog(self._window, target)
-        start = self._async_actions.start
+        start, searches = self._async_actions.start, list[asyncio.Task[None]]()
 
         def search(text: str) -> None:
-            self._search_task = start(self._run_search(self._request(text)), "look for a secret")
+            searches.append(start(self._run_search(RedactionRequest(text, digests)), "look for a secret"))
+
+        def stop() -> None:
+            for task in searches:
+                task.cancel()
+
+        def redact(text: str) -> None:
+            start(self._run_redaction(RedactionRequest(text, digests)), "forget")
 
         dialog.search_requested.connect(search)
-        dialog.cancel_requested.connect(self._stop)
-        dialog.redact_requested.connect(
-            lambda text: start(self._run_redaction(self._request(text)), "forget")
-        )
+        dialog.cancel_requested.connect(stop)
+        dialog.redact_requested.connect(redact)
         try:
             await exec_async(dialog)
         finally:
             self.dialog = None
-            self._stop()
-
-    def _request(self, text: str) -> RedactionRequest:
-        return RedactionRequest(text, (self._digest,) if self._digest else ())
+            stop()
 
     async def _run_search(self, request: RedactionRequest) -> None:
         try:
@@ -364,30 +344,36 @@ class RedactionController(WindowPart):
             notes.append(files)
         return notes
 
-    def _stop(self) -> None:
-        if self._search_task is not None:
-            self._search_task.cancel()
-
     async def _run_redaction(self, request: RedactionRequest) -> None:
+        """Remove the secret while nothing of its workspace is on screen, in any window."""
         async with self._windows.away_from(self._window, self._workspace.id):
-            await self._redact_stored(request)
+            session_id = self._session.id
+            await self._session.show(self._workspace, None)
+            await self._settle()
+            self._composer.attachments.clear(
+                but={draft.session_id for draft in self._composer.drafts.unsaved.all()}
+            )
+            try:
+                await self._redact(request)
+            except HelixError as error:
+                self._show_error(error)
+            finally:
+                if session_id:
+                    await self._session.run(OpenSession(session_id))
+                if (cache := self._window.pages.cache.find()) is not None:
+                    cache.refresh()
+                self._window.sidebar.search.clear()  # it may show a line with the secret
+                await self._session.run(RefreshLists())
 
-    async def _redact_stored(self, request: RedactionRequest) -> None:
-        session_id = await self._close_views()
-        try:
-            unsaved = self._unsaved_with(request)
-            matches = _with_unsaved(await self._redaction.redact(request, self._on_progress), unsaved)
-            for of_session, draft in unsaved.items():
-                self._composer.drafts.unsaved.set_text(of_session, draft.text)
-                self._composer.attachments.change(of_session, draft.attachments)
-            self._composer.outgoing.change(self._of(request).redact_draft, self._workspace.id)
-        except HelixError as error:
-            self._show_error(error)
-        else:
-            if self.dialog is not None:
-                self.dialog.show_done(summary_lines(matches), workspace_files_note(matches))
-        finally:
-            await self._reopen_views(session_id)
+    async def _redact(self, request: RedactionRequest) -> None:
+        unsaved = self._unsaved_with(request)
+        matches = _with_unsaved(await self._redaction.redact(request, self._on_progress), unsaved)
+        for of_session, draft in unsaved.items():
+            self._composer.drafts.unsaved.set_text(of_session, draft.text)
+            self._composer.attachments.change(of_session, draft.attachments)
+        self._composer.outgoing.change(self._of(request).redact_draft, self._workspace.id)
+        if self.dialog is not None:
+            self.dialog.show_done(summary_lines(matches), workspace_files_note(matches))
 
     def _of(self, request: RedactionRequest) -> Redaction:
         return Redaction(request, self._workspace.clock())
@@ -407,23 +393,6 @@ class RedactionController(WindowPart):
         """Wait for what is on its way: what is recorded later would have the secret again."""
         await self._composer.attachments.wait()
         await self._composer.outgoing.settle(self._workspace.id)
-
-    async def _close_views(self) -> str:
-        """Take the conversation off the screen, with what is stored; return its session, empty if none."""
-        session_id = self._session.id
-        await self._session.show(self._workspace, None)
-        await self._settle()
-        unsaved = {draft.session_id for draft in self._composer.drafts.unsaved.all()}
-        self._composer.attachments.clear(but=unsaved)
-        return session_id
-
-    async def _reopen_views(self, session_id: str) -> None:
-        if session_id:
-            await self._session.run(OpenSession(session_id))
-        if (cache := self._window.pages.cache.find()) is not None:
-            cache.refresh()
-        self._window.sidebar.search.clear()  # it may show a line with the secret
-        await self._session.run(RefreshLists())
 
     def _on_progress(self, done: int, total: int) -> None:
         if self.dialog is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.steps import read_steps
@@ -28,24 +29,9 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.handover.versions import NOW
 from helix_desktop.ui.handover.window import HandoverWindow, Place
+from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.commands import keep_tip
-from helix_desktop.ui.kit.intents import (
-    CancelCompaction,
-    Compact,
-    CompareHandover,
-    EditHandover,
-    Observe,
-    PauseCompaction,
-    Redo,
-    RedoLast,
-    RetrySummary,
-    RunHandoverAgain,
-    ShowHandovers,
-    ShowInTimeline,
-    Undo,
-    UndoLast,
-    handles,
-)
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
 from helix_desktop.ui.kit.window_commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
 from helix_desktop.ui.timeline.card_data import (
@@ -86,12 +72,13 @@ class RewriteController(WindowPart):
         )
         session.changed.connect(self._show_hold)
         session.changed.connect(self._offer)
-        session.on(HoldSet, self._on_hold_set)
+        session.on(HoldSet, lambda _: self._show_hold())
+        session.on(HoldSet, lambda event: window.pages.chat.view.announce(hold_text(event.on)))
         session.on(Undone, self._show_after_undo)
         session.on(RewriteEvent, lambda _: self._offer())
         self._offer()
 
-    @handles(Undo)
+    @handles(intents.Undo)
     async def undo(self, seqs: tuple[int, ...]) -> None:
         """Undo rewrites of the window; one inside a wider one only says so, as no request would change.
 
@@ -108,21 +95,22 @@ class RewriteController(WindowPart):
             )
         await conversation.window.undo(*seqs)
         if len(seqs) > 1 or transcript.rewrites.attached_to(seqs[0]):
-            redo = Answer(action_label("redo"), lambda: self._session.perform(Redo(seqs)), "redo", ends=True)
-            await self._say_change(conversation, seqs, redo)
+            redo = partial(self._session.perform, intents.Redo(seqs))
+            answer = Answer(action_label("redo"), redo, "redo", ends=True)
+            await self._say_change(conversation, seqs, answer)
 
-    @handles(Redo)
+    @handles(intents.Redo)
     async def redo(self, seqs: tuple[int, ...]) -> None:
         """Let undone rewrites hold again; a sweep that fell with another one returns with it."""
         can_redo = self._session.transcript.can_redo
         await self._session.conversation.window.redo(*(seq if can_redo(seq) else seq - 1 for seq in seqs))
 
-    @handles(Observe)
+    @handles(intents.Observe)
     def observe(self) -> None:
         """Have older messages observed, its price first, or put in place what waits. Raises HelixError."""
         self._session.conversation.observations.start(is_price_shown=True)
 
-    @handles(Compact)
+    @handles(intents.Compact)
     async def compact(self, focus: str) -> None:
         """Open the window of the handovers, once; with what a new one is to dwell on, as typed.
 
@@ -148,29 +136,27 @@ class RewriteController(WindowPart):
             rerun_seq = active[0]
         await self._show_handover(rerun_seq or NOW, upto=seq, is_compaction=True)
 
-    @handles(ShowHandovers)
+    @handles(intents.ShowHandovers)
     async def show_handovers(self) -> None:
         await self._show_handover(NOW)
 
-    @handles(RunHandoverAgain)
+    @handles(intents.RunHandoverAgain)
     async def run_again(self, seq: int) -> None:
-        """Open the window to write a handover again, with a focus or another range."""
         await self._show_handover(seq, is_compaction=True)
 
-    @handles(CompareHandover)
+    @handles(intents.CompareHandover)
     async def compare(self, seq: int) -> None:
         """Show what differs between a handover and another one, the one before it at first."""
         await self._show_handover(seq, "changes")
 
-    @handles(EditHandover)
+    @handles(intents.EditHandover)
     async def edit(self, seq: int) -> None:
         await self._show_handover(seq)
 
-    @handles(RetrySummary)
+    @handles(intents.RetrySummary)
     def retry(self, kind: str) -> None:
-        """Try a handover, observations or the newest turn again."""
         if kind == "handover":
-            self._session.perform(Compact())
+            self._session.perform(intents.Compact())
         elif kind == "observations":
             self.observe()
         else:
@@ -200,31 +186,22 @@ class RewriteController(WindowPart):
         active = conversation.session.transcript.window.handover
         is_shown = self._session.shows(conversation) and self._window.page() == "timeline"
         if is_shown and active is not None and active != previous:
-            self._session.perform(ShowInTimeline(active[0]))
+            self._session.perform(intents.ShowInTimeline(active[0]))
 
-    @handles(CancelCompaction)
+    @handles(intents.CancelCompaction)
     def cancel_current(self) -> None:
         """Cancel what the running card shows: the handover, or the observations while none is written."""
         conversation = self._session.conversation
         (conversation.handovers if conversation.handovers.is_busy else conversation.observations).cancel()
-
-    def _on_hold_set(self, event: HoldSet) -> None:
-        self._show_hold()
-        self._window.pages.chat.view.announce(hold_text(event.on))
 
     def _show_hold(self) -> None:
         is_on_hold = self._session.transcript.on_hold
         self._window.commands.hold_compaction.setChecked(is_on_hold)
         self._session.notices.end(_HOLD)
         if is_on_hold:
-            self._session.notices.notify_here(
-                Notice(
-                    _HOLD,
-                    tr("Compaction paused."),
-                    tr("The context stays as it is while it fits, until you resume."),
-                    answers=(Answer(tr("Resume compaction"), lambda: self._set(False), "resume"),),
-                )
-            )
+            why = tr("The context stays as it is while it fits, until you resume.")
+            resume = Answer(tr("Resume compaction"), lambda: self._set(False), "resume")
+            self._session.notices.notify_here(Notice(_HOLD, tr("Compaction paused."), why, answers=(resume,)))
 
     def _show_after_undo(self, undone: Undone) -> None:
         """Say that the context will be compacted again, and offer Hold while the next request fits."""
@@ -232,61 +209,52 @@ class RewriteController(WindowPart):
         if undone.refused or self._session.transcript.on_hold or not conversation.window.policy.enabled:
             return
         (_, gauge), outlook = conversation.window.measure(), conversation.window.compaction_outlook()
-        if not gauge.fits:
-            self._say_after_undo(
-                tr("The next message makes room in the context."),
-                tr("After the undo, the request doesn't fit the context window."),
-            )
-        elif outlook.is_coming:
-            self._say_after_undo(
-                tr("The context will be compacted again."),
-                tr(
-                    "After the undo it is above {share}. Pause keeps it as it is.",
-                    share=limit_text(gauge.trigger.kind, gauge.trigger.limit),
-                ),
-                Answer(tr("Pause compaction"), lambda: self._set(True), "hold"),
-            )
-        else:
+        if gauge.fits and not outlook.is_coming:
             self._session.notices.end(_HOLD)
+            return
+        what = tr("The next message makes room in the context.")
+        why = tr("After the undo, the request doesn't fit the context window.")
+        answers: tuple[Answer, ...] = ()
+        if gauge.fits:
+            what = tr("The context will be compacted again.")
+            limit = limit_text(gauge.trigger.kind, gauge.trigger.limit)
+            why = tr("After the undo it is above {share}. Pause keeps it as it is.", share=limit)
+            answers = (Answer(tr("Pause compaction"), lambda: self._set(True), "hold"),)
+        notice = Notice(_HOLD, what, why, answers=answers, ends_with=_HOLD_ENDS_WITH)
+        self._session.notices.notify_here(notice)
 
-    def _say_after_undo(self, what: str, why: str, *answers: Answer) -> None:
-        self._session.notices.notify_here(
-            Notice(_HOLD, what, why, answers=answers, ends_with=_HOLD_ENDS_WITH)
-        )
-
-    @handles(PauseCompaction)
+    @handles(intents.PauseCompaction)
     def pause(self) -> None:
-        """Keep the context as it is, or no longer."""
         self._set(not self._session.transcript.on_hold)
 
     def _set(self, on: bool) -> None:
         self._start(self._session.conversation.hold(on), "hold")
 
     def _offer(self) -> None:
-        """Let the commands be used while there is something to undo or redo."""
         self._window.commands.set_met(UNDOABLE_CHANGE, has_change(self._session.transcript))
         self._window.commands.set_met(REDOABLE_CHANGE, has_undone(self._session.transcript))
 
-    @handles(UndoLast)
+    @handles(intents.UndoLast)
     def undo_last(self) -> None:
         """Undo the newest change of the context that holds: a recall or a pin is one as a handover is."""
         self._change_last(is_undo=True)
 
-    @handles(RedoLast)
+    @handles(intents.RedoLast)
     def redo_last(self) -> None:
         self._change_last(is_undo=False)
 
     def _change_last(self, *, is_undo: bool) -> None:
         conversation = self._session.conversation
-        target, output = (_newest_change if is_undo else _newest_undone)(conversation)
-        if output:
+        last = last_change(conversation.session.transcript)
+        changed_seq, target = (last, last) if is_undo else _last_undone(conversation)
+        pinned_seq, output = _newest_pin(conversation, is_held=is_undo)
+        if pinned_seq > changed_seq:
             self._start(self._pin_and_say(conversation, output, is_pinned=not is_undo), "pin")
         elif target:
             self._start(self._change_row(conversation, target, is_undo=is_undo), "undo or redo")
-        elif is_undo:
-            self._say(conversation, tr("Nothing to undo in the context."))
         else:
-            self._say(conversation, tr("Nothing to redo in the context."))
+            undo, redo = tr("Nothing to undo in the context."), tr("Nothing to redo in the context.")
+            self._say(conversation, undo if is_undo else redo)
 
     async def _change_row(self, conversation: Conversation, target: int, *, is_undo: bool) -> None:
         """Undo or redo a rewrite with all that the timeline's row of it has."""
@@ -328,18 +296,14 @@ class RewriteController(WindowPart):
         self._say(conversation, pin_text(change, conversation.session.transcript))
 
     def _say(self, conversation: Conversation, text: str, why: str = "", *answers: Answer) -> None:
-        session_id = conversation.session.id
-        self._session.notify(
-            Notice(
-                CONTEXT_CHANGE,
-                text,
-                why,
-                answers=answers,
-                session_id=session_id,
-                is_brief=True,
-                ends_with=(Undone, Redone),
-            )
-        )
+        self._session.notify(context_notice(conversation, text, why, *answers))
+
+
+def context_notice(conversation: Conversation, what: str, why: str, *answers: Answer) -> Notice:
+    session_id, ends_with = conversation.session.id, (Undone, Redone)
+    return Notice(
+        CONTEXT_CHANGE, what, why, answers=answers, session_id=session_id, is_brief=True, ends_with=ends_with
+    )
 
 
 def also_changed(cards: Iterable[TimelineCard], transcript: Transcript, seqs: Sequence[int]) -> str:
@@ -369,20 +333,6 @@ def has_change(transcript: Transcript) -> bool:
 def has_undone(transcript: Transcript) -> bool:
     rewrites = transcript.rewrites
     return bool(rewrites.unpinned) or any(map(transcript.can_redo, rewrites.undone))
-
-
-def _newest_change(conversation: Conversation) -> tuple[int, int]:
-    """Return what undo takes back: a rewrite, or else the output that was pinned; zeros for nothing."""
-    rewrite = last_change(conversation.session.transcript)
-    pin, output = _newest_pin(conversation, is_held=True)
-    return (0, output) if pin > rewrite else (rewrite, 0)
-
-
-def _newest_undone(conversation: Conversation) -> tuple[int, int]:
-    """Return what redo brings back: a rewrite, or else the output that was unpinned; zeros for nothing."""
-    undone, rewrite = _last_undone(conversation)
-    unpinned, output = _newest_pin(conversation, is_held=False)
-    return (0, output) if unpinned > undone else (rewrite, 0)
 
 
 def last_change(transcript: Transcript) -> int:

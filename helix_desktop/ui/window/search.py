@@ -34,8 +34,9 @@ from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, head
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.boxes import Box, Frame, Icon, Row, Text, paint_box
-from helix_desktop.ui.kit.intents import GoToSession, perform
+from helix_desktop.ui.kit.intents import GoToSession, SearchEverything, handles, perform
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.window.command_list import ROW_ROLE, line_item
 from helix_desktop.ui.window.sidebar.session_list import FoundMessage
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.errors import error_text
@@ -168,9 +169,8 @@ _PAUSE_MS = 120  # of typing, before it searches
 _SHOWN = 400  # results; more are not built at once
 _EDGE_PX, _ICON_PX, _TEXT_PX = 12, 15, 40
 _DETAIL_SHARE = 0.36  # of a line's width that says where and when
-_HIT_ROLE = int(Qt.ItemDataRole.UserRole)
-"""What a line leads to: a SearchHit; SessionHits for more in that session; True for more outputs."""
-_FOUND_ROLE, _WORDS_ROLE = _HIT_ROLE + 1, _HIT_ROLE + 2
+# What a line leads to: a SearchHit; SessionHits for more in that session; True for more outputs.
+_FOUND_ROLE, _WORDS_ROLE = ROW_ROLE + 1, ROW_ROLE + 2
 """The SessionHits of a line; the words of a heading, and of a line where and when it is, with its marks."""
 _ICONS = {"user": "user", "agent": "bot", "output": "archive", "handover": "book-open", "file": "file-text"}
 
@@ -250,9 +250,9 @@ class SearchPanel(QuickPicker):
 
     @property
     def is_here(self) -> bool:
-        """Whether only the workspace on screen is searched."""
         return self._here.isChecked()
 
+    @handles(SearchEverything)
     def open_with(self, words: str) -> None:
         """Appear; without words with those of the last search, selected."""
         words = words or self.search.text()
@@ -353,18 +353,18 @@ class SearchPanel(QuickPicker):
             for hit in found.hits:
                 yield _hit_item(hit, found, title, self._terms, now)
             if found.has_more and summary is not None:
-                yield _more_item(tr("More in this session"), title, found)
+                words = tr("More in this session")
+                yield line_item(words, found, (), (words, title))
         if self._offers_outputs:
-            title = tr("Not searched yet")
+            title, words = tr("Not searched yet"), tr("Search large outputs, too")
             yield _heading(title, "")
-            yield _more_item(tr("Search large outputs, too"), title, True)
+            yield line_item(words, True, (), (words, title))
 
     def initial_row(self, needle: str) -> int:
         return 1
 
     def accept_item(self, index: QModelIndex) -> None:
-        """Open a session where something was found, or search for more."""
-        target, request = index.data(_HIT_ROLE), self._search.findings.request
+        target, request = index.data(ROW_ROLE), self._search.findings.request
         if isinstance(target, SearchHit):
             self.hide()
             mark = self._search.mark if target.kind == "message" else ""
@@ -406,7 +406,7 @@ class _ResultDelegate(LineDelegate):
         paint_box(painter, line, current_theme(), Row([words, _detail(detail, line.width() / 2)], 16))
 
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
-        hit, words = index.data(_HIT_ROLE), str(index.data())
+        hit, words = index.data(ROW_ROLE), str(index.data())
         line = box.adjusted(_TEXT_PX, 0, -_EDGE_PX, 0)
         if not isinstance(hit, SearchHit):
             paint_box(painter, line, current_theme(), Text(words, color="accent_text"))
@@ -423,7 +423,6 @@ class _ResultDelegate(LineDelegate):
 
 
 def _detail(words: str, most: float) -> Box:
-    """Return words at the end of a line, at most so many pixels of it."""
     text = Text(words, 12, "muted", elide=Qt.TextElideMode.ElideMiddle)
     return Frame(text, wide=min(text.width(), most))
 
@@ -451,17 +450,7 @@ def _hit_item(
         (f"{hit.tool} {hit.target}".strip(), format_size(hit.size)) if hit.kind == "output" else ("", "")
     )
     line, detail = hit.excerpt or source, dotted((source, size, format_short_time(hit.at, now)))
-    item = QStandardItem(line)
-    item.setToolTip(plain_tooltip(f"{line}\n{detail}".strip()))
-    item.setData(hit, _HIT_ROLE)
+    item = line_item(line, hit, (line, detail), (kind, line, detail, title))
     item.setData(found, _FOUND_ROLE)
     item.setData((detail, word_spans(hit.excerpt, terms)), _WORDS_ROLE)
-    item.setData(", ".join(filter(None, (kind, line, detail, title))), Qt.ItemDataRole.AccessibleTextRole)
-    return item
-
-
-def _more_item(words: str, title: str, target: SessionHits | bool) -> QStandardItem:
-    item = QStandardItem(words)
-    item.setData(target, _HIT_ROLE)
-    item.setData(f"{words}, {title}", Qt.ItemDataRole.AccessibleTextRole)
     return item

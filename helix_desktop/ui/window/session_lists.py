@@ -38,18 +38,9 @@ from helix_desktop.domain.store import ListPlace, SessionSummary, SessionVersion
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.minute_clock import MinuteClock
+from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.commands import set_action_words
-from helix_desktop.ui.kit.intents import (
-    ArchiveSession,
-    LocateWorkspace,
-    OpenSession,
-    PinSession,
-    RefreshLists,
-    RestoreSession,
-    ShowWorkspace,
-    TrashSession,
-    handles,
-)
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.window_commands import OWN_PLACE
 from helix_desktop.ui.window.jobs import WaitingSession
@@ -153,7 +144,7 @@ class SessionLists(WindowPart):
         if not self._refresh_timer.isActive():
             self._refresh_timer.start()
 
-    @handles(RefreshLists)
+    @handles(intents.RefreshLists)
     async def refresh(self) -> None:
         """Show workspaces and sessions as they are now: something changed them here. Others follow."""
         self._windows.lists_changed.emit(self._window)
@@ -195,7 +186,12 @@ class SessionLists(WindowPart):
         closed = active_row is not None and self._session.opened is None
         if closed and self._session.is_opening:
             return
-        self._window.sidebar.show_closed(_closed_reason(active_row) if active_row and closed else "")
+        reason = ""
+        if active_row is not None and closed:
+            is_missing = active_row.badge == "missing"
+            lost, shut = tr("Folder not found. Sessions are kept."), tr("Not open. Sessions are kept.")
+            reason = lost if is_missing else shut
+        self._window.sidebar.show_closed(reason)
         if active_row is not None and not closed:
             self._report_folder(active_row)
 
@@ -217,22 +213,17 @@ class SessionLists(WindowPart):
         if row.badge != "missing" or opened is None or opened.is_read_only:
             notices.end(MISSING_FOLDER, row.id)
         elif MISSING_FOLDER not in notices.names():
-            locate = partial(self._window.perform, LocateWorkspace(row.id))
+            locate = partial(self._window.perform, intents.LocateWorkspace(row.id))
+            fix = tr("The agent can't read or change its files until the folder is back.")
+            answers = (Answer(tr("Locate…"), locate, "locate"),)
+            what, why = tr("Folder not found"), f"{row.path}."
             notices.notify(
                 Notice(
-                    MISSING_FOLDER,
-                    tr("Folder not found"),
-                    f"{row.path}.",
-                    tr("The agent can't read or change its files until the folder is back."),
-                    (Answer(tr("Locate…"), locate, "locate"),),
-                    "warning",
-                    can_dismiss=False,
-                    workspace_id=row.id,
+                    MISSING_FOLDER, what, why, fix, answers, "warning", can_dismiss=False, workspace_id=row.id
                 )
             )
 
     async def _recount(self, workspace: OpenWorkspace) -> None:
-        """Count the sessions whose usage is not known, then show them."""
         self._recounting.add(workspace.id)
         try:
             with suppress(StoreClosed):
@@ -302,42 +293,32 @@ class SessionLists(WindowPart):
         archive = tr("Unarchive session") if place.archived else tr("Archive session")
         set_action_words(commands.archive_session, archive)
 
-    @handles(PinSession)
+    @handles(intents.PinSession)
     async def _pin(self, session_id: str, is_on: bool) -> None:
-        if not session_id:
-            shown = self._session.conversation.session
-            session_id, is_on = shown.id, not shown.transcript.place.pinned
-        await self._move(session_id, pinned=is_on)
+        is_pinned = self._session.transcript.place.pinned
+        await self._move(session_id, pinned=is_on if session_id else not is_pinned)
 
-    @handles(ArchiveSession)
+    @handles(intents.ArchiveSession)
     async def _archive(self, session_id: str, is_on: bool) -> None:
-        if not session_id:
-            shown = self._session.conversation.session
-            session_id, is_on = shown.id, not shown.transcript.place.archived
-        await self._move(session_id, archived=is_on)
+        is_archived = self._session.transcript.place.archived
+        await self._move(session_id, archived=is_on if session_id else not is_archived)
 
     async def _move(
         self, session_id: str, *, pinned: bool | None = None, archived: bool | None = None
     ) -> None:
+        """Move a session in the list, the one on screen without an id, and offer to undo it."""
+        session_id = session_id or self._session.conversation.session.id
         workspace = self._session.workspace
         previous = await workspace.move_in_list(session_id, pinned=pinned, archived=archived)
         transcript = (await workspace.open_session(session_id)).session.transcript
         title = ellipsize_title(session_title(transcript.title))
         self._moved = _ListMove(workspace.id, session_id, previous, transcript.place)
 
-        def undo() -> None:
-            self._start(self._undo(session_id), "undo")
-
-        self._session.notices.notify(
-            Notice(
-                _MOVED,
-                _moved_text(title, pinned, archived),
-                tr("A new message unarchives it.") if archived else "",
-                answers=(Answer(tr("Undo"), undo, session_id),),
-                workspace_id=workspace.id,
-                is_brief=True,
-            )
-        )
+        undo = Answer(tr("Undo"), lambda: self._start(self._undo(session_id), "undo"), session_id)
+        why = tr("A new message unarchives it.") if archived else ""
+        what = _moved_text(title, pinned, archived)
+        notice = Notice(_MOVED, what, why, answers=(undo,), workspace_id=workspace.id, is_brief=True)
+        self._session.notices.notify(notice)
         await self.refresh()
 
     async def _undo(self, session_id: str) -> None:
@@ -346,26 +327,21 @@ class SessionLists(WindowPart):
         workspace = self._services.open_workspaces.get(moved.workspace_id) if moved is not None else None
         if moved is None or workspace is None:
             return
-        if session_id in {
-            info.id for info in await workspace.sessions()
-        }:  # else it is in the trash meanwhile
+        listed = {info.id for info in await workspace.sessions()}
+        if session_id in listed:  # else it is in the trash meanwhile
             place = moved.previous
             await workspace.move_in_list(session_id, pinned=place.pinned, archived=place.archived)
             await self.refresh()
 
-    @handles(TrashSession)
+    @handles(intents.TrashSession)
     async def _delete(self, session_id: str) -> None:
         if self._moved is not None and session_id == self._moved.session_id:
             self._session.notices.end(_MOVED)
         workspace = self._session.workspace
         listed = await workspace.store.sessions()
         versions = SessionVersions(listed).ids_of(session_id)
-        running = any(
-            conversation.is_running
-            for conversation in workspace.conversations
-            if conversation.session.id in versions
-        )
-        if running and not await dialogs.confirm(
+        working = {each.session.id for each in workspace.conversations if each.is_running}
+        if working.intersection(versions) and not await dialogs.confirm(
             self._window,
             tr("Stop the agent and move this session to the trash?"),
             tr("You can restore the session."),
@@ -384,32 +360,28 @@ class SessionLists(WindowPart):
             self._windows.drafts.unsaved.hide(version)
         self._deleted.pop(session_id, None)
         self._deleted[session_id] = workspace.id
-        has_branches = any(info.branch_of in versions and info.id not in versions for info in listed)
         if not self._session.has_conversation:
-            await self._session.run(ShowWorkspace(workspace.id))
+            await self._session.run(intents.ShowWorkspace(workspace.id))
 
         async def undo() -> None:
             await self._restore(session_id)
 
-        self._session.notify(
-            Notice(
-                DELETED_SESSION,
-                _deleted_text(ellipsize_title(titles.get(session_id) or tr("Session")), len(versions)),
-                _restore_text(has_branches=has_branches),
-                answers=(Answer(tr("Undo"), lambda: self._start(undo(), "undo delete"), session_id),),
-                workspace_id=workspace.id,
-                is_brief=True,
+        what = _deleted_text(ellipsize_title(titles.get(session_id) or tr("Session")), len(versions))
+        why = tr("You can restore it and its outputs from the trash for {days} days.", days=TRASH_DAYS)
+        if any(info.branch_of in versions and info.id not in versions for info in listed):
+            why = tr(
+                "You can restore it and its outputs from the trash for {days} days. Its branches stay.",
+                days=TRASH_DAYS,
             )
+        answer = Answer(tr("Undo"), lambda: self._start(undo(), "undo delete"), session_id)
+        self._session.notify(
+            Notice(DELETED_SESSION, what, why, answers=(answer,), workspace_id=workspace.id, is_brief=True)
         )
         await self.refresh()
-        self._return_keyboard(has_keyboard)
-
-    def _return_keyboard(self, has_keyboard: bool) -> None:
-        """Let the list keep the keyboard that the opening of a session gives to the message."""
-        if has_keyboard:
+        if has_keyboard:  # which the opening of a session gives to the message
             self._window.sidebar.session_list.setFocus()
 
-    @handles(RestoreSession)
+    @handles(intents.RestoreSession)
     async def _undo_last(self) -> None:
         """Restore the session of the workspace on screen that was deleted last in this run."""
         here = self._session.workspace_id
@@ -430,8 +402,9 @@ class SessionLists(WindowPart):
             return False
         if self._session.workspace_id == workspace.id:
             has_keyboard = self._window.sidebar.session_list.hasFocus()
-            await self._session.run(OpenSession(session_id))
-            self._return_keyboard(has_keyboard)
+            await self._session.run(intents.OpenSession(session_id))
+            if has_keyboard:
+                self._window.sidebar.session_list.setFocus()
         return True
 
 
@@ -457,15 +430,6 @@ def _deleted_text(title: str, versions: int) -> str:
     )
 
 
-def _restore_text(*, has_branches: bool) -> str:
-    if has_branches:
-        return tr(
-            "You can restore it and its outputs from the trash for {days} days. Its branches stay.",
-            days=TRASH_DAYS,
-        )
-    return tr("You can restore it and its outputs from the trash for {days} days.", days=TRASH_DAYS)
-
-
 async def unused_sessions(
     windows: WindowGroup, workspace: OpenWorkspace, sessions: Sequence[SessionSummary]
 ) -> frozenset[str]:
@@ -488,12 +452,6 @@ def is_untouched(session: SessionSummary) -> bool:
     """Return True if nothing was recorded in a session but that it began: no message, choice, name or pin."""
     is_of_another = session.parent or session.origin or session.branch_of
     return session.events == 1 and session.title == NEW_TITLE and not is_of_another
-
-
-def _closed_reason(row: WorkspaceRow) -> str:
-    if row.badge == "missing":
-        return tr("Folder not found. Sessions are kept.")
-    return tr("Not open. Sessions are kept.")
 
 
 def _disambiguated(rows: list[WorkspaceRow], colors: dict[str, str]) -> list[WorkspaceRow]:
@@ -521,13 +479,6 @@ def _groups(rows: list[WorkspaceRow], key: Callable[[WorkspaceRow], str]) -> lis
     for row in rows:
         alike.setdefault(key(row), []).append(row)
     return [group for group in alike.values() if group[1:]]
-
-
-def _began_as(first: SessionSummary) -> str:
-    """Return what a session began as, by its first version: a branch or a rewind."""
-    if not first.branch_of or first.is_version:
-        return ""
-    return tr("Rewound") if first.branch_how == "rewind" else tr("Branch")
 
 
 def _badge(workspace: OpenWorkspace | None, record: WorkspaceRecord) -> WorkspaceBadge:
@@ -571,13 +522,15 @@ def _item(
         parts.append(tr.plural(session.messages, "%n message", "%n messages"))
     parts += [tr("From “{title}”", title=session_title(origin))] if origin else []
     parts.append(tr("Demo") if is_demo else model_name(session.model, demo=False))
-    gauge = workspace.usage.of(session)
+    began_as = ""
+    if group[0].branch_of and not group[0].is_version:
+        began_as = tr("Rewound") if group[0].branch_how == "rewind" else tr("Branch")
     return SessionItem(
         id=session.id,
         title=session_title(session.title),
         subtitle=dotted(parts),
         updated_ms=max(version.updated for version in group),
-        used=gauge.share if gauge else None,
+        used=workspace.usage.of(session),
         running=is_running,
         active=session.id == active_session_id,
         waiting=any(conversation.asks for conversation in conversations),
@@ -589,6 +542,6 @@ def _item(
         budget_spent=session.budget_spent,
         stopped=session.stopped and not is_running,
         interrupted=is_interrupted,
-        began_as=_began_as(group[0]),
+        began_as=began_as,
         versions=tuple((version.id, version.title) for version in group) if len(group) > 1 else (),
     )

@@ -1,6 +1,9 @@
-"""The figures of the session on screen: title and state, how full its context is, what it costs."""
+"""The figures of the session on screen: title, state, context, cost; asks what it may spend."""
 
 from __future__ import annotations
+
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QDialog, QWidget
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session import (
@@ -14,11 +17,14 @@ from helix_desktop.agent.session import (
 )
 from helix_desktop.domain.cost import Budget, tokens_by_purpose
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.focus import TabsInReadingOrder
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column
+from helix_desktop.ui.kit.forms import Draft, Form, Line
 from helix_desktop.ui.kit.intents import SetBudget, ToggleContextPanel, handles
-from helix_desktop.ui.window.budget_dialog import BudgetDialog
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.top_bar import TopBarState
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
@@ -32,6 +38,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
 text = TextContext("Session")
+_budget_tr = Translator("Budget")
+_budget_text = TextContext("Budget")
 
 _SHOWN = (
     EventRecorded
@@ -47,18 +55,85 @@ _SHOWN = (
 _NO_LIMIT = frozenset(("off", "none", "0", "$0"))
 
 
+_WIDTH_PX = 520
+
+
+def _typed_usd(cost: float) -> str:
+    """Return an amount as it is typed, with every digit of one below a cent."""
+    if not cost:
+        return ""
+    cents = f"{cost:.2f}"
+    return cents if float(cents) == cost else str(cost)
+
+
+LIMITS = (
+    Line("tokens", _budget_text("Tokens sent and received"), parse=parse_tokens, live=True, room=1,
+         format=lambda tokens: str(tokens or ""), placeholder=_budget_text("No limit")),
+    Line("cost", _budget_text("US dollars"), parse=parse_usd, live=True, room=1, format=_typed_usd,
+         placeholder=_budget_text("No limit")),
+)  # fmt: skip
+
+
+class BudgetDialog(TabsInReadingOrder, QDialog):
+    """Two limits, each of which may be left open."""
+
+    def __init__(self, parent: QWidget, state: CostState, *, has_prices: bool, is_free: bool = False) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(_budget_tr("Session budget"))
+        self.setModal(True)
+        self.setFixedWidth(_WIDTH_PX)
+        self.budget, self._spent = state.budget, state.spent
+        free = _budget_tr("This model is free. Only its tokens count.")
+        unknown = _budget_tr("Prices of this model are unknown. Only its tokens count.")
+        price_note = free if is_free else "" if has_prices else unknown
+        self._notes = {"tokens": "", "cost": price_note}
+        values = Draft({"tokens": state.budget.tokens, "cost": state.budget.cost})
+        self.form = Form(LIMITS, values, is_dialog=True, gap=8)
+        self.form.edited.connect(self._on_edited)
+        self._ok = PushButton(_budget_tr("Set budget"), "primary", name="set_budget", on_click=self.accept)
+        self._ok.setDefault(True)
+        cancel = PushButton(_budget_tr("Cancel"), name="cancel", on_click=self.reject)
+        buttons = FlowBox([cancel, self._ok], right_from=0)
+        effect = _budget_tr(
+            "When the budget is used up, the turn stops before its next model call. Nothing is lost: raise "
+            "the budget to continue. All versions of the session, subagents and compaction count."
+        )
+        words = column(label(_budget_tr("Session budget"), "title"), label(effect, "muted", wrap=True), gap=5)
+        words.addWidget(label(_budget_tr("Used so far: {usage}", usage=state.text), wrap=True))
+        limits = _budget_tr("These limits come from the workspace. Changes apply to this session only.")
+        for note in filter(None, (state.cache_text, limits if state.is_default else "")):
+            words.addWidget(label(note, "muted", wrap=True))
+        self.setLayout(column(words, 6, self.form, 8, buttons, margins=DIALOG_MARGINS, gap=8))
+        for name in self.form.fields:
+            self._on_edited(name)
+
+    def _on_edited(self, name: str) -> None:
+        """Say what a limit does that stops the session at once, or that is none."""
+        values = self.form.values
+        value, note = values.get(name), self._notes[name]
+        if self.form.line(name).text().strip() and not value:
+            note = _budget_tr("0: no limit.")
+        elif 0 < value <= getattr(self._spent, name):
+            note = _budget_tr("Used up already: the next turn stops before its first model call.")
+        self.form.rows[name].show_note(note)
+        self._ok.setEnabled(not self.form.errors())
+        if not self.form.errors():
+            self.budget = Budget(values.get("tokens"), values.get("cost"))
+
+    def event(self, event: QEvent) -> bool:
+        """Be as high as the wrapped words need, which change with what is typed."""
+        result = super().event(event)
+        if event.type() in {QEvent.Type.Show, QEvent.Type.LayoutRequest}:
+            self.setFixedHeight(self.heightForWidth(self.width()))
+        return result
+
+
 def _cost_state(conversation: Conversation) -> CostState:
     budget, transcript = conversation.budget, conversation.session.transcript
     is_default = transcript.budget is None and (budget.limit.tokens > 0 or budget.limit.cost > 0)
-    is_demo = conversation.model.demo
-    return CostState(
-        budget.spent,
-        budget.limit,
-        is_default,
-        transcript.inherited_spending,
-        is_demo,
-        versions=1 + len(budget.other_versions()),
-    )
+    is_demo, versions = conversation.model.demo, 1 + len(budget.other_versions())
+    inherited = transcript.inherited_spending
+    return CostState(budget.spent, budget.limit, is_default, inherited, is_demo, versions=versions)
 
 
 class SessionStatus(WindowPart):
@@ -68,12 +143,8 @@ class SessionStatus(WindowPart):
         window.cost_line.tell_purposes = self._purposes_text
         commands = window.commands
         self._gauge.clicked.connect(lambda: window.perform(ToggleContextPanel()))
-        self._gauge.addActions(
-            (
-                *(commands.toggle_inspector, commands.hold_compaction, commands.compact_now),
-                *(commands.undo_compaction, commands.redo_compaction, commands.change_policy),
-            )
-        )
+        self._gauge.addActions((commands.toggle_inspector, commands.hold_compaction, commands.compact_now))
+        self._gauge.addActions((commands.undo_compaction, commands.redo_compaction, commands.change_policy))
         session = self._session
         session.changed.connect(self._show)
         session.on(_SHOWN, lambda _: session.schedule_refresh())
@@ -82,13 +153,10 @@ class SessionStatus(WindowPart):
     def _show(self) -> None:
         conversation = self._session.find_conversation()
         self._window.cost_line.show_cost(_cost_state(conversation) if conversation else None)
+        self._window.show_session(top_bar_state(conversation) if conversation is not None else None)
         if conversation is None:
-            self._window.top_bar.show_session(None)
-            self._window.show_session_title("")
             return
         transcript, window = self._session.transcript, conversation.window
-        self._window.top_bar.show_session(top_bar_state(conversation))
-        self._window.show_session_title(ellipsize_title(session_title(transcript.title)))
         policy_text = policy_in_use(transcript.session_policy, self._session.workspace.policy)
         self._gauge.show_usage(window.measure()[1], window.policy, policy_text, transcript.on_hold)
 
@@ -113,21 +181,18 @@ class SessionStatus(WindowPart):
         words for no limit is typed. Raises InvalidInput.
         """
         workspace, conversation = self._session.workspace, self._session.conversation
-        limit = conversation.budget.limit
-        budget = _parse_budget(amount, limit) if amount else await self._edit_budget(conversation)
+        budget = limit = conversation.budget.limit
+        if amount:
+            budget = _parse_budget(amount, limit)
+        else:
+            info, state = conversation.model, _cost_state(conversation)
+            has_prices, is_free = bool(info.price_in or info.price_out), info.free or info.demo
+            dialog = BudgetDialog(self._window, state, has_prices=has_prices, is_free=is_free)
+            if await dialogs.exec_async(dialog):
+                budget = dialog.budget
         if amount or budget != limit:
             await workspace.set_budget(conversation.session.id, budget)
             self._show()
-
-    async def _edit_budget(self, conversation: Conversation) -> Budget:
-        info = conversation.model
-        dialog = BudgetDialog(
-            self._window,
-            _cost_state(conversation),
-            has_prices=bool(info.price_in or info.price_out),
-            is_free=info.free or info.demo,
-        )
-        return dialog.budget if await dialogs.exec_async(dialog) else conversation.budget.limit
 
 
 def _parse_budget(amount: str, limit: Budget) -> Budget:
@@ -142,14 +207,9 @@ def _parse_budget(amount: str, limit: Budget) -> Budget:
             else:
                 tokens = parse_tokens(word)
     except ValueError as error:
-        raise InvalidInput(
-            text("The budget wasn't changed."),
-            verbatim(str(error)),
-            text(
-                "Type {commands}. No limit: /budget off, none, 0 or $0.",
-                commands="/budget 200k, /budget $2.50",
-            ),
-        ) from error
+        examples = "/budget 200k, /budget $2.50"
+        fix = text("Type {commands}. No limit: /budget off, none, 0 or $0.", commands=examples)
+        raise InvalidInput(text("The budget wasn't changed."), verbatim(str(error)), fix) from error
     return Budget(tokens, cost)
 
 

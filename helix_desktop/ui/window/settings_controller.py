@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Literal
 
 from PySide6.QtCore import QEvent, Qt, QUrl
-from PySide6.QtGui import QAction, QDesktopServices, QFocusEvent, QKeyEvent
+from PySide6.QtGui import QDesktopServices, QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.domain.model_spec import LocalServer
@@ -20,29 +20,14 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.key_names import native_key, pressed_key
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout import (
-    LayoutItem,
-    ResponsiveRow,
-    VerticalScrollArea,
-    card,
-    column,
-    pane,
-    row,
-)
+from helix_desktop.ui.design.layout import ResponsiveRow, VerticalScrollArea, card, column, pane, row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import reduce_motion, restyle
+from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.commands import action_words
 from helix_desktop.ui.kit.forms import Values
-from helix_desktop.ui.kit.intents import (
-    AddProvider,
-    ApplyRemedy,
-    EnterKey,
-    Find,
-    OpenSettings,
-    ShowServer,
-    handles,
-)
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.window_commands import MENUS, WindowCommands
 from helix_desktop.ui.onboarding.pages import WelcomePage
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
@@ -88,29 +73,28 @@ _HEIGHT_PX = 30  # at 100 %, with keys and without
 class KeyRecorder(PushButton):
     """Pressed, it waits for keys: Esc cancels, Backspace removes, others are handed on as portable text."""
 
-    def __init__(self, command: str, assign: Callable[[tuple[str, ...]], object]) -> None:
-        """`command` are the words of the command that has the keys; `assign` gets other ones, or none."""
-        super().__init__("")
+    def __init__(self, command: str, title: str, page: KeyboardPage) -> None:
+        """`title` are the words of the command that has the keys."""
+        super().__init__("", name=f"keys:{command}", on_click=page.hide_notice)
         self.setCheckable(True)  # down while it waits
         self.setMinimumHeight(scaled(_HEIGHT_PX))
-        self._command, self._assign = command, assign
-        self.setProperty("search_title", command)
-        self._keys = ""
-        self.toggled.connect(self._show_state)
+        self.setProperty("search_title", title)
+        self._command, self._title, self._page = command, title, page
+        self.toggled.connect(self.show_state)
 
-    def show_keys(self, keys: str) -> None:
-        """Show keys as the system writes them; empty: none."""
-        self._keys = keys
-        self._show_state()
+    @property
+    def keys(self) -> str:
+        """Return the keys of the command as the system writes them; empty: none."""
+        return _names(self._page.bindings.keys(self._command))
 
-    def _show_state(self) -> None:
-        waits = self.isChecked()
-        self.setText(tr("Press keys…") if waits else self._keys or tr("Add keys"))
-        restyle(self, "kind", "" if waits or self._keys else "link")  # the keys that there are stand out
+    def show_state(self) -> None:
+        waits, keys = self.isChecked(), self.keys
+        self.setText(tr("Press keys…") if waits else keys or tr("Add keys"))
+        restyle(self, "kind", "" if waits or keys else "link")  # the keys that there are stand out
         self.setAccessibleName(
-            tr("{command}: press new keys. Esc cancels, Backspace removes.", command=self._command)
+            tr("{command}: press new keys. Esc cancels, Backspace removes.", command=self._title)
             if waits
-            else tr("Keys for {command}: {keys}", command=self._command, keys=self._keys or tr("none"))
+            else tr("Keys for {command}: {keys}", command=self._title, keys=keys or tr("none"))
         )
         if waits:
             announce(self, self.accessibleName())
@@ -134,42 +118,35 @@ class KeyRecorder(PushButton):
             return
         self.setChecked(False)
         if not modifiers and key == _Key.Key_Backspace:
-            self._assign(())
+            self._page.assign(self._command, ())
         elif modifiers or key != _Key.Key_Escape:
-            self._assign((pressed_key(event),))
+            self._page.assign(self._command, (pressed_key(event),))
 
 
 class _CommandLine(QWidget):
     def __init__(self, command: str, title: str, menu: str, page: KeyboardPage) -> None:
         super().__init__()
-        bindings, assign = page.bindings, partial(page.assign, command)
         self.setObjectName(f"command:{command}")
-        self._command, self._words, self._bindings = command, f"{title} {menu}", bindings
+        self._command, self._words, self._bindings = command, f"{title} {menu}", page.bindings
         self._fixed_keys = native_key(COMMANDS[command].fixed_key)
-        self.recorder = KeyRecorder(title, assign)
-        self.recorder.clicked.connect(page.hide_notice)
-        self.recorder.setObjectName(f"keys:{command}")
-        self.reset = IconButton("rotate-ccw", tr("Reset keys for {command}", command=title), edge=28)
-        self.reset.setObjectName(f"reset:{command}")
-        self.reset.clicked.connect(partial(assign, DEFAULT_KEYS[command]))
+        self.recorder = KeyRecorder(command, title, page)
+        reset, tip = DEFAULT_KEYS[command], tr("Reset keys for {command}", command=title)
+        self.reset = IconButton("rotate-ccw", tip, edge=28, name=f"reset:{command}")
+        self.reset.clicked.connect(partial(page.assign, command, reset))
         fixed = [label(tr("Always {keys}", keys=self._fixed_keys), "faint")] if self._fixed_keys else []
         ends = pane(row(self.reset, *fixed, self.recorder, gap=6))
         self.below = column(ResponsiveRow(label(title, wrap=True), [ends], 120), gap=6)
         self.setLayout(self.below)
 
-    @property
-    def _keys(self) -> str:
-        return _names(self._bindings.keys(self._command))
-
     def refresh(self) -> None:
-        self.recorder.show_keys(self._keys)
+        self.recorder.show_state()
         is_changed = self._bindings.is_changed(self._command)
         if not is_changed and self.reset.hasFocus():
             self.recorder.setFocus()
         self.reset.setVisible(is_changed)
 
     def matches(self, words: Sequence[str]) -> bool:
-        text = f"{self._words} {self._keys} {self._fixed_keys}".casefold()
+        text = f"{self._words} {self.recorder.keys} {self._fixed_keys}".casefold()
         return all(word in text for word in words)
 
 
@@ -237,23 +214,23 @@ class KeyboardPage(QWidget):
             margins=(28, 24, 40, 10), gap=6,
         )  # fmt: skip
         foot = column(self._undo_line, margins=(28, 6, 40, 12))  # below the list: none of its lines moves
-        self.setLayout(page_column(column(head, self._scrolling_list(), foot, gap=0)))
+        fixed = tr(
+            "Keys that move, open or edit text, such as the arrows, Enter and Ctrl+C, can't be changed."
+        )
+        inner = pane(
+            column(
+                self._nothing, self._body, 10, label(fixed, "note", wrap=True), None,
+                margins=(28, 6, 28, 24), gap=6,
+            )
+        )  # fmt: skip
+        inner.setObjectName("page")
+        scroll = VerticalScrollArea(inner)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setLayout(page_column(column(head, scroll, foot, gap=0)))
         for title, commands in _command_groups(bindings.commands):
             self._add_group(title, commands)
         self.bindings.changed.connect(self._refresh)
         self._refresh()
-
-    def _scrolling_list(self) -> QWidget:
-        fixed = tr(
-            "Keys that move, open or edit text, such as the arrows, Enter and Ctrl+C, can't be changed."
-        )
-        inner = QWidget()
-        inner.setObjectName("page")
-        parts: list[LayoutItem] = [self._nothing, self._body, 10, label(fixed, "note", wrap=True), None]
-        inner.setLayout(column(*parts, margins=(28, 6, 28, 24), gap=6))
-        scroll = VerticalScrollArea(inner)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        return scroll
 
     def _refresh(self) -> None:
         self._waiting = None
@@ -287,11 +264,8 @@ class KeyboardPage(QWidget):
         self._previous = self.bindings.stored
         self.bindings.change(command, keys)
         title = command_title(command).rstrip("…")
-        self._save(
-            tr("{command}: now {keys}", command=title, keys=_names(keys))
-            if keys
-            else tr("{command}: no keys", command=title)
-        )
+        done = tr("{command}: now {keys}", command=title, keys=_names(keys))
+        self._save(done if keys else tr("{command}: no keys", command=title))
 
     def _reset_all(self) -> None:
         self._previous = self.bindings.stored
@@ -317,9 +291,8 @@ class KeyboardPage(QWidget):
 
     def _add_group(self, title: str, commands: Sequence[tuple[str, str]]) -> None:
         lines = {command: _CommandLine(command, words, title, self) for command, words in commands}
-        frame = QWidget()
         inside = card(column(*lines.values(), margins=(14, 8, 14, 8), gap=4))
-        frame.setLayout(column(label(title, "strong"), inside, gap=6))
+        frame = pane(column(label(title, "strong"), inside, gap=6))
         self._body.addWidget(frame)
         self._groups.append((frame, list(lines.values())))
         self._lines |= lines
@@ -384,7 +357,7 @@ class SettingsController(WindowPart):
         settings.follow("theme", appearance.set_mode)
         settings.follow("text_size", appearance.set_text_px)
         appearance.changed.connect(self._keep_appearance)  # it has keys and a button of its own
-        window.welcome.when_built(self._follow_welcome)
+        window.places.welcome.when_built(self._follow_welcome)
         window.activated.connect(self._follow_other_window)
         session.changed.connect(self._follow_workspace)
         session.app.settings_listeners.append(lambda *_: self._follow_other_window())
@@ -392,27 +365,30 @@ class SettingsController(WindowPart):
 
     def _follow_welcome(self, welcome: WelcomePage) -> None:
         start, found_servers = self._start, welcome.found_servers
+
+        async def add(server: LocalServer) -> None:
+            """Let a server's model answer from now on, in all workspaces."""
+            await self.view.providers.add_and_use(server, found_servers)
+            welcome.setFocus(Qt.FocusReason.OtherFocusReason)
+
         self._settings.follow("model", welcome.show_model)
         welcome.scan_requested.connect(
             lambda: start(self.view.providers.scan(found_servers), "find local servers")
         )
-        found_servers.add_requested.connect(
-            lambda server: start(self._add_found_server(server), "add a local server")
-        )
+        found_servers.add_requested.connect(lambda server: start(add(server), "add a local server"))
 
-    @handles(AddProvider)
+    @handles(intents.AddProvider)
     async def add_provider(self, key: str) -> None:
-        await self._run_on_providers_page(lambda page: page.add_key(key) if key else page.add())
+        page = await self._show_providers()
+        if key:
+            page.add_key(key)
+        else:
+            page.add()
 
     def _offer_pages(self) -> None:
-        """Offer each page in the command palette."""
-        actions = []
-        for page, title in SettingsView.page_titles().items():
-            action = QAction(title, self)
-            action.setObjectName(f"settings:{page}")
-            action.triggered.connect(lambda _=False, page=page: self._open(page))
-            actions.append(action)
-        self._window.help_windows.command_list.offer(tr("Settings"), actions)
+        titles = SettingsView.page_titles().items()
+        pages = ((f"settings:{page}", title, partial(self.open_page, page)) for page, title in titles)
+        self._window.help_windows.command_list.offer(tr("Settings"), pages)
 
     @property
     def view(self) -> SettingsView:
@@ -428,7 +404,6 @@ class SettingsController(WindowPart):
         return self._view
 
     def unsaved_pages(self) -> list[str]:
-        """Return the titles of the pages where something was typed and not saved."""
         return self._view.unsaved_pages() if self._view is not None else []
 
     def _policy_page(self) -> PolicyPage:
@@ -437,13 +412,12 @@ class SettingsController(WindowPart):
         return page
 
     async def end_replays(self) -> None:
-        """End the process that replays sessions."""
         self.preparation.stop()
         if self._view is not None and self._view.is_built("policy"):
             self._view.policy.preview.stop()
         await self.replays.close()
 
-    @handles(Find)
+    @handles(intents.Find)
     def find(self, words: str) -> None:
         if self._window.page() == "settings":
             self.view.focus_filter()
@@ -465,37 +439,27 @@ class SettingsController(WindowPart):
         if self._view is not None:
             self._view.refresh()
 
-    @handles(ApplyRemedy)
-    def apply_remedy(self, remedy: str) -> None:
-        """Do what helps against an error, if it is done here."""
+    @handles(intents.ApplyRemedy)
+    async def apply_remedy(self, remedy: str) -> None:
+        conversation = self._session.find_conversation()
+        provider = conversation.model.label.partition("/")[0] if conversation is not None else ""
         match remedy:
             case "provider_settings":
-                provider = self._session_provider()
-                self._start(self._run_on_providers_page(lambda page: page.select(provider)), "settings")
+                (await self._show_providers()).select(provider)
             case "enter_key":
-                self._start(self.enter_key(self._session_provider()), "enter a key")
+                await self.enter_key(provider)
             case "policy_settings":
-                self._open("policy")
+                await self.show("policy")
             case "open_log":
                 QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._services.data_folder / "logs")))
-            case _:
-                pass
 
-    def _session_provider(self) -> str:
-        return (
-            self._session.conversation.model.label.partition("/")[0] if self._session.has_conversation else ""
-        )
-
-    @handles(OpenSettings)
+    @handles(intents.OpenSettings)
     def open_page(self, page: SettingsPage | Literal[""]) -> None:
         """Show a page; no name: the page that was shown last, or leave the settings."""
         if not page and self._window.page() == "settings":
             self._window.leave_settings()
         else:
-            self._open(page or self.view.current_page())
-
-    def _open(self, page: SettingsPage) -> None:
-        self._start(self.show(page), "settings")
+            self._start(self.show(page or self.view.current_page()), "settings")
 
     async def show(self, page: SettingsPage) -> None:
         """Show one page of the settings, and fill it; others are filled when the user goes there."""
@@ -510,28 +474,21 @@ class SettingsController(WindowPart):
             view.focus_name()
         await view.fill(page)
 
-    async def _run_on_providers_page(self, do: Callable[[ProvidersPage], object]) -> None:
-        """Show the page of the providers, and do something there."""
+    async def _show_providers(self) -> ProvidersPage:
         await self.show("providers")
-        do(self.view.providers)
+        return self.view.providers
 
-    @handles(EnterKey)
+    @handles(intents.EnterKey)
     async def enter_key(self, provider: str) -> None:
-        await self._run_on_providers_page(lambda page: page.enter_key(provider))
+        (await self._show_providers()).enter_key(provider)
 
-    @handles(ShowServer)
+    @handles(intents.ShowServer)
     async def show_server(self, name: str, lacks_secret: bool) -> None:
         await self.show("mcp")
         if lacks_secret:
             self.view.mcp.enter_secret(name)
         else:
             self.view.mcp.open_tools(name)
-
-    async def _add_found_server(self, server: LocalServer) -> None:
-        """Add a server that was found on the first run: its model answers from now on, in all workspaces."""
-        welcome = self._window.welcome.get()
-        await self.view.providers.add_and_use(server, welcome.found_servers)
-        welcome.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _keep_appearance(self) -> None:
         self._settings.set("theme", self._appearance.mode)

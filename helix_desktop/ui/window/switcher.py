@@ -9,8 +9,8 @@ from datetime import datetime
 from itertools import islice
 
 import msgspec
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QStandardItem
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, QTimer
+from PySide6.QtGui import QAction, QHideEvent, QKeyEvent, QPainter, QStandardItem
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -23,24 +23,19 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.git_label import fit_git_text
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item, key_hint
-from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.theme import current_theme
-from helix_desktop.ui.kit.boxes import (
-    Box,
-    Column,
-    Dot,
-    Drawing,
-    Frame,
-    Icon,
-    Pen,
-    Row,
-    Text,
-    face,
-    paint_box,
+from helix_desktop.ui.kit.boxes import Box, Column, Dot, Drawing, Frame, Icon, Pen, Row, Text, face, paint_box
+from helix_desktop.ui.kit.intents import (
+    GoToSession,
+    NewSession,
+    OpenFolder,
+    OpenSwitcher,
+    ShowWorkspace,
+    handles,
+    perform,
 )
-from helix_desktop.ui.kit.intents import GoToSession, NewSession, OpenFolder, ShowWorkspace, perform
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.window.command_list import COMMAND_PX, CommandList, command_at, paint_command
+from helix_desktop.ui.window.command_list import COMMAND_PX, ROW_ROLE, CommandList, line_item, paint_command
 from helix_desktop.ui.window.search import RunningSearch, indexing_note
 from helix_desktop.ui.window.sidebar.rail import (
     BADGE_COLOR_TOKENS,
@@ -91,7 +86,6 @@ _PAUSE_MS = 120  # of typing, before messages are searched
 _MAX_MESSAGES, _EXCERPT = 30, ExcerptSize(room=80, lead=30)
 _COMMANDS, _SESSIONS, _MESSAGES = ">", "@", "#"
 
-ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 ROW_PX = 50
 _GIT_SHARE = 0.45  # of a row's width that the git state may take
 _EDGE_PX, _ICON_PX, _KIND_PX = 12, 12, 16
@@ -99,7 +93,7 @@ _EDGE_PX, _ICON_PX, _KIND_PX = 12, 12, 16
 
 class SwitcherDelegate(LineDelegate):
     def line_height(self, index: QModelIndex | QPersistentModelIndex) -> int:
-        return COMMAND_PX if index.data(ROW_ROLE) is None else ROW_PX
+        return COMMAND_PX if isinstance(index.data(ROW_ROLE), QAction) else ROW_PX
 
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
         row = index.data(ROW_ROLE)
@@ -165,11 +159,6 @@ FindUnused = Callable[[OpenWorkspace, Sequence[SessionSummary]], Awaitable[froze
 class Switcher(QuickPicker):
     """Lists what it knows at once; messages come a moment after the last letter."""
 
-    opened = Signal()
-    closed = Signal()
-    messages_requested = Signal(str)
-    """The words to find; empty: none, and a search that runs is over."""
-
     wide_px = _WIDE_PX
     _is_open = False  # Qt hides a panel while it is made
 
@@ -195,31 +184,28 @@ class Switcher(QuickPicker):
         self._opening: dict[str, str] = {}  # workspaces: id and name
         self._unread: Sequence[str] = ()  # names of workspaces whose sessions can't be read
         self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
-        self._pause_timer.timeout.connect(lambda: self.messages_requested.emit(self._message_query()))
+        self._pause_timer.timeout.connect(self._search_messages)
         self.search.textChanged.connect(lambda _: self._request_messages())
         commands.changed.connect(self.refresh)
         self.set_delegate(SwitcherDelegate(self.list_view, ROW_PX))
-        self.search.textChanged.connect(lambda _: self._show_note())
-        self._show_note()
+        self._show_state()
         self.note.show()
         add.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         add.clicked.connect(self._add)
         self._session: Session
         self._find_unused: FindUnused
-        self._found: RunningSearch
+        self._found: RunningSearch | None = None
         self._listing: asyncio.Task[None] | None = None  # of what is in closed workspaces
 
     def follow(self, session: Session, find_unused: FindUnused) -> None:
         """List and search the sessions of all workspaces whenever it is open."""
         self._session, self._find_unused = session, find_unused
         self._found = RunningSearch(self, session, self._show_found)
-        self.opened.connect(lambda: session.start(self._list_sessions(), "list sessions"))
-        self.closed.connect(self._end_listing)
-        self.closed.connect(self._found.end)
-        self.messages_requested.connect(self._search_messages)
 
-    def _show_note(self) -> None:
-        """Say how a search is limited; of one that runs, where it does not look."""
+    def _show_state(self) -> None:
+        """Say how a search is limited, or where it does not look; and why nothing is listed."""
+        nothing = tr("No results yet") if self._opening else tr("No results")
+        self.set_empty_text(tr("Searching messages…") if self._is_searching else nothing)
         prefix, words = _split_query(self.search.text())
         if self._opening and prefix != _COMMANDS:
             self.note.setText(
@@ -237,11 +223,13 @@ class Switcher(QuickPicker):
         names = [*unread[:_NAMED_UNREAD], *([tr.plural(more, "%n more", "%n more")] if more > 0 else [])]
         self.note.setText(tr("Can't be searched: {names}. Choose one to see why.", names=", ".join(names)))
 
+    @handles(OpenSwitcher)
     def open(self) -> None:
         """Appear with what is listed already, and list what is new."""
         self._is_open = True
         super().open()
-        self.opened.emit()
+        if self._found is not None:
+            self._session.start(self._list_sessions(), "list sessions")
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
@@ -250,7 +238,9 @@ class Switcher(QuickPicker):
             self._pause_timer.stop()
             self._messages, self._searched_words = [], ""
             self._show_searching(False)
-            self.closed.emit()
+            self._end_listing()
+            if self._found is not None:
+                self._found.end()
 
     def show_workspaces(self, workspaces: Sequence[WorkspaceRow], recent_ids: Sequence[str] = ()) -> None:
         """List these workspaces, those of `recent_ids` first and in that order, the active one last."""
@@ -259,7 +249,7 @@ class Switcher(QuickPicker):
         self._workspaces = tuple(
             sorted(workspaces, key=lambda row: (row.active, places.get(row.id, len(places))))
         )
-        self._show_note()
+        self._show_state()
         self.refresh()
 
     def show_opening(self, workspace_id: str, name: str) -> None:
@@ -267,13 +257,12 @@ class Switcher(QuickPicker):
         self._opening.pop(workspace_id, None)
         if name:
             self._opening[workspace_id] = name
-        self._show_note()
-        self._show_empty_text()
+        self._show_state()
 
     def show_unread(self, names: Sequence[str]) -> None:
         """Say of which workspaces no session can be listed or searched."""
         self._unread = tuple(names)
-        self._show_note()
+        self._show_state()
 
     async def _list_sessions(self) -> None:
         """List the sessions of all workspaces: those of open ones at once, the others a moment later."""
@@ -306,7 +295,6 @@ class Switcher(QuickPicker):
         self._show_sessions(found)
 
     async def list_again(self) -> None:
-        """List and search also what was opened meanwhile."""
         if self.isVisible():
             await self._list_sessions()
             self._request_messages()
@@ -350,14 +338,12 @@ class Switcher(QuickPicker):
         listed = (row.name for row in self._workspaces if row.id == workspace_id)
         return next(listed, "") or self._session.app.registry.get(workspace_id).name
 
-    def _search_messages(self, query: str) -> None:
-        self._found.stop()
-        if query:
-            size = _MAX_MESSAGES
+    def _search_messages(self) -> None:
+        query, size = self._message_query(), _MAX_MESSAGES
+        if query and self._found is not None:
+            request = SearchRequest(query, ("message",), per_session=size, limit=size, excerpt=_EXCERPT)
             try:
-                self._found.start(
-                    SearchRequest(query, ("message",), per_session=size, limit=size, excerpt=_EXCERPT)
-                )
+                self._found.start(request)
             except InvalidInput:
                 self._show_searching(False)
 
@@ -381,16 +367,11 @@ class Switcher(QuickPicker):
     def _show_searching(self, is_searching: bool, note: str = "") -> None:
         """Say that messages are searched or, with a note, what could not be."""
         was_searching, self._is_searching, self._search_note = self._is_searching, is_searching, note
-        self._show_note()
-        self._show_empty_text()
+        self._show_state()
         if was_searching and not is_searching and self.isVisible() and self._message_query():
             accessibility.announce(
                 self, tr.plural(len(self._messages), "%n message found", "%n messages found")
             )
-
-    def _show_empty_text(self) -> None:
-        nothing = tr("No results yet") if self._opening else tr("No results")
-        self.set_empty_text(tr("Searching messages…") if self._is_searching else nothing)
 
     def find_items(self, needle: str) -> Iterator[QStandardItem]:
         """Return what matches, by kind; with nothing typed what was used last, where the user is not now."""
@@ -413,39 +394,37 @@ class Switcher(QuickPicker):
 
     def initial_row(self, needle: str) -> int:
         """Return the first line that can be chosen and leads elsewhere."""
-        rows = range(self.items.rowCount())
-        choosable = [place for place in rows if self.items.item(place).isSelectable()]
-        others = (place for place in choosable if not _is_active(self.items.item(place)))
+        choosable = [place for place in range(self.items.rowCount()) if self.items.item(place).isSelectable()]
+        lines = {place: self.items.item(place).data(ROW_ROLE) for place in choosable}
+        rows = (WorkspaceRow, SessionRow)
+        others = (place for place, line in lines.items() if not (isinstance(line, rows) and line.active))
         return next(others, choosable[0] if choosable else 0)
 
     def accept_item(self, index: QModelIndex) -> None:
-        """Go to what a line stands for, or do its command with the keyboard where it was before."""
-        action = command_at(index)
-        if action is not None:
-            self._commands.note_use(action)
-            self.dismiss()
-            action.trigger()
-            return
         row = index.data(ROW_ROLE)
-        if row is not None:
-            self.hide()
+        if isinstance(row, QAction):
+            self._commands.run(row, self)
+            return
+        self.hide()
         match row:
             case WorkspaceRow(id=workspace_id):
                 perform(self, ShowWorkspace(workspace_id))
             case SessionRow(workspace_id=workspace_id, id=session_id):
                 perform(self, GoToSession(workspace_id, session_id))
             case MessageRow(workspace_id=workspace_id, hit=hit):
-                perform(self, GoToSession(workspace_id, hit.session, hit.seq, self._found.mark))
+                mark = self._found.mark if self._found is not None else ""
+                perform(self, GoToSession(workspace_id, hit.session, hit.seq, mark))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Begin a session on Ctrl+Enter: in the workspace of the chosen line."""
         is_enter = event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}
         row = self.list_view.currentIndex().data(ROW_ROLE)
-        if not is_enter or not event.modifiers() & Qt.KeyboardModifier.ControlModifier or row is None:
+        is_place = isinstance(row, WorkspaceRow | SessionRow | MessageRow)
+        if is_enter and is_place and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self.hide()
+            perform(self, NewSession(row.id if isinstance(row, WorkspaceRow) else row.workspace_id))
+        else:
             super().keyPressEvent(event)
-            return
-        self.hide()
-        perform(self, NewSession(row.id if isinstance(row, WorkspaceRow) else row.workspace_id))
 
     def _workspace_items(self, needle: str, limit: int | None) -> Iterator[QStandardItem]:
         fitting = (row for row in self._workspaces if matches_query(needle, row.name, row.path, row.git.head))
@@ -466,13 +445,14 @@ class Switcher(QuickPicker):
     def _request_messages(self) -> None:
         """End the search for what was typed before, and begin another one when the user pauses."""
         self._messages, self._searched_words = [], ""
-        self.messages_requested.emit("")
-        if self._message_query() and self.isVisible():
-            self._show_searching(True)
+        if self._found is not None:
+            self._found.stop()
+        is_searching = bool(self._message_query()) and self.isVisible()
+        self._show_searching(is_searching)
+        if is_searching:
             self._pause_timer.start()
         else:
             self._pause_timer.stop()
-            self._show_searching(False)
 
     def _add(self) -> None:
         self.hide()
@@ -493,33 +473,20 @@ def _with_headings(groups: Iterable[tuple[str, Iterable[QStandardItem]]]) -> Ite
             yield item
 
 
-def _is_active(item: QStandardItem) -> bool:
-    row = item.data(ROW_ROLE)
-    return isinstance(row, (WorkspaceRow, SessionRow)) and row.active
-
-
 def _workspace_item(workspace: WorkspaceRow) -> QStandardItem:
     details = (workspace.name, workspace.path, *workspace.git.details)
     words = (workspace.name, workspace.path, badge_label(workspace.badge), workspace.git.on_one_line)
-    return _item(workspace, workspace.name, details, (tr("Workspace"), *words))
+    return line_item(workspace.name, workspace, details, (tr("Workspace"), *words))
 
 
 def _session_item(session: SessionRow) -> QStandardItem:
     details = (session.title, session.detail, session.when)
-    return _item(session, session.title, details, (tr("Session"), *details, badge_label(session.badge)))
+    return line_item(session.title, session, details, (tr("Session"), *details, badge_label(session.badge)))
 
 
 def _message_item(message: MessageRow) -> QStandardItem:
     details = (message.hit.excerpt, message.detail, message.when)
-    return _item(message, message.hit.excerpt, details, (tr("Message"), *details))
-
-
-def _item(row: object, query: str, tip: Sequence[str], description: Sequence[str]) -> QStandardItem:
-    item = QStandardItem(query)
-    item.setToolTip(plain_tooltip("\n".join(filter(None, tip))))
-    item.setData(row, ROW_ROLE)
-    item.setData(", ".join(filter(None, description)), Qt.ItemDataRole.AccessibleTextRole)
-    return item
+    return line_item(message.hit.excerpt, message, details, (tr("Message"), *details))
 
 
 def _session_badge(workspace: OpenWorkspace | None, versions: Sequence[SessionSummary]) -> WorkspaceBadge:

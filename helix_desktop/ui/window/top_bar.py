@@ -17,13 +17,7 @@ from PySide6.QtGui import (
     QMouseEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import (
-    QApplication,
-    QButtonGroup,
-    QLineEdit,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QButtonGroup, QLineEdit, QStackedWidget, QWidget
 
 from helix_desktop import APP_NAME
 from helix_desktop.domain.text_format import ellipsize_title
@@ -39,7 +33,7 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.kit.commands import keep_tip
+from helix_desktop.ui.kit.commands import command_button
 from helix_desktop.ui.kit.intents import RenameSession, ShowPage, ShowWaiting, perform
 from helix_desktop.ui.kit.window_commands import WindowCommands, more_menu
 from helix_desktop.words.direction import dotted
@@ -109,7 +103,6 @@ class EditableTitle(QStackedWidget):
         return self.label.full_width()
 
     def edit(self) -> None:
-        """Begin to edit, all text selected."""
         if not self.editable:
             return
         if not self.is_editing():
@@ -176,8 +169,7 @@ class PageSwitch(Themed, TabList):
         self._drag_timer.timeout.connect(self._show_dragged_to)
         line = row(margins=(3, 3, 3, 3), gap=2)
         for name, page_title, _ in PAGES:
-            button = TabButton(translate(page_title), "segment")
-            button.setObjectName(f"{name}_tab")
+            button = TabButton(translate(page_title), "segment", name=f"{name}_tab")
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(lambda _=False, page=name: perform(self, ShowPage(page)))
             self._group.addButton(button)
@@ -282,29 +274,21 @@ class TopBar(Themed, QWidget):
         self._git = GitLabel()
         self._git.clicked.connect(commands.commit_changes.trigger)
         self.pages = PageSwitch()
-        self.inspector = IconButton("panel-right", "")
-        keep_tip(commands.toggle_inspector, tr("Context panel"), self.inspector.set_tip)
-        self.inspector.clicked.connect(commands.toggle_inspector.trigger)
-        self.sidebar = IconButton("panel-left", "")
-        keep_tip(commands.toggle_sidebar, tr("Show sidebar"), self.sidebar.set_tip)
-        self.sidebar.clicked.connect(commands.toggle_sidebar.trigger)
+        self.show_page = self.pages.select
+        self.inspector = command_button(commands.toggle_inspector, "panel-right", tr("Context panel"))
+        self.sidebar = command_button(commands.toggle_sidebar, "panel-left", tr("Show sidebar"))
         self.more = IconButton("ellipsis", tr("More actions"))
         self.more.setMenu(more_menu(self, commands))
-        self._arrange()
+        state = row(self._dot, self._state, gap=7)
+        buttons = row(self.inspector, self.more, gap=3)
+        parts = (self.sidebar, self.title, self._git, state, self.pages, buttons)
+        self._line = row(*parts, margins=(20, 0, 10, 0), gap=8, stretch=1)
+        for part in (self.title, self.pages):
+            self._line.setAlignment(part, Qt.AlignmentFlag.AlignVCenter)
+        self.setLayout(self._line)
         self.apply_theme()
         self.show_session(None)
         self._facts = ""  # not known yet
-
-    def _arrange(self) -> None:
-        state = row(self._dot, self._state, gap=7)
-        self._line = row(
-            self.sidebar, self.title, self._git, state, self.pages, margins=(20, 0, 10, 0), gap=8
-        )
-        for part in (self.title, self.pages):
-            self._line.setAlignment(part, Qt.AlignmentFlag.AlignVCenter)
-        self._line.setStretch(1, 1)
-        self._line.addLayout(row(self.inspector, self.more, gap=3))
-        self.setLayout(self._line)
 
     def add_button(self, button: QWidget) -> None:
         """Put a button before the pages, where it comes and goes without moving them."""
@@ -353,9 +337,6 @@ class TopBar(Themed, QWidget):
         self._git.show_text(self._git_text if self.sidebar.isVisibleTo(self) else NO_GIT)
         self.shorten()
 
-    def show_page(self, page: str) -> None:
-        self.pages.select(page)
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.shorten()
@@ -363,18 +344,16 @@ class TopBar(Themed, QWidget):
     def shorten(self) -> None:
         """Choose what fits by width: nothing moves because of a longer title."""
         has_pages = self.pages.isVisibleTo(self)
-        button_width = scaled(_BUTTON_PX) + 3
+        button_width, scale = scaled(_BUTTON_PX) + 3, fonts.scale(self.font())
         fixed = 30 + 8 + 2 * button_width + (scaled(_BUTTON_PX) + 8 if self.sidebar.isVisibleTo(self) else 0)
         free_width = self.width() - fixed
-        scale = fonts.scale(self.font())
         if has_pages:
-            form = next(
-                (form for form, least in _DETAILS if free_width - self.pages.width_at(form) >= least * scale),
-                _DETAILS[-1][0],
-            )
+            rooms = {form: free_width - self.pages.width_at(form) for form, _ in _DETAILS}
+            fitting = (form for form, least in _DETAILS if rooms[form] >= least * scale)
+            form = next(fitting, _DETAILS[-1][0])
             self.pages.set_detail(form)
             self._line.setSpacing(3 if form == "icons" else 8)
-            free_width -= self.pages.width_at(form)
+            free_width = rooms[form]
             has_buttons = form != "icons" or free_width >= _LEAST_TITLE_PX * scale
             self.inspector.setVisible(has_buttons)
             free_width += 0 if has_buttons else button_width

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QFrame, QLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QLayout, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.focus import TabsInReadingOrder
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout import card, column, pane, row
+from helix_desktop.ui.design.layout import VerticalScrollArea, card, column, pane, row
 from helix_desktop.ui.kit.intents import ApplyRemedy, RefreshLists, handles
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.window.main_window import MainWindow
@@ -47,21 +47,17 @@ class TrustDialog(TabsInReadingOrder, QDialog):
         self.setModal(True)
         self.setFixedWidth(_WIDTH_PX)
         self.decline_button = PushButton(tr("Open in restricted mode"), name="decline", on_click=self.reject)
-        self.trust_button = PushButton(tr("Trust folder"), "primary", "shield-check", name="trust")
-        self.trust_button.clicked.connect(self.accept)
-        self._buttons = row(None, self.decline_button, self.trust_button)
+        trust = PushButton(tr("Trust folder"), "primary", "shield-check", name="trust", on_click=self.accept)
+        self._buttons = row(None, self.decline_button, trust)
         place = label(path, "mono", wrap=True)
         place.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        head = row(
-            IconLabel("shield-question-mark", px=22, color_token="accent_text"),
-            column(label(tr("Do you trust {folder}?", folder=name), "title", wrap=True), place, gap=4),
-            gap=12,
-            stretch=1,
-        )
-        first = head.itemAt(0)
-        if first is not None:
-            first.setAlignment(Qt.AlignmentFlag.AlignTop)
-        means = column(*(_consequence_line(icon, translate(words)) for icon, words in _CONSEQUENCES), gap=7)
+        sign = IconLabel("shield-question-mark", px=22, color_token="accent_text")
+        title = label(tr("Do you trust {folder}?", folder=name), "title", wrap=True)
+        head = row(sign, column(title, place, gap=4), gap=12, stretch=1, top=[sign])
+        means = column(gap=7)
+        for icon, words in _CONSEQUENCES:
+            sign = IconLabel(icon, px=16, color_token="muted")
+            means.addWidget(pane(row(sign, label(translate(words), wrap=True), gap=10, stretch=1)))
         restricted_note = tr(
             "In restricted mode, nothing runs or is sent. You can view sessions and outputs, and trust the "
             "folder later."
@@ -89,11 +85,6 @@ class TrustDialog(TabsInReadingOrder, QDialog):
         self.setFixedHeight(self.heightForWidth(self.width()))
 
 
-def _consequence_line(icon_name: str, text: str) -> QWidget:
-    parts = row(IconLabel(icon_name, px=16, color_token="muted"), label(text, wrap=True), gap=10, stretch=1)
-    return pane(parts)
-
-
 def _auto_run_card(auto_run_files: Sequence[AutoRunFile]) -> QFrame:
     followed = [item for item in auto_run_files if item.is_followed]
     others = [item for item in auto_run_files if not item.is_followed]
@@ -104,26 +95,12 @@ def _auto_run_card(auto_run_files: Sequence[AutoRunFile]) -> QFrame:
     if others:
         found = tr("Other programs run or follow these files (Helix Desktop doesn't):")
         words = label(found, "muted", wrap=True)
-        parts += [row(words, margins=(14, 10, 14, 0)), _scrolled_items(others)]
+        inner = pane(column(*map(_auto_run_item, others), None, gap=8, margins=(13, 6, 13, 4)))
+        inner.setObjectName("page")
+        area = VerticalScrollArea(inner)
+        area.setFixedHeight(min(_MAX_LIST_PX, inner.heightForWidth(_WIDTH_PX - 60)))
+        parts += [row(words, margins=(14, 10, 14, 0)), area]
     return card(column(*parts, gap=2, margins=(1, 0, 1, 6 if others else 0)))
-
-
-def _scrolled_items(items: Sequence[AutoRunFile]) -> QScrollArea:
-    lines = column(
-        *map(_auto_run_item, items),
-        None,
-        gap=8,
-        margins=(13, 6, 13, 4),
-    )
-    inner = pane(lines)
-    inner.setObjectName("page")
-    area = QScrollArea()
-    area.setWidget(inner)
-    area.setWidgetResizable(True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setFixedHeight(min(_MAX_LIST_PX, inner.heightForWidth(_WIDTH_PX - 60)))
-    return area
 
 
 def _auto_run_item(item: AutoRunFile) -> QWidget:
@@ -156,7 +133,6 @@ class TrustController(WindowPart):
 
     @handles(ChangeTrust)
     async def change(self, is_trusted: bool) -> None:
-        """Ask whether the folder on screen is trusted, or take the trust away."""
         workspace_id = self._session.workspace.id
         if is_trusted:
             await self.ask(workspace_id)

@@ -100,7 +100,6 @@ class WindowGroup(QObject):
 
     @property
     def current(self) -> AppWindow:
-        """Return the window that the user looked at last."""
         return self._open[-1]
 
     def find(self, window: MainWindow) -> AppWindow:
@@ -115,12 +114,10 @@ class WindowGroup(QObject):
             current.window.perform(GoToSession(workspace_id, session_id))
 
     def show(self) -> None:
-        """Show all open windows: they may be in the tray."""
         for app_window in self._open:
             app_window.window.show()
 
     def hide(self) -> None:
-        """Hide all open windows; they stay open."""
         for app_window in self._open:
             app_window.window.hide()
 
@@ -128,11 +125,8 @@ class WindowGroup(QObject):
         return all(app_window.window is window for app_window in self._open)
 
     def others_with(self, window: MainWindow, workspace_id: str) -> list[AppWindow]:
-        return [
-            app_window
-            for app_window in self._open
-            if app_window.window is not window and app_window.shown_session[0] == workspace_id
-        ]
+        others = (other for other in self._open if other.window is not window)
+        return [other for other in others if other.shown_session.workspace_id == workspace_id]
 
     def other_with(self, window: MainWindow, workspace_id: str, session_id: str) -> AppWindow | None:
         others = self.others_with(window, workspace_id)
@@ -202,8 +196,6 @@ class WindowGroup(QObject):
 
     def _on_opened_or_closed(self) -> None:
         self._bind_quit_key()
-        for app_window in self._open:
-            app_window.window.set_one_of_several(len(self._open) > 1)
         self._number_titles()
         self.opened_or_closed.emit()
 
@@ -212,9 +204,9 @@ class WindowGroup(QObject):
         count: Counter[str] = Counter()
         for app_window in self._windows:
             if app_window in self._open:
-                title = app_window.window.unnumbered_title
+                title = app_window.window.title(names_session=len(self._open) > 1)
                 count[title] += 1
-                app_window.window.set_title_number(count[title])
+                app_window.window.number_title(title, count[title])
 
     def _on_activated(self, app_window: AppWindow) -> None:
         self.activated.emit()

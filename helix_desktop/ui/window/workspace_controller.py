@@ -30,32 +30,9 @@ from helix_desktop.ui.cache.entry_actions import OpenHandover
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.sized_dialog import bring_to_front
-from helix_desktop.ui.kit.intents import (
-    ContinueSession,
-    FocusComposer,
-    GoToSession,
-    LocateWorkspace,
-    NewSession,
-    NewWindow,
-    OpenCacheEntry,
-    OpenFolder,
-    OpenInNewWindow,
-    OpenListedSession,
-    OpenSample,
-    OpenSession,
-    OpenSwitcher,
-    RemoveWorkspace,
-    RenameSession,
-    RenameWorkspace,
-    ShowEvent,
-    ShowFolder,
-    ShowInTimeline,
-    ShowWaiting,
-    ShowWaitingSession,
-    ShowWorkspace,
-    handles,
-)
-from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice
+from helix_desktop.ui.kit import intents
+from helix_desktop.ui.kit.intents import handles
+from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeLevel
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.session_lists import (
@@ -143,23 +120,23 @@ class WorkspaceController(WindowPart):
 
     def show_welcome(self) -> None:
         self._window.top_bar.show_session(None)
-        self._window.welcome.get().show_model(self._services.settings.model)
+        self._window.places.welcome.get().show_model(self._services.settings.model)
         self._window.show_center_page("welcome")
-        self._window.welcome.get().setFocus(Qt.FocusReason.OtherFocusReason)
+        self._window.places.welcome.get().setFocus(Qt.FocusReason.OtherFocusReason)
 
-    @handles(OpenSample)
+    @handles(intents.OpenSample)
     async def open_sample(self) -> None:
         """Open the guided sample, at first with a session that is prepared now."""
         record = await self._session.job(tr("Preparing the sample"), self._services.sample_workspace)
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
 
-    @handles(ShowWorkspace)
+    @handles(intents.ShowWorkspace)
     async def _switch(self, workspace_id: str, read_only: bool) -> None:
         self._window.leave_settings()
         await self.open_workspace(workspace_id, read_only)
 
-    @handles(OpenFolder)
+    @handles(intents.OpenFolder)
     async def pick_folder(self, path: str = "") -> None:
         start = start_folder(self._services, self._session.workspace_id)
         folder = Path(path) if path else await dialogs.pick_folder(self._window, tr("Open folder"), start)
@@ -186,7 +163,7 @@ class WorkspaceController(WindowPart):
         if self.requested_ids == (workspace_id, "") and not self._session.has_conversation:
             await self._begin_session()
         elif self._session.has_conversation and self._window.page() != "settings":
-            self._window.perform(FocusComposer())
+            self._window.perform(intents.FocusComposer())
 
     async def open_workspace(
         self, workspace_id: str, read_only: bool = False, session_id: str | None = ""
@@ -277,7 +254,12 @@ class WorkspaceController(WindowPart):
         self._opened_here.add(workspace)
         self._windows.workspace_opened.emit(workspace)
         self._services.git.refresh(workspace.id)
-        await self._watch_health(workspace)
+        # What was repaired is shown once, and from now on each damaged content, until it is dismissed.
+        health = workspace.store.health
+        health.listen(lambda error: self._report(error, workspace))
+        if health.report is not None:
+            self._report(repair_notice(health.report), workspace)
+            await health.acknowledge()
         await self._report_undone_changes(workspace)
         if workspace.id in self._windows.started_workspaces:
             return  # by another window
@@ -287,17 +269,8 @@ class WorkspaceController(WindowPart):
         start(self._services.cache_endpoints.start(workspace.id), f"share cache {workspace.id}")
         start(self._run_housekeeping(workspace, rule), "tidy")
 
-    async def _watch_health(self, workspace: OpenWorkspace) -> None:
-        """Show what was repaired, once, and from now on each damaged content, until the user dismisses it."""
-        health = workspace.store.health
-        health.listen(lambda error: self._report(error, workspace))
-        if health.report is not None:
-            self._report(repair_notice(health.report), workspace)
-            await health.acknowledge()
-
     def _report(self, error: HelixError, workspace: OpenWorkspace) -> None:
-        what, why, fix = (translate(part) for part in (error.what, error.why, error.fix))
-        self._session.notify(Notice(error.what, what, why, fix, level="warning", workspace_id=workspace.id))
+        self._session.notify(_error_notice(error.what, error, "warning", workspace.id))
 
     async def _report_undone_changes(self, workspace: OpenWorkspace) -> None:
         """Show what was taken back because a command was cut off when the app ended; it can be restored."""
@@ -305,20 +278,16 @@ class WorkspaceController(WindowPart):
         changes = await store.unreported() if store is not None else ()
         change_ids = tuple(change.change_id for change in changes if change.outcome == "removed")
         put = partial(self._window.perform, PutAutoRun(change_ids, restore=True))
+        answers = (Answer(tr("Restore"), put, ",".join(change_ids)),) if change_ids else ()
+        what, why = tr("A command was cut off before its changes were reported."), auto_run_texts(changes)
         if changes:
             self._session.notify(
                 Notice(
-                    UNDONE_CHANGES,
-                    tr("A command was cut off before its changes were reported."),
-                    "\n".join(auto_run_texts(changes)),
-                    answers=(Answer(tr("Restore"), put, ",".join(change_ids)),) if change_ids else (),
-                    level="warning",
-                    workspace_id=workspace.id,
+                    UNDONE_CHANGES, what, "\n".join(why), "", answers, "warning", workspace_id=workspace.id
                 )
             )
 
     def _listen(self, workspace: OpenWorkspace) -> None:
-        """Follow the sessions of a workspace, whichever window shows it."""
         if workspace not in self._listening:
             self._listening.add(workspace)
             for kind, handler in self._handlers:
@@ -348,21 +317,12 @@ class WorkspaceController(WindowPart):
         self._window.notices.set_context(record.id, "")
         self._window.notices.end(MISSING_FOLDER, record.id)  # the page says it
         if isinstance(error, WorkspaceMissing):
-            self._window.missing_folder.get().show_workspace(record.id, record.name, record.path)
+            self._window.places.missing.get().show_workspace(record.id, record.name, record.path)
             self._window.show_center_page("missing")
         else:
-            self._window.closed_workspace.get().show_workspace(record.id, record.name)
+            self._window.places.closed.get().show_workspace(record.id, record.name)
             self._window.show_center_page("closed")
-            self._session.notify(
-                Notice(
-                    _CLOSED_NOTICE,
-                    translate(error.what),
-                    translate(error.why),
-                    translate(error.fix),
-                    level="error",
-                    workspace_id=record.id,
-                )
-            )
+            self._session.notify(_error_notice(_CLOSED_NOTICE, error, "error", record.id))
         await self.sidebar.refresh()
 
     def _other_with(self, workspace_id: str, session_id: str) -> AppWindow | None:
@@ -383,7 +343,7 @@ class WorkspaceController(WindowPart):
             self._window.show_page("chat")
         return self._window
 
-    @handles(GoToSession)
+    @handles(intents.GoToSession)
     async def go_to(self, workspace_id: str, session_id: str, seq: int, mark: str, digest: str) -> None:
         self._window.leave_settings()
         if session_id:
@@ -393,18 +353,17 @@ class WorkspaceController(WindowPart):
             if self._session.workspace_id != workspace_id:
                 await self.open_workspace(workspace_id)
         if digest:
-            window.perform(OpenCacheEntry(digest))
+            window.perform(intents.OpenCacheEntry(digest))
         elif seq and (window is not self._window or self._session.id == session_id):
-            window.perform(ShowEvent(seq, mark))
+            window.perform(intents.ShowEvent(seq, mark))
 
-    @handles(ShowWaitingSession)
+    @handles(intents.ShowWaitingSession)
     async def show_waiting(self, workspace_id: str, session_id: str) -> None:
         """Show what a session asks the user, in the window that shows it or in this one."""
-        (await self.open_in_front(workspace_id, session_id)).perform(ShowWaiting())
+        (await self.open_in_front(workspace_id, session_id)).perform(intents.ShowWaiting())
 
-    @handles(NewSession)
+    @handles(intents.NewSession)
     async def new_session(self, workspace_id: str = "") -> None:
-        """Begin a session in a workspace, which is opened first if it is not, and show it."""
         self._window.leave_settings()
         if workspace_id not in {"", self._session.workspace_id}:
             await self.open_workspace(workspace_id)
@@ -460,12 +419,11 @@ class WorkspaceController(WindowPart):
             await self._session.show(None, None)
         await self._services.close_workspace(workspace_id)
 
-    @handles(ShowFolder)
+    @handles(intents.ShowFolder)
     def _show_folder(self, workspace_id: str) -> None:
-        path = self._services.registry.get(workspace_id).path
-        QDesktopServices.openUrl(QUrl.fromLocalFile(path))
+        QDesktopServices.openUrl(QUrl.fromLocalFile(self._services.registry.get(workspace_id).path))
 
-    @handles(RenameWorkspace)
+    @handles(intents.RenameWorkspace)
     async def _rename(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
         name = await dialogs.get_text(self._window, tr("Rename workspace"), record.name, tr("Rename"))
@@ -473,19 +431,16 @@ class WorkspaceController(WindowPart):
             self._services.registry.change(workspace_id, name=name)
             await self.sidebar.refresh()
 
-    @handles(LocateWorkspace)
+    @handles(intents.LocateWorkspace)
     async def _locate(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
-        path = await dialogs.pick_folder(
-            self._window,
-            tr("Choose the folder of {workspace}", workspace=record.name),
-            start_folder(self._services, workspace_id),
-        )
-        if path is not None:
+        title = tr("Choose the folder of {workspace}", workspace=record.name)
+        start = start_folder(self._services, workspace_id)
+        if path := await dialogs.pick_folder(self._window, title, start):
             self._services.registry.relocate(workspace_id, path)  # may refuse: then what runs goes on
             await self.reopen(workspace_id)
 
-    @handles(RemoveWorkspace)
+    @handles(intents.RemoveWorkspace)
     async def _remove(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
         if not await dialogs.confirm(
@@ -503,7 +458,7 @@ class WorkspaceController(WindowPart):
             await self.restore_last()
         await self.sidebar.refresh()
 
-    @handles(OpenSwitcher)
+    @handles(intents.OpenSwitcher)
     def _refresh_all_git(self) -> None:
         """Read the states of all workspaces: the switcher lists them."""
         for record in self._services.registry.list_workspaces():
@@ -528,10 +483,19 @@ class WorkspaceController(WindowPart):
             self._end_opening()
             await self._session.show(workspace, None)
             name = self._services.registry.get(workspace.id).name
-            self._window.no_session.get().show_workspace(name, has_sessions=bool(await workspace.sessions()))
+            self._window.places.empty.get().show_workspace(
+                name, has_sessions=bool(await workspace.sessions())
+            )
             self._window.show_center_page("empty")
         else:
-            conversation = await self._open(workspace, session_id)
+            self.sidebar.mark_opening(session_id)
+            try:
+                conversation = await workspace.open_session(session_id)
+            except HelixError:
+                self.sidebar.schedule_refresh()  # the one on screen is marked again
+                raise
+            finally:
+                self.sidebar.end_opening(session_id)
             if self.requested_ids != (workspace.id, session_id) or self._session.workspace_id != workspace.id:
                 return
             if await self._show_elsewhere(workspace.id, session_id):  # it came there while it was opened
@@ -550,20 +514,9 @@ class WorkspaceController(WindowPart):
                 self._window.pages.chat.composer.editor.setFocus()
         await self.sidebar.refresh()
 
-    async def _open(self, workspace: OpenWorkspace, session_id: str) -> Conversation:
-        """Return the conversation of a session, which is marked in the list from now on."""
-        self.sidebar.mark_opening(session_id)
-        try:
-            return await workspace.open_session(session_id)
-        except HelixError:
-            self.sidebar.schedule_refresh()  # the one on screen is marked again
-            raise
-        finally:
-            self.sidebar.end_opening(session_id)
-
     async def _show_elsewhere(self, workspace_id: str, session_id: str) -> bool:
         """Bring another window that shows a session to the front; return True if there is one."""
-        other = self._windows.other_with(self._window, workspace_id, session_id)
+        other = self._other_with(workspace_id, session_id)
         if other is None:
             return False
         bring_to_front(other.window)
@@ -571,11 +524,10 @@ class WorkspaceController(WindowPart):
         return True
 
     async def open_session(self, session_id: str) -> None:
-        workspace = self._session.opened
-        if workspace is not None:
+        if (workspace := self._session.opened) is not None:
             await self.show_session(workspace, session_id)
 
-    @handles(OpenListedSession)
+    @handles(intents.OpenListedSession)
     async def _open_chosen(self, session_id: str, seq: int, mark: str) -> None:
         """Show a session that was chosen in the list; if that fails, keys are commands of the list again."""
         try:
@@ -592,15 +544,15 @@ class WorkspaceController(WindowPart):
         if session_id != self._session.id:
             await self.open_session(session_id)
         if session_id == self._session.id:
-            self._session.perform(ShowInTimeline(seq))
+            self._session.perform(intents.ShowInTimeline(seq))
 
-    @handles(NewWindow)
+    @handles(intents.NewWindow)
     async def open_new_window(self) -> None:
         """Open a window with a new session of this workspace, or to choose a workspace if there is none."""
         workspace = self._session.opened
         await self._windows.open_window(workspace.id if workspace is not None else "")
 
-    @handles(OpenInNewWindow)
+    @handles(intents.OpenInNewWindow)
     async def open_in_new_window(self, session_id: str) -> None:
         """Show a session in another window; if it is on screen here, this one goes on with a new session."""
         workspace = self._session.workspace
@@ -608,7 +560,7 @@ class WorkspaceController(WindowPart):
             await self.begin_session(workspace)
         if session_id == self._session.id:  # nothing was said in it yet: it is the new session
             return
-        other = self._windows.other_with(self._window, workspace.id, session_id)
+        other = self._other_with(workspace.id, session_id)
         if other is not None:
             bring_to_front(other.window)
         else:
@@ -621,7 +573,7 @@ class WorkspaceController(WindowPart):
                 info.id
                 for info in await workspace.sessions()
                 if not info.messages and info.title == NEW_TITLE and not (info.archived or info.branch_of)
-                if self._windows.other_with(self._window, workspace.id, info.id) is None
+                if self._other_with(workspace.id, info.id) is None
                 if info.id == self._session.id
                 or (is_untouched(info) and not await workspace.store.draft(info.id))
             ]
@@ -635,9 +587,9 @@ class WorkspaceController(WindowPart):
         """Let the user write in a session that is new, unless the settings came on screen meanwhile."""
         if self._window.page() != "settings":
             self._window.show_page("chat")
-            self._window.perform(FocusComposer())
+            self._window.perform(intents.FocusComposer())
 
-    @handles(ContinueSession)
+    @handles(intents.ContinueSession)
     async def continue_session(self, handover_seq: int, handover: HandoverMade | None = None) -> None:
         """Begin a session with a handover of the one on screen; 0: as it would be now, or `handover`."""
         workspace, conversation = self._session.workspace, self._session.conversation
@@ -654,7 +606,7 @@ class WorkspaceController(WindowPart):
         self._show_composer()
         return conversation
 
-    @handles(OpenSession)
+    @handles(intents.OpenSession)
     async def open_linked_session(self, session_id: str) -> None:
         workspace = self._session.workspace
         if session_id not in {info.id for info in await workspace.store.sessions()}:
@@ -665,12 +617,17 @@ class WorkspaceController(WindowPart):
             )
         await self.open_session(session_id)
 
-    @handles(RenameSession)
+    @handles(intents.RenameSession)
     async def rename(self, title: str, session_id: str) -> None:
         if title.strip():
             session_id = session_id or self._session.conversation.session.id
             await self._session.workspace.rename(session_id, title.strip())
             await self.sidebar.refresh()
+
+
+def _error_notice(name: str, error: HelixError, level: NoticeLevel, workspace_id: str) -> Notice:
+    what, why, fix = (translate(part) for part in (error.what, error.why, error.fix))
+    return Notice(name, what, why, fix, level=level, workspace_id=workspace_id)
 
 
 def start_folder(services: AppServices, workspace_id: str) -> Path:

@@ -148,22 +148,20 @@ _SIZE, _EMPTY_PX = (620, 700), 480  # pixels; the height with nothing to list
 
 
 class CleanupDialog(SizedDialog):
-    plan_requested = Signal(object)  # RetentionRule
-    collect_requested = Signal(bool)  # also whenever the workspace is opened
-    trash_requested = Signal()
-    history_requested = Signal()  # to clean up the file history
+    rule_changed = Signal()
 
-    def __init__(self, parent: QWidget, rule: RetentionRule, automatic: bool) -> None:
+    def __init__(self, parent: QWidget, rule: RetentionRule) -> None:
+        """`rule` is that of the workspace, which is cleaned up automatically if it says something."""
         super().__init__(parent, tr("Clean up"), _SIZE, (520, _EMPTY_PX))
         days = rule.unused_ms // DAY_MS
-        self.values = Draft({"age": days, "quota": rule.quota, "automatic": automatic})
+        is_automatic = rule != RetentionRule()
+        self.values = Draft({"age": days, "quota": rule.quota, "automatic": is_automatic})
+        self.leads_to_trash = False  # once it is closed
         self.summary = label("", "strong", wrap=True)
         self._reasons = column(gap=3)
         self.shortfall = label("", "warn", wrap=True)
         self.entry_list = EntryList(tr("Entries to move to the trash"))
         self.entry_list.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.trash_button = PushButton(tr("Trash…"), "", "trash-2", name="trash")
-        self.cancel_button = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
         self.collect_button = PushButton(tr("Move to trash"), "primary", name="collect")
         self._history_lines = column(gap=3)
         self.history_button = PushButton(tr("Remove previous versions"), "danger", name="clean_history")
@@ -173,9 +171,6 @@ class CleanupDialog(SizedDialog):
         self._history_card.hide()
         self._lay_out()
         self.values.changed.connect(self._on_changed)
-        self.collect_button.clicked.connect(lambda: self.collect_requested.emit(self.values.get("automatic")))
-        self.trash_button.clicked.connect(self.trash_requested)
-        self.history_button.clicked.connect(self.history_requested)
         self.collect_button.setEnabled(False)
 
     @property
@@ -212,6 +207,7 @@ class CleanupDialog(SizedDialog):
     def show_history(self, totals: FileHistoryTotals, plan: FileHistoryCleanup, quota: int) -> None:
         """Say what the file history takes, and what of it may go; nothing where there is none."""
         clear_layout(self._history_lines)
+        self.history_button.setEnabled(True)
         total, *details = history_totals_lines(totals, quota)
         self._history_lines.addWidget(label(total, "strong", wrap=True))
         for line in (*details, *history_cleanup_lines(plan, quota)):
@@ -222,7 +218,11 @@ class CleanupDialog(SizedDialog):
     def _on_changed(self, name: str) -> None:
         if name != "automatic":
             self.collect_button.setEnabled(False)
-            self.plan_requested.emit(self.rule)
+            self.rule_changed.emit()
+
+    def _go_to_trash(self) -> None:
+        self.leads_to_trash = True
+        self.reject()
 
     def _lay_out(self) -> None:
         lead = tr(
@@ -238,7 +238,9 @@ class CleanupDialog(SizedDialog):
             )
         )  # fmt: skip
         results = column(self.summary, self._reasons, self.shortfall, gap=6)
-        buttons = FlowBox([self.trash_button, self.cancel_button, self.collect_button], right_from=1)
+        trash = PushButton(tr("Trash…"), "", "trash-2", name="trash", on_click=self._go_to_trash)
+        cancel = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
+        buttons = FlowBox([trash, cancel, self.collect_button], right_from=1)
         parts = column(
             words, choice, results, self.entry_list, self._history_card, None,
             margins=(22, 20, 22, 12), gap=12,
@@ -255,8 +257,8 @@ _TRASH_SIZE, _MIN_TRASH_SIZE = (600, 560), (460, 360)
 
 
 class TrashDialog(SizedDialog):
-    restore_requested = Signal(list, list)  # digests, sessions
-    delete_requested = Signal(list, list)  # digests, sessions
+    restore_requested, delete_requested = Signal(list, list), Signal(list, list)
+    """With digests, and sessions."""
 
     def __init__(self, parent: QWidget, workspace_name: str) -> None:
         super().__init__(parent, tr("Trash"), _TRASH_SIZE, _MIN_TRASH_SIZE)
@@ -266,8 +268,9 @@ class TrashDialog(SizedDialog):
         self.empty_state = EmptyState(
             "trash-2", tr("The trash is empty. Deleted outputs and sessions of this workspace appear here.")
         )
-        self.restore_button = PushButton(tr("Restore"), "primary", "archive-restore", name="bring_back")
-        self.close_button = PushButton(tr("Close"), name="close", on_click=self.reject)
+        self.restore_button = PushButton(
+            tr("Restore"), "primary", "archive-restore", name="bring_back", on_click=self._restore
+        )
         self.delete_button = PushButton(
             tr("Delete permanently…"), "danger", "trash-2", name="delete_permanently", on_click=self._delete
         )
@@ -279,9 +282,8 @@ class TrashDialog(SizedDialog):
         )
         title = tr("Trash for “{workspace}”", workspace=workspace_name)
         words = column(label(title, "title", wrap=True), label(lead, "muted", wrap=True), gap=5)
-        buttons = FlowBox(
-            [self.empty_button, self.delete_button, self.close_button, self.restore_button], right_from=2
-        )
+        close = PushButton(tr("Close"), name="close", on_click=self.reject)
+        buttons = FlowBox([self.empty_button, self.delete_button, close, self.restore_button], right_from=2)
         pages = (self.entry_list, self.empty_state)  # one of them is in sight
         layout = column(words, self.summary, *pages, buttons, margins=DIALOG_MARGINS, gap=12)
         for page in pages:
@@ -289,7 +291,6 @@ class TrashDialog(SizedDialog):
         self.setLayout(layout)
         self.entry_list.itemSelectionChanged.connect(self._selected)
         self.entry_list.itemActivated.connect(lambda _: self._restore())
-        self.restore_button.clicked.connect(self._restore)
 
     def show_trash(self, trash: TrashContents) -> None:
         self.entry_list.clear()

@@ -8,14 +8,14 @@ from collections.abc import Collection, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtWidgets import QTreeWidgetItem, QWidget
 
 from helix_desktop.domain.choices import AGENT_NAMES
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.foreign.discovery import FoundSession
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.foreign_import import ids_of
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
@@ -26,6 +26,7 @@ from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column, pane, row
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import SizedDialog
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_integer, format_size
@@ -85,27 +86,20 @@ class _SessionItem(QTreeWidgetItem):
 class ImportSessionsDialog(SizedDialog):
     """Looks for sessions when the user asks for it, and lists them to be checked."""
 
-    search_requested = Signal()
-    """Where the agents keep their sessions."""
-    file_requested = Signal()
-    folder_requested = Signal()
-
-    def __init__(self, parent: QWidget, workspace: str, imported: Collection[str]) -> None:
+    def __init__(self, session: Session, workspace: str, imported: Collection[str]) -> None:
         """`workspace` is the name of where they come; `imported` are the ids of the sessions there."""
-        super().__init__(parent, tr("Import sessions"), _SIZE, _MIN_SIZE)
+        super().__init__(session.window, tr("Import sessions"), _SIZE, _MIN_SIZE)
         self.setObjectName("import_sessions")
+        self._service, self._searches = session.app.foreign_sessions, list[asyncio.Task[None]]()
+        self._actions = AsyncActions(session.actions.scope, self._fail_search)
         self._imported, self._items = imported, list[_SessionItem]()
-        self.found_count = 0
-        """How many were found so far; it may be set by any thread."""
+        self._found_count = 0  # so far; it may be set by any thread
         self._poll_timer = QTimer(self, interval=_POLL_MS)
         self._poll_timer.timeout.connect(self._show_count)
-        self.empty = EmptyState(
-            "folder-search",
-            tr("Search the folders where these agents keep their sessions. They are only read."),
-            tr("Search this computer"),
-        )
+        self._lead = tr("Search the folders where these agents keep their sessions. They are only read.")
+        self.empty = EmptyState("folder-search", self._lead, tr("Search this computer"))
         self.empty.button.setObjectName("search_computer")
-        self.empty.button_clicked.connect(self.search_requested)
+        self.empty.button_clicked.connect(lambda: self._begin(self._search()))
         self.filter = SearchField(tr("Filter by title, agent or project"))
         self.filter.textChanged.connect(lambda _: self._filter())
         self.order = ComboBox(words=tr("Sort"))
@@ -130,9 +124,10 @@ class ImportSessionsDialog(SizedDialog):
         )
         self._search_again = PushButton(tr("Search this computer"), name="search_again")
         self._search_buttons = (self._search_again, file, folder)
-        self._search_again.clicked.connect(self.search_requested)
-        file.clicked.connect(self.file_requested)
-        folder.clicked.connect(self.folder_requested)
+        for button, search in zip(
+            self._search_buttons, (self._search, self._search_file, self._search_folder), strict=True
+        ):
+            button.clicked.connect(lambda _=False, search=search: self._begin(search()))
         self._lay_out(workspace, FlowBox([*self._search_buttons, cancel, self.import_button], right_from=3))
         self._show_results()
         self.empty.button.setFocus()
@@ -159,14 +154,25 @@ class ImportSessionsDialog(SizedDialog):
         body.setStretch(2, 1)
         self.setLayout(body)
 
+    async def choose(self) -> list[FoundSession]:
+        """Let the user look for sessions and choose some; none: it was canceled."""
+        try:
+            return self.chosen() if await dialogs.exec_async(self) else []
+        finally:
+            for task in self._searches:
+                task.cancel()
+
     def chosen(self) -> list[FoundSession]:
         """Return the checked sessions, also those that the filter hides."""
         checked = self.list.checked()
         return [item.found for item in checked if isinstance(item, _SessionItem)]
 
-    def begin_search(self) -> None:
-        """Say that sessions are looked for."""
-        self.found_count = 0
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        self._searches.append(self._actions.start(work, "look for sessions"))
+
+    async def _search(self, path: Path | None = None) -> None:
+        """Look in a file or folder that the user has chosen; else where the agents keep their sessions."""
+        self._found_count = 0
         show_text(self.error, "")
         for button in self._search_buttons:
             button.setEnabled(False)
@@ -174,6 +180,20 @@ class ImportSessionsDialog(SizedDialog):
         self.results.hide()
         self.empty.show()
         self._poll_timer.start()
+        found = await self._service.find([path] if path is not None else [], self._count)
+        self.end_search(found, is_checked=path is not None)
+
+    async def _search_file(self) -> None:
+        kinds = tr("Sessions ({patterns});;All files (*)", patterns="*.jsonl *.jsonl.gz *.json *.db")
+        if path := await dialogs.pick_file(self, tr("Choose a session"), kinds):
+            await self._search(path)
+
+    async def _search_folder(self) -> None:
+        if path := await dialogs.pick_folder(self, tr("Choose a folder with sessions"), Path.home()):
+            await self._search(path)
+
+    def _count(self, found: int) -> None:
+        self._found_count = found
 
     def end_search(self, found: Sequence[FoundSession], is_checked: bool = False) -> None:
         """List what was found besides what is listed; `is_checked`: the user has chosen it by hand."""
@@ -197,23 +217,20 @@ class ImportSessionsDialog(SizedDialog):
             self.list.setCurrentItem(next(iter(self.list.checked()), self._items[0]))
             self.list.setFocus()
 
-    def fail_search(self, error: str) -> None:
+    def _fail_search(self, error: HelixError) -> None:
         """Say what went wrong; what was listed before is listed again."""
         self._stop_search()
         self._show_results()
-        show_text(self.error, error)
+        show_text(self.error, error_text(error))
 
     def _stop_search(self) -> None:
         self._poll_timer.stop()
-        self.empty.set_content(
-            tr("Search the folders where these agents keep their sessions. They are only read."),
-            tr("Search this computer"),
-        )
+        self.empty.set_content(self._lead, tr("Search this computer"))
         for button in self._search_buttons:
             button.setEnabled(True)
 
     def _show_count(self) -> None:
-        count = self.found_count
+        count = self._found_count
         words = tr.plural(count, "Searching… %n session found", "Searching… %n sessions found")
         self.empty.set_content(words if count else tr("Searching…"))
 
@@ -261,48 +278,3 @@ class ImportSessionsDialog(SizedDialog):
         out_of_sight = tr.plural(hidden, "%n of them hidden by the filter", "%n of them hidden by the filter")
         parts = (shown, selected if count else "", out_of_sight if hidden else "")
         self._status.setText(dotted(parts))
-
-
-async def choose_foreign_sessions(
-    parent: QWidget,
-    services: AppServices,
-    actions: AsyncActions,
-    workspace: str,
-    imported: Collection[str],
-) -> list[FoundSession]:
-    """Let the user look for sessions of other agents and choose some; none: it was canceled.
-
-    `workspace` is the name of where they come; `imported` are the ids of the sessions there.
-    """
-    dialog = ImportSessionsDialog(parent, workspace, imported)
-    guarded = AsyncActions(actions.scope, lambda error: dialog.fail_search(error_text(error)))
-    searches: list[asyncio.Task[None]] = []
-
-    def count(found: int) -> None:
-        dialog.found_count = found
-
-    async def search(path: Path | None) -> None:
-        dialog.begin_search()
-        found = await services.foreign_sessions.find([path] if path is not None else [], count)
-        dialog.end_search(found, is_checked=path is not None)
-
-    async def choose_file() -> None:
-        kinds = tr("Sessions ({patterns});;All files (*)", patterns="*.jsonl *.jsonl.gz *.json *.db")
-        if path := await dialogs.pick_file(dialog, tr("Choose a session"), kinds):
-            await search(path)
-
-    async def choose_folder() -> None:
-        if path := await dialogs.pick_folder(dialog, tr("Choose a folder with sessions"), Path.home()):
-            await search(path)
-
-    def begin(work: Coroutine[Any, Any, None]) -> None:
-        searches.append(guarded.start(work, "look for sessions"))
-
-    dialog.search_requested.connect(lambda: begin(search(None)))
-    dialog.file_requested.connect(lambda: begin(choose_file()))
-    dialog.folder_requested.connect(lambda: begin(choose_folder()))
-    try:
-        return dialog.chosen() if await dialogs.exec_async(dialog) else []
-    finally:
-        for task in searches:
-            task.cancel()

@@ -54,7 +54,9 @@ async def test_it_is_said_and_nothing_is_changed(tmp_path: Path, what: str) -> N
         else:
             with pytest.raises(ContentDamaged, match="record-of-tomorrow"):
                 await store.entry(content.digest)
-        assert any("not understood" in str(problem) for problem in (await store.health.check()).problems)
+        found = await store.health.check()
+        assert found.is_of_another_version
+        assert any("not understood" in str(problem) for problem in found.problems)
         await store.close()
     db = plyvel.DB(str(tmp_path / "db"), create_if_missing=False, compression=None)
     assert db.get(key) == row

@@ -15,7 +15,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import DataDir
-from helix_desktop.context.window.usage_gauge import count_window, usage_from_count
+from helix_desktop.context.window.usage_gauge import count_window, used_tokens
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.services.app_services import AppServices
@@ -95,7 +95,7 @@ async def test_a_session_is_told_of_its_workspace_once(project: Path) -> None:
             assert window.estimate - before > tokens
             policy, frame, _ = workspace.models.shared()
             count = count_window(conversation.session.transcript, policy, frame.info.window)
-            assert usage_from_count(count, policy, frame).used == gauge.used
+            assert used_tokens(count, frame) == gauge.used
             session_id = conversation.session.id
             (project / "main.py").write_text("")  # the state of the checkout is another now
             await conversation.run("delegate")

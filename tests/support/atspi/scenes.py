@@ -67,7 +67,7 @@ Scene = Callable[[WindowRig], AbstractAsyncContextManager[QWidget]]
 
 @asynccontextmanager
 async def _center_page(rig: WindowRig, place: CenterPage) -> AsyncIterator[QWidget]:
-    rig.window.missing_folder.get().show_workspace("", "project", "/home/user/project")
+    rig.window.places.missing.get().show_workspace("", "project", "/home/user/project")
     rig.window.show_center_page(place)
     yield rig.window
     rig.window.show_center_page("work")
@@ -106,7 +106,7 @@ async def _find(rig: WindowRig, page: str) -> AsyncIterator[QWidget]:
     rig.window.commands.find.trigger()
     if page == "chat":
         QTest.keyClicks(rig.chat.find_bar.field, "the")
-        await until(lambda: " of " in rig.chat.find_bar.result.text(), "which hit is shown")
+        await until(lambda: " of " in rig.chat.find_bar.count.text, "which hit is shown")
     yield rig.window
     QTest.keyClick(QApplication.focusWidget() or rig.window, Qt.Key.Key_Escape)
     rig.window.show_page("chat")

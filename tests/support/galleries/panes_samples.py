@@ -36,9 +36,7 @@ from helix_desktop.ui.cache.rows import (
     HandoverLink,
 )
 from helix_desktop.ui.inspector.inspector_data import (
-    CacheStats,
     InspectorState,
-    ProviderCacheRow,
     ProviderCacheState,
     Segment,
     WindowRow,
@@ -433,7 +431,7 @@ _WINDOW_ROWS: tuple[tuple[WindowItemKind, str, WindowItemState, str], ...] = (
     ("output", "run_command pytest -q tests/test_stream.py", "full", "Turn 4, request 7"),
     ("output", "list_directory .", "full", "Turn 4, request 8"),
     ("recalled", "recall_cached_content 9f3ac21e lines 12–40", "recalled", "Requested by the agent"),
-    ("assistant", "Calls write_file", "arguments_cached", "Turn 5, request 2"),
+    ("assistant", "1 tool call", "arguments_cached", "Turn 5, request 2"),
     ("pinned", "read_file docs/DESIGN.md", "pinned", "Pinned by you"),
     (
         "output",
@@ -477,22 +475,25 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
 
 
 PROVIDER_CACHE = ProviderCacheState(
-    "83 %", "412k", "61.2k", "23.4k", "≈ $0.41", "1 h",
+    "83 %",
     (
-        ProviderCacheRow(248, "14:29 · 13.9k read · 640 written · 60 new"),
-        ProviderCacheRow(
-            244, "14:26 · 4.1k read · 9.7k written · 200 new",
+        ("Read", "412k"), ("Written", "61.2k"), ("New", "23.4k"), ("Session cost", "≈ $0.41"),
+        ("Requested lifetime", "1 h"),
+    ),
+    (
+        ("14:29 · 13.9k read · 640 written · 60 new", ""),
+        (
+            "14:26 · 4.1k read · 9.7k written · 200 new",
             "Outputs were cached (e240). Older messages were compacted (e241).",
         ),
-        ProviderCacheRow(
-            238, "14:23 · 0 read · 21.3k written · 80 new",
+        (
+            "14:23 · 0 read · 21.3k written · 80 new",
             "7 min since the request before; the discount lasts 5 min.",
         ),
-        ProviderCacheRow(
-            233, "14:20 · 0 read · 20.8k new", "The provider read none of it although nothing changed."
-        ),
-        ProviderCacheRow(229, "14:17 · 20.1k read · 510 new"),
+        ("14:20 · 0 read · 20.8k new", "The provider read none of it although nothing changed."),
+        ("14:17 · 20.1k read · 510 new", ""),
     ),
+    has_hits=False,
 )  # fmt: skip
 
 
@@ -511,10 +512,9 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         Segment("free", "Free", max(0, 24_000 - used - 2_000)),
     )
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
-    cache = CacheStats(312, 2_202_009, 43_800)
     return InspectorState(
-        gauge, parts, window_rows(count), cache,
-        "Compacts at 85 %, 5.8k left, or earlier to save tokens.",
-        "Helix counts 11.7k, the provider 14.6k.",
+        gauge, parts, window_rows(count),
+        "Older outputs are cached. Compacts at 85 % or earlier, 5.8k left.",
+        "The provider counts 2.9k more.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -154,14 +154,14 @@ def _show_switcher(window: MainWindow) -> None:
 
 def _show_missing_folder(window: MainWindow) -> None:
     show_running_session(window)
-    window.missing_folder.get().show_workspace("w3", "Invoices", "/home/mara/Documents/invoices")
+    window.places.missing.get().show_workspace("w3", "Invoices", "/home/mara/Documents/invoices")
     window.top_bar.show_session(None)
     window.show_center_page("missing")
 
 
 def _show_empty_workspace(window: MainWindow) -> None:
     window.show_workspaces(workspaces())
-    window.no_session.get().show_workspace("helix-desktop")
+    window.places.empty.get().show_workspace("helix-desktop")
     window.show_center_page("empty")
 
 
@@ -187,14 +187,14 @@ def make_settings(window: MainWindow) -> SettingsView:
 
 def _show_found_servers(window: MainWindow) -> None:
     window.show_workspaces(())
-    window.welcome.get().found_servers.show_servers(
+    window.places.welcome.get().found_servers.show_servers(
         providers_gallery.DETECTED_SERVERS, (providers_gallery.DETECTED_SERVERS[0].base_url,)
     )
 
 
 def _show_no_server(window: MainWindow) -> None:
     window.show_workspaces(())
-    window.welcome.get().found_servers.show_servers((), ())
+    window.places.welcome.get().found_servers.show_servers((), ())
 
 
 def _lay_out(window: MainWindow) -> None:

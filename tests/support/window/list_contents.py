@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QTableView
 
+from helix_desktop.ui.window.command_list import ROW_ROLE
 from helix_desktop.ui.window.sidebar.rail import WorkspaceRow
-from helix_desktop.ui.window.switcher import ROW_ROLE, Switcher
+from helix_desktop.ui.window.switcher import Switcher
 
 
 def cell_texts(table: QTableView) -> list[list[str]]:

@@ -123,6 +123,7 @@ async def test_the_filter_menu_offers_the_stored_tools(qtbot: QtBot, scope: Task
     menu = pane.filter_bar.filter_menu()
     assert [action.text() for action in menu.actions() if action.text()] == [
         "State", "Tool", "Session", "Size", "Age", "Pinned", "Never recalled", "Used by no session",
+        "Texts that the agent wrote", "Lists of compacted outputs",
     ]  # fmt: skip
     parts = [action.menu() for action in menu.actions()[1:5]]
     texts = [[action.text() for action in part.actions()] for part in parts if isinstance(part, QMenu)]

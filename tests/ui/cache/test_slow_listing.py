@@ -46,7 +46,7 @@ async def test_the_first_rows_do_not_wait_for_the_whole_list(qtbot: QtBot, scope
     pane.set_source(source)
     await wait_until(lambda: pane.model.rowCount() == 20 and pane.model.entry(0) is not None)
     assert pane.table.current_digest() == source.all_rows[0].digest
-    assert pane.filter_bar.counter.text.startswith("400 entries")
+    assert pane.filter_bar.counter.text.startswith("400 outputs")
     pane.table.select_row(7)
     source.go_on.set()
     await wait_until(lambda: pane.model.rowCount() == 400)
@@ -69,7 +69,7 @@ async def test_another_cache_does_not_wait_for_the_list_of_the_former_one(
     source.all_rows.append(cache_row(300))
     pane.refresh()
     await wait_until(lambda: pane.model.rowCount() == 301)
-    assert pane.filter_bar.counter.text.startswith("301 entries")
+    assert pane.filter_bar.counter.text.startswith("301 outputs")
 
 
 async def test_a_store_that_has_not_answered_is_not_called_empty(qtbot: QtBot, scope: TaskScope) -> None:
@@ -121,7 +121,7 @@ async def test_rows_wait_for_no_filter_and_no_cache_is_called_empty_before_it_is
     await asyncio.sleep(0)
     assert not pane.empty.isVisible()
     counted.set()
-    await wait_until(lambda: pane.filter_bar.counter.text.startswith("20 entries"))
+    await wait_until(lambda: pane.filter_bar.counter.text.startswith("20 outputs"))
     listed.set()
     await wait_until(lambda: pane.model.rowCount() == 20)
     assert not pane.filter_bar.filter_menu().isEmpty()
@@ -132,7 +132,7 @@ async def test_rows_wait_for_no_filter_and_no_cache_is_called_empty_before_it_is
     await wait_until(lambda: pane.filter_bar.counter.text == "Searching 20 entries…")
     pane.filter_bar.field.clear()
     listed.set()
-    await wait_until(lambda: pane.filter_bar.counter.text.startswith("20 entries"))
+    await wait_until(lambda: pane.filter_bar.counter.text.startswith("20 outputs"))
     size = str(pane.model.headerData(COLUMN_INDEX["size"], Qt.Orientation.Horizontal))
     assert "↓" in size, "the names of tools are still to come"
     named.set()

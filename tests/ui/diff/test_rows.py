@@ -42,7 +42,7 @@ def test_every_line_stands_in_one_row(
         assert places.height == bottom
 
 
-_LINES = st.text(st.sampled_from("ab  \t.é漢\u0301\u202e\udc80"), max_size=90)
+_LINES = st.text(st.sampled_from("ab  \t.é漢\u0301\u202e\udc80\x1b\r"), max_size=90)
 
 
 @given(_LINES, st.integers(20, 40))

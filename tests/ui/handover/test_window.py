@@ -121,7 +121,7 @@ def test_versions_are_listed_with_their_states_and_chosen_by_arrows(
 ) -> None:
     listed = [(version.seq, version.title, version.state) for version in window.versions.versions]
     assert listed == [
-        (NOW, "As it would be now", ""),
+        (NOW, "If you compact now", ""),
         (sample.undone.seq, "Summary of 8 messages (2)", "Undone"),
         (sample.revised.seq, "Summary of 8 messages, edited", "In context"),
         (sample.first.seq, "Summary of 8 messages", ""),
@@ -136,14 +136,14 @@ def test_versions_are_listed_with_their_states_and_chosen_by_arrows(
 @pytest.mark.parametrize(
     ("window", "labels"),
     [
-        ("now", ["Close", "Write draft", "Use the text*", "Start new session"]),
+        ("now", ["Close", "Write draft", "Use the text*", "New session from this"]),
         ("writing", ["Close", "Stop"]),
         ("draft", ["Close", "Write again", "Compact*"]),
         ("draft for a new session", ["Close", "Write again", "Start new session*"]),
         ("draft again", ["Close", "Write again", "Replace summary*"]),
-        ("edited", ["Close", "Write again", "Save changes*", "Start new session"]),
-        ("replaced", ["Close", "Start new session*"]),
-        ("undone", ["Close", "Start new session*"]),
+        ("edited", ["Close", "Write again", "Save changes*", "New session from this"]),
+        ("replaced", ["Close", "New session from this*"]),
+        ("undone", ["Close", "New session from this*"]),
     ],
     indirect=["window"],
 )

@@ -43,7 +43,7 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
-    assert pane.until.text().startswith("Compacts at 85 %, 5.8k left")
+    assert "Compacts at 85 % or earlier, 5.8k left" in pane.until.text()
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
@@ -52,22 +52,23 @@ def test_the_numbers_state_their_source(pane: Inspector) -> None:
 
 
 def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -> None:
-    """All parts of the bar, which add up; segments of nothing have no row."""
+    """All parts of the bar but for what is free; segments of nothing have no row."""
     pane.details.click()
     state = inspector_state()
-    assert [*pane.breakdown._legend] == [segment.kind for segment in state.segments if segment.tokens]
-    for segment in state.segments:
-        name = f"{segment.label}: {format_tokens(segment.tokens, in_column=True)}"
+    parts = [segment for segment in state.segments if segment.kind != "free"]
+    legend = pane.breakdown._legend
+    shown = [kind for kind, row in legend.items() if not row.isHidden()]
+    assert shown == [segment.kind for segment in parts if segment.tokens]
+    for segment in parts:
+        name = f"{segment.label}: {format_tokens(segment.tokens)}"
         assert pane.breakdown._legend[segment.kind].accessibleName() == name
     without = tuple(
         replace(segment, tokens=0) if segment.kind == "recalled" else segment for segment in state.segments
     )
     pane.set_state(replace(state, segments=without))
-    assert "recalled" not in pane.breakdown._legend
-    assert pane.breakdown._legend["free"].accessibleName() == "Free: 7.4k"
+    assert legend["recalled"].isHidden()
     pane.set_state(state)
-    legend = pane.breakdown._legend
-    rows = [legend[segment.kind] for segment in state.segments if segment.kind in legend]
+    rows = [legend[segment.kind] for segment in parts]
     qtbot.waitUntil(lambda: all(row.isVisible() for row in rows))
     qtbot.waitUntil(lambda: all(upper.y() < lower.y() for upper, lower in pairwise(rows)))
 
@@ -101,7 +102,8 @@ def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> 
     assert pane.until.isVisible()
     assert pane.requests.isVisible()
     pane.details.click()
-    assert all(part.isVisible() for part in (*hidden, *parts._legend.values()))
+    shown = [parts._legend[segment.kind] for segment in inspector_state().segments if segment.kind != "free"]
+    assert all(part.isVisible() for part in (*hidden, *shown))
 
 
 def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
@@ -130,7 +132,7 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     assert closed is not None
     assert closed.tokens_text == format_tokens(sum(row.tokens for row in rows[first:second]), in_column=True)
     assert closed.shown_state == "Cached 2"
-    assert closed.tooltip.endswith("what changed\nCached 2\nPinned\nIn part")
+    assert closed.tooltip.endswith("what changed\nCached 2\nPinned\nShortened")
     assert "9 parts, Right opens them" in entries.index(first).data()
     place = requests.visualRect(entries.index(first)).center()
     with performed(pane) as intents:
@@ -155,7 +157,9 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
     """One that is compacted has a heading with its words; a row of no turn stands where it is."""
 
     def entry(seq: int, kind: WindowItemKind, question: int = 0) -> WindowRow:
-        return WindowRow(seq, kind, f"e{seq}", 10, question=question, question_name=f"Question {question}")
+        return WindowRow(
+            seq, kind, f"e{seq}", 10, "full", "", question=question, question_name=f"Question {question}"
+        )
 
     rows = (
         *(entry(90, "handover"), entry(40, "user", 40), entry(41, "assistant", 40), entry(91, "handover")),
@@ -165,9 +169,9 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
     pane.set_state(replace(inspector_state(), rows=rows))
     entries = pane.requests.entries
     groups = {group.label: [row.seq for row in group.rows] for group in entries.groups.values()}
-    assert groups == {"e40": [40, 41], "Rest of “Question 50”": [50, 57, 58, 59], "e60": [60, 61]}
+    assert groups == {"e40": [40, 41], "Question 50": [50, 57, 58, 59], "e60": [60, 61]}
     (heading,) = [at for at, row in enumerate(entries.rows) if row.is_heading]
-    assert entries.index(heading).data() == "Rest of “Question 50” · 3 parts, Right opens them · 30"
+    assert entries.index(heading).data() == "Question 50 · 3 parts, Right opens them · 30"
     assert not entries.rows[heading].shown_state
     pane.requests.setCurrentIndex(entries.index(heading))
     with performed(pane) as intents:
@@ -181,12 +185,12 @@ def test_a_row_says_only_what_is_unusual() -> None:
     assert states["full"][0] == states["fixed"][0] == ""
     assert states["summarized"][0] == ""
     assert {state[0] for state in states.values()} <= {
-        "", "Cached", "Compacted", "Left out", "In part", "Pinned",
+        "", "Cached", "Compacted", "Left out", "Shortened", "Pinned",
     }  # fmt: skip
 
 
 def test_a_row_says_that_its_file_changed_since() -> None:
-    row = WindowRow(7, "output", "read_file a.py", 40, "cached", tool="read_file", changed_since=12)
+    row = WindowRow(7, "output", "read_file a.py", 40, "cached", "", tool="read_file", changed_since=12)
     assert row.shown_state == "Cached · Changed"
     assert replace(row, state="full").shown_state == "Changed"
     assert "this is the file as it was then" in row.tooltip
@@ -226,7 +230,7 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
 
 def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
     own_count = pane.breakdown.own_count
-    assert own_count.text() == "Helix counts 11.7k, the provider 14.6k."
+    assert own_count.text() == "The provider counts 2.9k more."
     pane.set_state(replace(inspector_state(), own_count=""))
     assert own_count.isHidden()
 

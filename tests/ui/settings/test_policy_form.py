@@ -98,7 +98,7 @@ def test_a_profile_is_described_with_the_threshold_that_holds(name: str) -> None
         return {profile.name: profile.description for profile in profiles}
 
     own, changed = descriptions(), descriptions(handover_at=0.6)
-    assert "only at 85 %" in own[name]
+    assert "85 %" in own[name]
     assert changed[name] == own[name].replace("85 %", "60 %")
     others = own.keys() - {name}
     assert all(changed[other] == own[other] for other in others)

@@ -55,19 +55,19 @@ def test_the_first_frame_says_that_the_sample_is_opened(qtbot: QtBot) -> None:
 )
 def test_there_are_two_other_ways_to_start(window: MainWindow, name: str, intent: Intent) -> None:
     with performed(window) as intents:
-        press(window.welcome.get(), name)
+        press(window.places.welcome.get(), name)
     assert intents == [intent]
 
 
 def test_the_welcome_page_opens_folders_by_the_window_s_own_command(window: MainWindow) -> None:
     with performed(window) as intents:
-        press(window.welcome.get(), "suggestion:folder-open")
+        press(window.places.welcome.get(), "suggestion:folder-open")
     assert intents == [OpenFolder()]
 
 
 def test_one_button_stands_out(qtbot: QtBot, window: MainWindow) -> None:
     """Beside servers that can be added, the sample's stood out too."""
-    welcome, servers = window.welcome.get(), DETECTED_SERVERS
+    welcome, servers = window.places.welcome.get(), DETECTED_SERVERS
 
     def shows(name: str) -> bool:
         buttons = (part for part in welcome.findChildren(PushButton) if part.property("kind") == "primary")
@@ -87,7 +87,9 @@ def test_one_button_stands_out(qtbot: QtBot, window: MainWindow) -> None:
 def test_cards_stack_in_a_narrow_window(qtbot: QtBot, window: MainWindow) -> None:
     def card_lefts() -> set[int]:
         cards = [
-            frame for frame in window.welcome.get().findChildren(QFrame) if frame.property("role") == "card"
+            frame
+            for frame in window.places.welcome.get().findChildren(QFrame)
+            if frame.property("role") == "card"
         ]
         return {card.x() for card in cards}
 
@@ -97,22 +99,22 @@ def test_cards_stack_in_a_narrow_window(qtbot: QtBot, window: MainWindow) -> Non
 
 
 def test_an_empty_workspace_starts_a_session(window: MainWindow) -> None:
-    window.no_session.get().show_workspace("helix")
+    window.places.empty.get().show_workspace("helix")
     window.show_center_page("empty")
     assert "No sessions in helix yet" in [
-        words.text() for words in window.no_session.get().findChildren(QLabel)
+        words.text() for words in window.places.empty.get().findChildren(QLabel)
     ]
 
     with performed(window) as intents:
-        press(window.no_session.get(), "new_session")
+        press(window.places.empty.get(), "new_session")
     assert intents == [NewSession()]
 
 
 def test_a_missing_folder_can_be_located_read_or_removed(window: MainWindow) -> None:
-    window.missing_folder.get().show_workspace("w1", "Invoices", "/documents/invoices")
+    window.places.missing.get().show_workspace("w1", "Invoices", "/documents/invoices")
     window.show_center_page("missing")
 
     with performed(window) as intents:
         for name in ("locate", "open_read_only", "remove_from_list"):
-            press(window.missing_folder.get(), name)
+            press(window.places.missing.get(), name)
     assert intents == [LocateWorkspace("w1"), ShowWorkspace("w1", read_only=True), RemoveWorkspace("w1")]

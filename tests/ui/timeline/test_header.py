@@ -113,8 +113,8 @@ def test_with_the_policy_off_the_chart_has_no_threshold(qtbot: QtBot) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "why"),
-    [("fold", "to save tokens"), ("condense", "to save tokens"), ("truncate", "context was full")],
+    [("fold", ""), ("condense", ""), ("truncate", " · context was full")],
 )
 def test_a_summary_without_a_model_says_why_it_was_made(qtbot: QtBot, kind: FoldKind, why: str) -> None:
     pane = open_timeline(qtbot, TimelineState((fold_card(497, how=kind),)))
-    assert f"Summary of 9 messages · Context: 23.9k → 14.8k · {why}" in words(pane, 497)
+    assert f"Summary of 9 messages · Context: 23.9k → 14.8k{why}" in words(pane, 497)

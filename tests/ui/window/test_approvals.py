@@ -104,7 +104,7 @@ async def _check_a_denial(rig: WindowRig) -> None:
         assert (rig.rows(ApprovalRow), rig.composer.text()) == ([approval], "123"), "keys answer nothing"
         editor.clear()
         QTest.keyClicks(editor, "Write it to out.txt")
-        await until(lambda: rig.chat.view.interactions.approval_in_sight, "the card stands still")
+        await until(lambda: rig.chat.view.takes_denial, "the card stands still")
         QTest.keyClick(editor, Qt.Key.Key_Return)
         await rig.wait_for_turn_end()
         assert (rig.composer.text(), rig.events(MessageQueued)) == ("", [])
@@ -210,8 +210,8 @@ async def _check_reasons(rig: WindowRig) -> None:
         rig.window.resize(1000, 1400)  # all three in sight
         rig.type_message("Go")
         await until(lambda: len(rig.rows(ApprovalRow)) == 3, "three questions")
-        editor, interactions = rig.composer.editor, rig.chat.view.interactions
-        assert editor.placeholderText() == "Deny with a reason: write what to do instead"
+        editor, view = rig.composer.editor, rig.chat.view
+        assert editor.placeholderText() == "Deny all: write what to do instead"
         QTest.keyClicks(editor, "/compact")
         assert _deny_button(rig, 2).label == "Deny", "a command is no reason"
         editor.clear()
@@ -222,19 +222,18 @@ async def _check_reasons(rig: WindowRig) -> None:
         assert rig.composer.text() == ""
         assert _deny_button(rig, 0).label == "Deny"
 
-        QTest.keyClicks(editor, "Not the first one")
-        await until(lambda: interactions.approval_in_sight == "c0", "the cards stand still")
+        assert editor.placeholderText().startswith("Deny all")
+        QTest.keyClicks(editor, "None of them")
+        await until(lambda: view.takes_denial, "the cards stand still")
         QTest.keyClick(editor, Qt.Key.Key_Return)
-        await until(lambda: len(rig.rows(ApprovalRow)) == 1, "another answered")
-        assert rig.composer.text() == ""
-        await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
+        assert rig.composer.text() == ""
         answers = {
             message["tool_call_id"]: message["content"] for message in server.bodies[-1]["messages"][-3:]
         }
         assert answers["c2"].endswith("Do what they say instead: Not the last one")
-        assert answers["c0"].endswith("Do what they say instead: Not the first one")
-        assert "Do what they say" not in answers["c1"]
+        assert answers["c0"].endswith("Do what they say instead: None of them")
+        assert answers["c1"].endswith("Do what they said on another call of this step.")
         assert not rig.events(MessageQueued)
 
 

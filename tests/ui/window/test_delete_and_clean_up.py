@@ -196,7 +196,7 @@ async def _check_the_only_session(rig: WindowRig) -> None:
     await rig.open_folder("one")
     rig.window.perform(TrashSession(rig.conversation.session.id))
     await until(lambda: not rig.wiring.session.has_conversation, "nothing open")
-    await until(rig.window.no_session.get().isVisible, "the empty page")
+    await until(rig.window.places.empty.get().isVisible, "the empty page")
     await rig.wiring.workspace_controller.new_session()
     assert rig.conversation.session.transcript.messages.turns == 0
 

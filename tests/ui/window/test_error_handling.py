@@ -73,7 +73,7 @@ async def test_a_workspace_that_is_missing_in_use_or_named_like_another_is_repor
         await rig.wiring.workspace_controller.open_workspace(missing)
         assert "folder-missing" in rig.window.notices.names()
         await rig.wiring.workspace_controller.reopen(missing)
-        assert rig.window.missing_folder.get().isVisible()
+        assert rig.window.places.missing.get().isVisible()
         assert "folder-missing" not in rig.window.notices.names(), "the page says it"
 
     async with open_window(qapp, tmp_path) as rig:
@@ -85,14 +85,14 @@ async def test_a_workspace_that_is_missing_in_use_or_named_like_another_is_repor
 
 async def _check_a_missing_folder(rig: WindowRig, identity: str) -> None:
     """It is reported and can be located."""
-    assert rig.window.missing_folder.get().isVisible()
+    assert rig.window.places.missing.get().isVisible()
     assert "Folder not found. Sessions are kept." in _words(rig.window.sidebar)
     rig.window.commands.switch_workspace.trigger()
     assert sorted(row.badge for row in workspaces_in(rig.window.switcher)) == ["", "", "missing"]
     rig.window.switcher.hide()
     rig.wiring.services.registry.relocate(identity, rig.folder / "moved")
     await rig.wiring.workspace_controller.open_workspace(identity)
-    assert not rig.window.missing_folder.get().isVisible()
+    assert not rig.window.places.missing.get().isVisible()
     assert rig.window.sidebar.session_list.isVisible()
     assert [row.text for row in rig.rows(UserRow)] == ["Look"]
 
@@ -158,7 +158,7 @@ async def test_damaged_settings_a_gone_model_and_removing_a_workspace_lose_nothi
         rig.window.perform(RemoveWorkspace(rig.workspace.id))
         await until(lambda: rig.window.findChildren(QuestionDialog), "a question")
         press(rig.window.findChildren(QuestionDialog)[0], "remove")
-        await until(rig.window.welcome.get().isVisible, "the welcome page")
+        await until(rig.window.places.welcome.get().isVisible, "the welcome page")
         await rig.wiring.workspace_controller.open_folder(tmp_path / "project")
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]
 

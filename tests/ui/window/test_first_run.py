@@ -128,7 +128,9 @@ async def test_enter_copies_the_sample_once_and_it_asks_for_approval_once(
 async def _check_concurrent_requests(rig: WindowRig) -> None:
     """Enter requests the sample at once; a second request beside it copies nothing."""
     requests: list[None] = []
-    find_button(rig.window.welcome.get(), "suggestion:play").clicked.connect(lambda: requests.append(None))
+    find_button(rig.window.places.welcome.get(), "suggestion:play").clicked.connect(
+        lambda: requests.append(None)
+    )
     await rig.wiring.workspace_controller.restore_last()
     focused = QApplication.focusWidget()
     assert focused is not None, "the keyboard is on the page without Tab"
@@ -224,20 +226,22 @@ async def test_the_welcome_page_takes_a_pasted_key_and_connects_a_local_server(
 async def _check_a_scan_without_servers(rig: WindowRig) -> None:
     rig.wiring.services.models.local_ports = (1,)
     await rig.wiring.workspace_controller.restore_last()
-    press(rig.window.welcome.get(), "find_servers")
-    await until(lambda: "No model server found" in rig.window.welcome.get().found_servers.text(), "said so")
+    press(rig.window.places.welcome.get(), "find_servers")
+    await until(
+        lambda: "No model server found" in rig.window.places.welcome.get().found_servers.text(), "said so"
+    )
 
 
 async def _check_a_pasted_key(rig: WindowRig) -> None:
     """The form of a provider opens at once; a pasted key names its provider and is ready for a test."""
     await rig.wiring.workspace_controller.restore_last()
-    press(rig.window.welcome.get(), "suggestion:plug")
+    press(rig.window.places.welcome.get(), "suggestion:plug")
     dialog = rig.settings
     editor = dialog.providers.editor
     await until(lambda: dialog.isVisible() and not editor.isHidden(), "the form at once")
     assert [row.text() for row in dialog.providers.list.selectedItems()] == ["New provider"]
     rig.window.leave_settings()
-    field = rig.window.welcome.get().findChild(QLineEdit, "pasted_key")
+    field = rig.window.places.welcome.get().findChild(QLineEdit, "pasted_key")
     assert field is not None
     QTest.keyClicks(field, "gsk_0123456789abcdef01234567")
     QTest.keyClick(field, Qt.Key.Key_Return)
@@ -261,7 +265,7 @@ async def _check_a_local_server_in_settings(rig: WindowRig) -> None:
         await until(lambda: server.request_lines and not found.text(), "found")
         press(found, "add")
         await until(lambda: services.settings.model == "llama.cpp/qwen3.gguf", "the default")
-        labels = rig.window.welcome.get().findChildren(QLabel)
+        labels = rig.window.places.welcome.get().findChildren(QLabel)
         await until(lambda: "A model is connected" in [label.text() for label in labels], "said so")
         rig.window.leave_settings()
     assert services.settings.with_provider_removed("llama.cpp").model == ""
@@ -275,7 +279,7 @@ async def _check_a_local_server(rig: WindowRig) -> None:
     async with run_server(LLAMA_CPP) as server:
         rig.wiring.services.models.local_ports = (1, server.port)
         await rig.wiring.workspace_controller.restore_last()
-        welcome = rig.window.welcome.get()
+        welcome = rig.window.places.welcome.get()
         assert rig.window.top_bar.status() == "No session open"
         assert server.request_lines == []
         press(welcome, "find_servers")

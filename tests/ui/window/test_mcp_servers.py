@@ -26,11 +26,9 @@ from helix_desktop.ui.chat.actions import RowKey, StopCall
 from helix_desktop.ui.chat.composer.completer import CompletionItem
 from helix_desktop.ui.chat.question_card import FormCard, FormCards
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolRow
-from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.design.fields import ComboBox
-from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.settings.mcp.page import ServerCard
 from tests.support.mcp.authorization_server import GuardedServer, browse, serve_guarded
 from tests.support.mcp.mcp_rig import raw_server, sdk_server
@@ -450,10 +448,10 @@ def test_the_next_question_of_a_call_has_a_card_of_its_own(qapp: QApplication) -
     urls = "https://example.org/", "https://other.example/"
     for url in urls:
         question = ServerQuestion("c1", f"Open {url}", server="raw", url=url)
-        card = cards.card_for(QuestionRow(key, question), ChatStyle(LIGHT))
+        card = cards.card_for(QuestionRow(key, question))
         shown = [part.text().replace("\u200b", "") for part in card.findChildren(QLabel)]
         assert {url, f"Open {url}"} <= set(shown)
-        assert cards.card_for(QuestionRow(key, question, "1 of 2"), ChatStyle(LIGHT)) is card
+        assert cards.card_for(QuestionRow(key, question, "1 of 2")) is card
     cards.drop(key)
 
 

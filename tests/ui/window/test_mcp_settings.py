@@ -211,9 +211,9 @@ async def _check_consent(rig: WindowRig) -> None:
     await until(lambda: "Needs your approval" in state(card), "the question")
     assert rig.wiring.services.mcp_servers.configs(rig.workspace.id)[0].approved != swapped.fingerprint
     assert not [name for name in statuses(rig) if name.startswith("mcp__")]
-    assert "EVIL=1" in card._consent_details.text()
+    assert "EVIL=1" in card._consent_words[2].text()
     await until(lambda: "The MCP server box needs your approval." in rig.banner_text(), "the banner")
-    assert "raw_server.py" in card._consent_details.text()
+    assert "raw_server.py" in card._consent_words[2].text()
     assert card._endpoint.isHidden(), "the command is there once"
     rig.wiring.services.registry.change(
         rig.workspace.id, servers=(msgspec.structs.replace(swapped, command="sh"),)
@@ -243,9 +243,9 @@ async def _check_changed_files(rig: WindowRig) -> None:
     (root / "serve.py").write_text("print()\n")
     press(card, "restart")
     await until(lambda: "Needs your approval" in state(card), "the question")
-    assert "have changed since you approved it: serve.py." in card._consent_reason.text()
-    assert "it runs serve.py" in card._consent_files.text()
-    assert "the agent changes anything in the workspace" in card._consent_files.text()
+    assert "have changed since you approved it: serve.py." in card._consent_words[0].text()
+    assert "it runs serve.py" in card._consent_words[3].text()
+    assert "the agent changes anything in the workspace" in card._consent_words[3].text()
     await until(lambda: "Files that it runs have changed: serve.py." in rig.banner_text(), "the banner")
     assert "isn't running" not in rig.banner_text()
 

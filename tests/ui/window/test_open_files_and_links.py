@@ -109,7 +109,7 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         importing = request_target(rig, IMPORT_PREFIX + str(place), fresh=True)
         press(await question(rig), "cancel")
         await importing
-        assert rig.window.welcome.get().isVisible()
+        assert rig.window.places.welcome.get().isVisible()
         assert not any(action.isEnabled() for action in rig.window.commands.actions_needing(OPEN_WORKSPACE))
 
         rig.window.commands.import_file.trigger()

@@ -32,7 +32,7 @@ async def test_folders_of_the_start_and_later_ones_are_opened(qapp: QApplication
     async with open_window(qapp, tmp_path / "other") as rig:
         with pytest.raises(WorkspaceMissing):
             await rig.wiring.workspace_controller.restore_last(tmp_path / "gone")
-        assert rig.window.welcome.get().isVisible()
+        assert rig.window.places.welcome.get().isVisible()
         await _check_a_folder_with_sessions(rig)
         await _check_a_workspace_that_cannot_be_opened(rig)
         await _check_the_attach_dialog(rig)
@@ -54,7 +54,7 @@ async def _check_folders_of_the_start(rig: WindowRig) -> None:
     ]
     welcomes = []
     for opening in openings:
-        opening.add_done_callback(lambda _: welcomes.append(rig.window.welcome.get().isVisible()))
+        opening.add_done_callback(lambda _: welcomes.append(rig.window.places.welcome.get().isVisible()))
     await until(rig.window.opening_page.text, "what is being opened")
     assert rig.window.opening_page.isVisible()
     assert rig.window.opening_page.text() in {"Opening first…", "Opening second…"}
@@ -107,7 +107,7 @@ async def _check_a_workspace_that_cannot_be_opened(rig: WindowRig) -> None:
     store.rename(store.with_name("elsewhere"))
     store.write_text("no folder")
     await rig.wiring.workspace_controller.open_workspace(identity)
-    await until(rig.window.closed_workspace.get().isVisible, "its page")
+    await until(rig.window.places.closed.get().isVisible, "its page")
     assert "Not a directory" in rig.banner_text()
     of_workspace = commands.actions_needing(OPEN_WORKSPACE)
     assert not any(action.isEnabled() for action in of_workspace)
@@ -118,7 +118,7 @@ async def _check_a_workspace_that_cannot_be_opened(rig: WindowRig) -> None:
 
     store.unlink()
     store.with_name("elsewhere").rename(store)
-    press(rig.window.closed_workspace.get(), "retry")
+    press(rig.window.places.closed.get(), "retry")
     await until(lambda: rig.wiring.session.has_conversation, "it can be opened again")
     assert all(action.isEnabled() and not action.statusTip() for action in of_workspace)
 

@@ -13,7 +13,7 @@ from helix_desktop.context.intake.output_forms import FORMS_OPENING as QUESTION
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
 from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
-from helix_desktop.ui.chat.actions import ReadOriginal
+from helix_desktop.ui.chat.actions import ReadContent
 from helix_desktop.ui.chat.items.tool_card import form_choice_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
@@ -156,7 +156,7 @@ async def _check_one_number(rig: WindowRig) -> None:
     )
     if isinstance(newest, FormCard):
         assert newest.after == row.tokens
-        rig.perform(ReadOriginal(row.key, row.digest))
+        rig.perform(ReadContent(row.key))
         await until(lambda: card(rig).original, "the original")
         assert (original := card(rig).original) is not None
         assert newest.before == original.tokens
@@ -211,7 +211,7 @@ async def test_a_model_that_was_too_slow_is_shown_and_tried_again(qapp: QApplica
             "Preview: over the size limit. box/small wasn't asked how to keep it: it was too slow before. "
             "To ask it again, go to Settings → Advanced."
         )
-        rig.chat.view.interactions.toggle(card(rig).key, "card")
+        rig.chat.view.toggle(card(rig).key, "card")
         click_area(rig.chat.view, card(rig).key, "extract:card")
         dialog = await _question(rig)
         dialog.field.setText("every tenth line")

@@ -15,8 +15,9 @@ from helix_desktop.domain.events.session import SessionArchived
 from helix_desktop.domain.store import ListPlace, SessionSummary
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.kit.intents import ArchiveSession
+from helix_desktop.ui.window.command_list import ROW_ROLE
 from helix_desktop.ui.window.sidebar.rail import WorkspaceButton
-from helix_desktop.ui.window.switcher import ROW_ROLE, SessionRow
+from helix_desktop.ui.window.switcher import SessionRow
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,

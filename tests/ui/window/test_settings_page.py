@@ -271,7 +271,7 @@ async def test_the_settings_open_without_a_workspace(qapp: QApplication, tmp_pat
         await act(rig.window.commands.settings.trigger)
         assert rig.settings.names.isVisible()
         _press_key(rig, Qt.Key.Key_Escape)
-        assert rig.window.welcome.get().isVisible()
+        assert rig.window.places.welcome.get().isVisible()
         assert not rig.window.sidebar.isVisible()
         await rig.wiring.settings.show("policy")
         page = rig.settings.policy

@@ -218,8 +218,8 @@ async def _check_deleting_and_restoring(rig: WindowRig, second: ControlledWindow
     await until(lambda: row_of(second, session_id), "the session in the list of the other window")
     await act(lambda: rig.window.perform(TrashSession(session_id)))
     await until(lambda: not row_of(second, session_id), "the session out of the list of the other window")
-    assert rig.window.no_session.get().isVisible()
-    assert "No session open" in [label.text() for label in rig.window.no_session.get().findChildren(QLabel)]
+    assert rig.window.places.empty.get().isVisible()
+    assert "No session open" in [label.text() for label in rig.window.places.empty.get().findChildren(QLabel)]
     await act(lambda: rig.window.perform(RestoreSession()))
     await until(lambda: row_of(second, session_id), "the session back in both lists")
 
@@ -468,7 +468,7 @@ async def test_windows_come_back_to_their_sessions_after_an_import(
         await rig.run_turn("Say hello.")
         await rig.wiring.services.backup.export(workspace_id, tmp_path / "project.helix")
         await act(lambda: rig.window.perform(TrashSession(rig.app_window.shown_session.session_id)))
-        await until(rig.window.no_session.get().isVisible, "no session")
+        await until(rig.window.places.empty.get().isVisible, "no session")
         await rig.wiring.workspace_controller.new_session()
         second = await new_window(rig)
         places = [rig.app_window.shown_session, second.shown_session]

@@ -172,7 +172,8 @@ class RandomUser:
         self.patient, summaries = True, self.summaries
         conversation.handovers.start()
         await self.rig.wait_until(lambda: self.summaries > summaries)
-        await conversation.handovers.writer.commit(draft, draft.text.replace("A fact", "My fact"))
+        # In fewer words: a longer text than a draft that frees nothing is refused.
+        await conversation.handovers.writer.commit(draft, draft.text.replace("A fact", "Fact"))
         await self.end()
         edited_seq = next(
             seq for seq in reversed(conversation.session.transcript.rewrites.by_seq) if self._is_edited(seq)

@@ -127,7 +127,7 @@ def test_reflections_and_observations_are_distinguished() -> None:
         "summary written: 5 messages, 40 tokens, lab/m",
         "compacted, summary e1 (context reached 38 %): 260 tokens saved",
         "summaries shortened: 5 messages, 20 tokens, lab/m",
-        "compacted, summary e3 (to save tokens): 20 tokens saved",
+        "compacted, summary e3 (older messages): 20 tokens saved",
         "compacted, summary e3 (context reached 85 %): 20 tokens saved",
     ]
 
@@ -143,7 +143,7 @@ def test_sweeps_and_folds_are_described() -> None:
         msgspec.structs.replace(fold, how="truncate"),
         Undone(2),
     ) == [
-        "cached (to save tokens): content of 1 message, 70 tokens saved",
+        "cached (older outputs): content of 1 message, 70 tokens saved",
         "cached (context was full): content of 1 message, 70 tokens saved",
         "compacted without a model: 4 steps, 900 tokens saved",
         "summaries shortened: 4 steps, 900 tokens saved",

@@ -18,6 +18,7 @@ from helix_desktop.domain.text_variants import (
     SURE,
     ReportRedaction,
     encoded_variants,
+    has_form_of_secret,
     redact_cut_rest,
 )
 
@@ -142,8 +143,10 @@ def test_names_and_code_that_look_like_a_key_stay() -> None:
         "test_a_gap_of_2_hours_is_reported_as_one_line (tests.test_cli)"
     )
     assert ReportRedaction(HOME).redact(text) == text
+    assert not has_form_of_secret(text)
     for secret in ("key=hunter2hunter2", "password=lambdalambda", "a1b2c3d4e5_f6g7h8i9j0_k1l2m3n4o5p6"):
         assert "[removed]" in ReportRedaction(HOME).redact(secret)
+        assert has_form_of_secret(secret)
 
 
 def test_what_has_the_form_of_a_key_or_an_address_is_removed_and_digests_stay() -> None:

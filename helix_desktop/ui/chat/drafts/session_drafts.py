@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 from PySide6.QtCore import QObject, Signal
@@ -31,7 +31,7 @@ class OutgoingMessage:
     """A message on its way, with what goes along; `steer`: into the running turn.
 
     The question of the call `question` waited when it was sent, with these `options` marked: it is the
-    answer. So did the approval of the call `denied`: it is the reason.
+    answer. So did the approvals of the calls `denied`: it is the reason.
 
     `typed` is the command of a prompt file that the text is. `is_settled`: it is recorded, or in the draft
     again, so that no draft is to begin with it. `task` sends it.
@@ -40,12 +40,12 @@ class OutgoingMessage:
     workspace: OpenWorkspace
     conversation: Conversation
     text: str
-    attachments: list[Attachment]
+    attachments: list[Attachment] = field(default_factory=list)
     steer: bool = False
     typed: SlashInput | None = None
     question: str = ""
     options: tuple[str, ...] = ()
-    denied: str = ""
+    denied: tuple[str, ...] = ()
     is_settled: bool = False
     task: asyncio.Task[None] | None = None
 

@@ -257,8 +257,8 @@ def output_form_text(row: ToolRow) -> str:
     if not row.has_no_extract:
         return translate(STATE_WORDS["in_part"].label)
     if not row.shown.intake_tokens:
-        return tr("In part, no extract")
-    return tr("In part, no extract · {tokens} tokens spent", tokens=format_tokens(row.shown.intake_tokens))
+        return tr("Shortened, no extract")
+    return tr("Shortened, no extract · {tokens} tokens spent", tokens=format_tokens(row.shown.intake_tokens))
 
 
 def removed_state_text() -> str:

@@ -65,7 +65,9 @@ def line_text(text: str, *, shows_line_ends: bool) -> LineText:
 
 def width_in_columns(text: str) -> int:
     """Return about how many columns of the code font a line takes; rather too many."""
-    width = len(text)
+    if first_hidden(text.removesuffix("\r")):  # its code is longer
+        text = line_text(text, shows_line_ends=True).text
+    width = len(text) + text.endswith("\r")
     if width > LONG_LINE:
         return width if text.isascii() else 2 * LAST_COLUMN
     return (width if text.isascii() else 2 * width) + 7 * text.count("\t")
@@ -325,7 +327,7 @@ class LineLayout:
 
 def _may_be_wide(text: str, columns: int) -> bool:
     """Return False, fast, for a plain line that fits; most lines are that."""
-    return len(text) > columns or "\t" in text or not text.isascii()
+    return len(text) > columns or not (text.isascii() and text.isprintable())
 
 
 @lru_cache(maxsize=64)

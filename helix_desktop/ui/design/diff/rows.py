@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import takewhile, zip_longest
-from typing import Literal, NamedTuple, overload
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -56,15 +56,7 @@ class _LazyRows(Sequence[Row]):
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
-
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
-        if isinstance(index, slice):
-            return [self._row(at) for at in range(*index.indices(self._count))]
+    def __getitem__(self, index: int) -> Row:  # type: ignore[override]  # nobody needs slices
         if not 0 <= index < self._count:
             raise IndexError(index)
         return self._row(index)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from string import Template
 from typing import Literal
 
@@ -47,6 +46,9 @@ QFrame[role="notice"][level="warning"] { background: $warn_soft; border-color: $
 QFrame[role="notice"][level="info"] { background: $accent_soft; border-color: $accent_edge; }
 QSplitter::handle { background: transparent; }
 QScrollArea, QScrollArea > QWidget > QWidget#page { background: transparent; border: 0; }
+QScrollArea#todo { background: $raised; border: 1px solid $border; border-bottom: 0;
+    border-top-left-radius: 12px; border-top-right-radius: 12px; }
+QScrollArea#todo:focus { border-color: $accent; }
 QStatusBar { background: $side; color: $muted; }
 QStatusBar::item { border: 0; }
 """
@@ -56,10 +58,12 @@ QLabel { background: transparent; color: $text; }
 QLabel[role="display"] { font-size: ${px26}px; font-weight: 600; }
 QLabel[role="heading"] { font-size: ${px18}px; font-weight: 600; }
 QLabel[role="title"] { font-size: ${px15}px; font-weight: 600; }
+QLabel[role="body"] { font-size: ${px15}px; }
 QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="lead"] { font-size: ${px15}px; color: $muted; }
 QLabel[role="muted"] { color: $muted; }
 QLabel[role="note"] { color: $muted; font-size: ${px12}px; }
+QLabel[role="small"] { font-size: ${px12}px; }
 QLabel[role="accent_text"] { color: $accent_text; }
 QLabel[role="faint"] { color: $faint; font-size: ${px12}px; }
 QLabel[role="section"] { color: $faint; font-size: ${px11}px; font-weight: 600; }
@@ -148,6 +152,10 @@ QLineEdit:read-only { background: $raised; color: $muted; }
 QFrame#found_ring { border: 2px solid $accent; border-radius: 9px; background: transparent; }
 QLineEdit[invalid="true"], QPlainTextEdit[invalid="true"] { border: 1px solid $error; }
 QLineEdit[invalid="true"]:focus, QPlainTextEdit[invalid="true"]:focus { border: 2px solid $error; }
+QPlainTextEdit[kind="message"], QPlainTextEdit[kind="message"]:focus { background: transparent; border: 0;
+    padding: 0; font-size: ${px15}px; }
+QPlainTextEdit[kind="queued"], QPlainTextEdit[kind="queued"]:focus { background: $hover; border: 0;
+    padding: 0 4px; border-radius: 6px; }
 QLineEdit[kind="search"] { padding: 6px 9px; padding-$begin: 3px; }
 QLineEdit[kind="search"]:focus { padding: 5px 8px; padding-$begin: 2px; }
 QLineEdit[kind="title"] { font-size: ${px15}px; font-weight: 600; padding: 0 4px; border-radius: 6px; }
@@ -310,7 +318,7 @@ def palette(theme: Theme) -> QPalette:
 
 def stylesheet(theme: Theme, text_px: int = fonts.BASE_PX) -> str:
     scale = text_px / fonts.BASE_PX
-    tokens: dict[str, object] = {key: value for key, value in asdict(theme).items() if isinstance(value, str)}
+    tokens: dict[str, object] = {**theme.by_name()}
     tokens |= {f"px{px}": max(1, round(px * scale)) for px in (11, 12, 13, 15, 18, 26)}
     for token in ("error", "warn", "accent"):
         tokens[f"{token}_edge"] = _blend(str(tokens[f"{token}_soft"]), str(tokens[token]), 0.3)

@@ -19,7 +19,6 @@ from PySide6.QtGui import (
     QTextCursor,
 )
 from PySide6.QtWidgets import (
-    QApplication,
     QFrame,
     QPlainTextEdit,
     QStackedWidget,
@@ -34,7 +33,7 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.fields import CheckList, SearchField
-from helix_desktop.ui.design.focus import FocusRing
+from helix_desktop.ui.design.focus import FocusRing, has_keyboard
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
 from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
 from helix_desktop.ui.design.layout import (
@@ -106,18 +105,12 @@ class SearchedView(Protocol):
         """Take all marks away."""
 
 
-class FindBar(QWidget):
-    closed = Signal()
-    found = Signal(str)
-    """The words that have hits, once all hits are known; empty: there are none now."""
+class FindLine(QFrame):
+    """A field to find words with: Enter and F3 go on, with Shift back; Esc closes."""
 
-    def __init__(self, text: SearchedView) -> None:
+    def __init__(self, words: str) -> None:
         super().__init__()
-        self._text = text
-        self._hits: list[Match] = []
-        self._current = 0
-        self._results: Iterator[Match | None] = iter(())
-        self.field = SearchField(tr("Find in this content"))
+        self.field = SearchField(words)
         self.count = TextLine("", 12, role="muted")
         self.count.setMinimumWidth(96)
         before = IconButton("chevron-up", tr("Previous result (Shift+F3)"), on_click=lambda: self.step(-1))
@@ -125,6 +118,41 @@ class FindBar(QWidget):
         leave = IconButton("x", tr("Close (Esc)"), on_click=self.close_bar)
         parts = (self.field, 6, self.count, before, after, leave)
         self.setLayout(row(*parts, margins=(10, 6, 8, 6), gap=4, stretch=0))
+
+    def open_bar(self) -> None:
+        self.show()
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.field.selectAll()
+
+    def step(self, offset: int) -> None:
+        """Go `offset` hits on."""
+        raise NotImplementedError
+
+    def close_bar(self) -> None:
+        raise NotImplementedError
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        match event.key():
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_F3:
+                self.step(-1 if back else 1)
+            case Qt.Key.Key_Escape:
+                self.close_bar()
+            case _:
+                super().keyPressEvent(event)
+
+
+class FindBar(FindLine):
+    closed = Signal()
+    found = Signal(str)
+    """The words that have hits, once all hits are known; empty: there are none now."""
+
+    def __init__(self, text: SearchedView) -> None:
+        super().__init__(tr("Find in this content"))
+        self._text = text
+        self._hits: list[Match] = []
+        self._current = 0
+        self._results: Iterator[Match | None] = iter(())
         self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
         self._debounce.timeout.connect(self.search)
         self._continue_timer = QTimer(self, singleShot=True, interval=0)
@@ -132,9 +160,7 @@ class FindBar(QWidget):
         self.field.textChanged.connect(lambda _: self._debounce.start())
 
     def open_bar(self) -> None:
-        self.show()
-        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.field.selectAll()
+        super().open_bar()
         if self.field.text() and not self._hits:
             self.search()
 
@@ -164,27 +190,13 @@ class FindBar(QWidget):
         self._current = (self._current + offset) % len(self._hits)
         self._text.show_match(self._hits[self._current], self._hits)
         place, count = self._current + 1, len(self._hits)
-        self._show_count(
-            tr("{place} of {count}+", place=place, count=count)
-            if count >= MATCH_LIMIT
-            else tr("{place} of {count}", place=place, count=count)
-        )
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go to the next hit on Enter and F3, with Shift to the previous one; close on Esc."""
-        back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        match event.key():
-            case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_F3:
-                self.step(-1 if back else 1)
-            case Qt.Key.Key_Escape:
-                self.close_bar()
-            case _:
-                super().keyPressEvent(event)
+        is_cut = count >= MATCH_LIMIT
+        words = tr("{place} of {count}+", place=place, count=count)
+        self._show_count(words if is_cut else tr("{place} of {count}", place=place, count=count))
 
     def _show_count(self, text: str) -> None:
         self.count.set_text(text)
-        focused = QApplication.focusWidget()
-        if focused is not None and self.isAncestorOf(focused):  # not while the words come from elsewhere
+        if has_keyboard(self):  # not while the words come from elsewhere
             announce(self, text)
 
     def search(self) -> None:
@@ -256,7 +268,7 @@ class PagedText(Themed, QPlainTextEdit):
         )
         self.setAccessibleName(tr("Content"))
         self.updateRequest.connect(self._update_gutter)
-        self.selectionChanged.connect(self._emit_selected_lines)
+        self.selectionChanged.connect(lambda: self.lines_selected.emit(*self.selected_lines()))
         self.apply_theme()
 
     @property
@@ -318,14 +330,11 @@ class PagedText(Themed, QPlainTextEdit):
         if not cursor.hasSelection() or not self._rows or self._content.is_binary:
             return 0, 0
         document, base = self.document(), self._page_index * PAGE_LINES
+        begin = document.findBlock(cursor.selectionStart()).blockNumber()
         end = document.findBlock(cursor.selectionEnd())
         row = end.blockNumber()
-        if (
-            end.position() == cursor.selectionEnd()
-            and row > document.findBlock(cursor.selectionStart()).blockNumber()
-        ):
+        if end.position() == cursor.selectionEnd() and row > begin:
             row -= 1
-        begin = document.findBlock(cursor.selectionStart()).blockNumber()
         last = self._content.line_at(base + row)
         return (max(1, self._content.line_at(base + begin)), last) if last else (0, 0)
 
@@ -346,9 +355,8 @@ class PagedText(Themed, QPlainTextEdit):
 
     def gutter_width(self) -> int:
         digits = max(3, len(str(max((row.line_number or 0 for row in self._rows), default=0))))
-        return (
-            int(QFontMetricsF(ui_font(11, is_code=True)).horizontalAdvance("0") * digits) + _GUTTER_PAD + 10
-        )
+        digit = QFontMetricsF(ui_font(11, is_code=True)).horizontalAdvance("0")
+        return int(digit * digits) + _GUTTER_PAD + 10
 
     def paint_gutter(self, gutter: QWidget, dirty: QRect) -> None:
         painter = QPainter(gutter)
@@ -389,9 +397,6 @@ class PagedText(Themed, QPlainTextEdit):
         else:
             self._gutter.update(0, rect.y(), self._gutter.width(), rect.height())
 
-    def _emit_selected_lines(self) -> None:
-        self.lines_selected.emit(*self.selected_lines())
-
     def _cursor(self, match: Match) -> QTextCursor:
         block = self.document().findBlockByNumber(match.row - self._page_index * PAGE_LINES)
         cursor, words = QTextCursor(block), block.text()
@@ -404,8 +409,7 @@ class PagedText(Themed, QPlainTextEdit):
     def _highlight_selection(self, match: Match, is_current: bool) -> QTextEdit.ExtraSelection:
         mark = QTextEdit.ExtraSelection()
         mark.cursor = self._cursor(match)
-        background = self._theme.seg_output if is_current else self._theme.warn_soft
-        mark.format.setBackground(QColor(background))
+        mark.format.setBackground(QColor(self._theme.seg_output if is_current else self._theme.warn_soft))
         if is_current:
             mark.format.setForeground(QColor("#1a1d24"))
         return mark

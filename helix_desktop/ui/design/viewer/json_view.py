@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QTreeView
 
+from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
@@ -163,7 +164,6 @@ _MAX_CHARACTERS = 300  # of a value on its row; the text has the rest
 _FIRST_ROWS = 60  # rows that are unfolded at first, level by level
 _ROWS_AT_ONCE, _LEVELS_AT_ONCE = 200, 12  # that one key unfolds at most
 
-Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 
 

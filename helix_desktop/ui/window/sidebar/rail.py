@@ -8,39 +8,24 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
 
-from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
-from PySide6.QtGui import (
-    QColor,
-    QFont,
-    QLinearGradient,
-    QPainter,
-    QPaintEvent,
-    QPen,
-)
-from PySide6.QtWidgets import QAbstractButton, QFrame, QMenu, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QLinearGradient, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QFrame, QMenu
 
 from helix_desktop import APP_NAME
 from helix_desktop.ui.design.buttons import EnterActivates, IconButton
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import IconLabel
-from helix_desktop.ui.design.mirror import draw_text, mirror
+from helix_desktop.ui.design.layout import VerticalScrollArea, column, pane
+from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme, Themed
-from helix_desktop.ui.kit.commands import keep_tip
-from helix_desktop.ui.kit.intents import (
-    CopyLink,
-    Export,
-    ImportFile,
-    LocateWorkspace,
-    RemoveWorkspace,
-    RenameWorkspace,
-    ShowFolder,
-    ShowWorkspace,
-    ToggleTheme,
-    perform,
-)
+from helix_desktop.ui.kit import intents
+from helix_desktop.ui.kit.boxes import Pen
+from helix_desktop.ui.kit.commands import EntryMenu, command_button
+from helix_desktop.ui.kit.intents import perform
 from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.translation import Translator
@@ -199,28 +184,19 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         self.setFixedSize(_rail_width(), scaled(_TILE_PX) + 12)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        mirror(painter, self.rect())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        pen = Pen.of_widget(self, self._theme)
         square = QRectF(_MARGIN_PX, 6, scaled(_TILE_PX), scaled(_TILE_PX))
-        self._paint_bar(painter)
+        if height := 22 if self.workspace.active else 10 if self.underMouse() else 0:
+            bar = QRectF(0, (self.height() - height) / 2, 3.5, height)
+            pen.box(bar, "accent" if self.workspace.active else "faint", "", 1.75)
         if self.hasFocus():
-            painter.setPen(QPen(QColor(self._theme.accent), 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(square.adjusted(-3, -3, 3, 3), 13, 13)
-        paint_workspace_badge(painter, square, self.workspace, self._theme)
-        dot = BADGE_COLOR_TOKENS.get(self.workspace.badge)
-        if dot:
-            painter.setPen(QPen(QColor(self._theme.rail), 2.5))
-            painter.setBrush(QColor(getattr(self._theme, dot)))
-            painter.drawEllipse(QPointF(square.right() - 2, square.top() + 3), 5.5, 5.5)
-
-    def _paint_bar(self, painter: QPainter) -> None:
-        height = 22 if self.workspace.active else 10 if self.underMouse() else 0
-        if height:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(self._theme.accent if self.workspace.active else self._theme.faint))
-            painter.drawRoundedRect(QRectF(0, (self.height() - height) / 2, 3.5, height), 1.75, 1.75)
+            pen.box(square.adjusted(-4, -4, 4, 4), "", "accent", 13, 2)
+        paint_workspace_badge(pen.qt, square, self.workspace, self._theme)
+        if dot := BADGE_COLOR_TOKENS.get(self.workspace.badge):
+            pen.qt.setPen(QPen(pen.color("rail"), 2.5))
+            pen.qt.setBrush(pen.color(dot))
+            pen.qt.drawEllipse(QPointF(square.right() - 2, square.top() + 3), 5.5, 5.5)
+        pen.qt.end()
 
 
 class Rail(Themed, QFrame):
@@ -228,111 +204,79 @@ class Rail(Themed, QFrame):
         super().__init__()
         self.setObjectName("rail")
         self._buttons: dict[str, WorkspaceButton] = {}
-        self._add = IconButton("plus", "", px=_ICON_PX - 1, edge=_TILE_PX)
-        keep_tip(commands.open_folder, tr("Open folder"), self._add.set_tip)
-        self._add.setProperty("kind", "tile")
-        self._add.clicked.connect(commands.open_folder.trigger)
+        add = command_button(commands.open_folder, "plus", tr("Open folder"), px=_ICON_PX - 1, edge=_TILE_PX)
+        add.setProperty("kind", "tile")
         self._theme_button = IconButton("moon", tr("Use dark theme"), px=_ICON_PX, edge=34)
-        self._theme_button.clicked.connect(lambda: perform(self, ToggleTheme()))
-        settings = self.settings_button = IconButton("settings", "", px=_ICON_PX, edge=34)
+        self._theme_button.clicked.connect(lambda: perform(self, intents.ToggleTheme()))
+        settings = command_button(commands.settings, "settings", tr("Settings"), px=_ICON_PX, edge=34)
         settings.setCheckable(True)
-        keep_tip(commands.settings, tr("Settings"), settings.set_tip)
-        settings.clicked.connect(commands.settings.trigger)
-        self._button_layout = QVBoxLayout()
-        self._button_layout.setContentsMargins(0, 0, 0, 0)
-        self._button_layout.setSpacing(0)
-        self._arrange(settings)
-        self.apply_theme()
-
-    def _arrange(self, settings: IconButton) -> None:
-        middle = Qt.AlignmentFlag.AlignHCenter
-        inner = QWidget()
-        inner.setObjectName("page")
-        inside = QVBoxLayout(inner)
-        inside.setContentsMargins(0, 0, 0, 0)
-        inside.addLayout(self._button_layout)
-        inside.addWidget(self._add, 0, middle)
-        inside.addStretch(1)
-        scroll = QScrollArea()
-        scroll.setWidget(inner)
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.settings_button = settings
+        logo = IconLabel("helix", px=_TILE_PX, color_token="text")
+        logo.setAccessibleName(APP_NAME)
+        self._squares = column(gap=0)
+        inside = column(self._squares, add, None, gap=6)
+        page = pane(inside)
+        page.setObjectName("page")
+        scroll = VerticalScrollArea(page)
         scroll.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 13, 0, 10)
-        outer.setSpacing(4)
-        outer.addWidget(_logo(), 0, middle)
-        outer.addSpacing(9)
-        outer.addWidget(scroll, 1)
-        outer.addWidget(self._theme_button, 0, middle)
-        outer.addWidget(settings, 0, middle)
+        outer = column(logo, 9, scroll, self._theme_button, settings, margins=(0, 13, 0, 10), gap=4)
+        outer.setStretchFactor(scroll, 1)
+        inside.setAlignment(add, Qt.AlignmentFlag.AlignHCenter)
+        for part in (logo, self._theme_button, settings):
+            outer.setAlignment(part, Qt.AlignmentFlag.AlignHCenter)
+        self.setLayout(outer)
+        self.apply_theme()
 
     def show_workspaces(self, workspaces: Sequence[WorkspaceRow]) -> None:
         """Show exactly these workspaces in this order; a square that stays keeps its focus."""
         ids = {workspace.id for workspace in workspaces}
         for gone in self._buttons.keys() - ids:
             button = self._buttons.pop(gone)
-            self._button_layout.removeWidget(button)
+            self._squares.removeWidget(button)
             button.hide()
             button.deleteLater()
         for place, workspace in enumerate(workspaces):
             button = self._buttons.get(workspace.id) or self._make(workspace)
             button.show_workspace(workspace)
             mark_pane_stop(button, workspace.active)
-            if self._button_layout.indexOf(button) != place:
-                self._button_layout.insertWidget(place, button)
+            if self._squares.indexOf(button) != place:
+                self._squares.insertWidget(place, button)
 
     def button(self, workspace_id: str) -> WorkspaceButton:
         """Return the square of a workspace; KeyError when it is not shown."""
         return self._buttons[workspace_id]
 
     def menu_for(self, workspace_id: str) -> QMenu:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        is_missing = self._buttons[workspace_id].workspace.badge == "missing"
-        for name, words, intent in (
-            ("show_folder", tr("Show folder"), ShowFolder(workspace_id)),
-            ("rename", tr("Rename…"), RenameWorkspace(workspace_id)),
-            ("locate", tr("Locate…"), LocateWorkspace(workspace_id)),
-            ("copy_link", tr("Copy link"), CopyLink(workspace_id)),
-            ("export", tr("Export…"), Export(workspace_id)),
-            ("import", tr("Import…"), ImportFile(workspace_id)),
-            ("remove_from_list", tr("Remove from list…"), RemoveWorkspace(workspace_id)),
-        ):
-            if name in {"export", "remove_from_list"}:
-                menu.addSeparator()
-            action = menu.addAction(words)
-            action.setObjectName(name)
-            action.triggered.connect(lambda _=False, intent=intent: perform(self, intent))
-            action.setEnabled(name != "show_folder" or not is_missing)
+        menu = EntryMenu(self)
+        is_there = self._buttons[workspace_id].workspace.badge != "missing"
+        menu.add("show_folder", tr("Show folder"), intents.ShowFolder(workspace_id), is_enabled=is_there)
+        menu.add("rename", tr("Rename…"), intents.RenameWorkspace(workspace_id))
+        menu.add("locate", tr("Locate…"), intents.LocateWorkspace(workspace_id))
+        menu.add("copy_link", tr("Copy link"), intents.CopyLink(workspace_id))
+        menu.addSeparator()
+        menu.add("export", tr("Export…"), intents.Export(workspace_id))
+        menu.add("import", tr("Import…"), intents.ImportFile(workspace_id))
+        menu.addSeparator()
+        menu.add("remove_from_list", tr("Remove from list…"), intents.RemoveWorkspace(workspace_id))
         return menu
 
     def apply_theme(self) -> None:
         super().apply_theme()
-        theme = self._theme
         self.setFixedWidth(_rail_width())
-        self._theme_button.set_icon("sun" if theme.dark else "moon")
-        self._theme_button.set_tip(tr("Use light theme") if theme.dark else tr("Use dark theme"))
+        self._theme_button.set_icon("sun" if self._theme.dark else "moon")
+        self._theme_button.set_tip(tr("Use light theme") if self._theme.dark else tr("Use dark theme"))
 
     def _make(self, workspace: WorkspaceRow) -> WorkspaceButton:
         button = WorkspaceButton(workspace)
-        button.clicked.connect(lambda: perform(self, ShowWorkspace(workspace.id)))
+        button.clicked.connect(lambda: perform(self, intents.ShowWorkspace(workspace.id)))
         button.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        button.customContextMenuRequested.connect(lambda at: self._open_menu(button, at))
+        button.customContextMenuRequested.connect(
+            lambda at: self.menu_for(workspace.id).popup(button.mapToGlobal(at))
+        )
         self._buttons[workspace.id] = button
         return button
-
-    def _open_menu(self, button: WorkspaceButton, position: QPoint) -> None:
-        self.menu_for(button.workspace.id).popup(button.mapToGlobal(position))
 
 
 def _rail_width() -> int:
     return scaled(_TILE_PX) + 2 * _MARGIN_PX
-
-
-def _logo() -> IconLabel:
-    logo = IconLabel("helix", px=_TILE_PX, color_token="text")
-    logo.setAccessibleName(APP_NAME)
-    return logo

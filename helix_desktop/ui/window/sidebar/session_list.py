@@ -42,21 +42,10 @@ from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, Pill, Row, Text, paint_box
-from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.kit.intents import (
-    ArchiveSession,
-    CopyLink,
-    Export,
-    Intent,
-    OpenInNewWindow,
-    OpenListedSession,
-    PinSession,
-    RenameSession,
-    RestoreSession,
-    TrashSession,
-    perform,
-)
+from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
+from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.kit.window_commands import SessionCommands
 from helix_desktop.ui.window.sidebar.rail import badge_label, matches_query
 from helix_desktop.words.direction import dotted
@@ -141,26 +130,34 @@ class SessionItem(msgspec.Struct, frozen=True):
         return max(self.updated_ms, self.below_updated_ms)
 
 
+def _state(item: SessionItem) -> tuple[str, Tone | None, str, str]:
+    """Return the most urgent state of a session, in its row, with a pill's tone; in its tooltip; spoken."""
+    if item.waiting:
+        return tr("Waiting"), "accent", badge_label("waiting"), tr("waiting for you")
+    if item.running:
+        return tr("Working"), "ok", "", tr("working")
+    if item.failure:
+        words = failure_text(item.budget_spent)
+        if item.budget_spent:
+            return tr("Budget spent"), "warn", words, words
+        return tr("Failed"), "error", words, words
+    if item.interrupted:
+        return tr("Interrupted"), "warn", badge_label("interrupted"), tr("interrupted")
+    if item.stopped:
+        return tr("Stopped") if item.parent else "", None, tr("Stopped"), tr("stopped")
+    return "", None, "", ""
+
+
 def row_end(item: SessionItem, when: str) -> tuple[str, Tone | None]:
     """Return the last word of a session's row, the most urgent that there is, and the tone of its pill.
 
     `when` says when it changed. It is plain text, as what it began as: without a tone.
     """
-    if item.waiting:
-        return tr("Waiting"), "accent"
-    if item.running:
-        return tr("Working"), "ok"
-    if item.failure:
-        return (tr("Budget spent"), "warn") if item.budget_spent else (tr("Failed"), "error")
-    if item.interrupted:
-        return tr("Interrupted"), "warn"
-    if item.parent:
-        return (tr("Stopped"), None) if item.stopped else ("", None)
-    return item.began_as or when, None
+    words, tone, *_ = _state(item)
+    return words or ("" if item.parent else item.began_as or when), tone
 
 
-def list_group(item: SessionItem, now: datetime) -> ListGroup:
-    """Return the group of the session at the top of a tree, seen from a local `now`."""
+def _list_group(item: SessionItem, now: datetime) -> ListGroup:
     if item.place.archived:
         return "archived"
     return "pinned" if item.place.pinned else day_group(item.tree_updated_ms, now)
@@ -172,20 +169,6 @@ def day_group(updated_ms: int, now: datetime) -> ListGroup:
     if day >= now.date():
         return "today"
     return "yesterday" if day == now.date() - timedelta(days=1) else "earlier"
-
-
-def group_label(group: ListGroup) -> str:
-    match group:
-        case "pinned":
-            return tr("Pinned")
-        case "archived":
-            return tr("Archived")
-        case "today":
-            return tr("Today")
-        case "yesterday":
-            return tr("Yesterday")
-        case "earlier":
-            return tr("Earlier")
 
 
 def nested_sessions(
@@ -282,9 +265,16 @@ def _tree(
 
 
 ITEM_ROLE = int(Qt.ItemDataRole.UserRole)
+"""A SessionItem, or a ListHeading."""
 WHEN_ROLE = ITEM_ROLE + 1
-FOLDED_ROLE = ITEM_ROLE + 2
-RUNNING_ROLE = ITEM_ROLE + 3
+
+
+class ListHeading(NamedTuple):
+    words: str
+    spoken: str
+    is_folded: bool | None = None  # of the archive, where it has a sign for that
+    is_running: bool = False  # what is in the archive
+
 
 _Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
@@ -354,7 +344,6 @@ class SessionModel(QAbstractListModel):
         return [row for row in self._rows if isinstance(row, SessionItem)]
 
     def session_count(self) -> int:
-        """Return how many sessions there are, shown or not."""
         return sum(not item.parent for item in self._items)
 
     def index_of(self, session_id: str) -> QModelIndex:
@@ -364,7 +353,6 @@ class SessionModel(QAbstractListModel):
         return QModelIndex()
 
     def index_of_archive(self) -> QModelIndex:
-        """Return the index of the archive's heading; invalid without archived sessions."""
         return self.index(self._rows.index("archived")) if "archived" in self._rows else QModelIndex()
 
     def rowCount(self, parent: _Index = _NOWHERE) -> int:
@@ -385,10 +373,13 @@ class SessionModel(QAbstractListModel):
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         entry = self._rows[index.row()]
+        if isinstance(entry, str):
+            heading = self._heading(entry)
+            spoken = heading.spoken if role == Qt.ItemDataRole.AccessibleTextRole else None
+            words = heading.words if role == Qt.ItemDataRole.DisplayRole else spoken
+            return heading if role == ITEM_ROLE else words
         if role == ITEM_ROLE:
             return entry
-        if isinstance(entry, str):
-            return self._heading_data(entry, role)
         if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole}:
             return entry.title
         if role == Qt.ItemDataRole.AccessibleTextRole:
@@ -400,24 +391,27 @@ class SessionModel(QAbstractListModel):
             return ", ".join(filter(None, (when, entry.subtitle, _usage(entry))))
         return _tooltip(entry, when) if role == Qt.ItemDataRole.ToolTipRole else None
 
-    def _heading_data(self, group: ListGroup, role: int) -> object:
-        is_archive = group == "archived"
-        if role == FOLDED_ROLE:  # None: it has no sign for that
-            return self._is_folded if is_archive and not self._needle else None
+    def _heading(self, group: ListGroup) -> ListHeading:
+        words = {
+            "pinned": tr("Pinned"),
+            "today": tr("Today"),
+            "yesterday": tr("Yesterday"),
+            "earlier": tr("Earlier"),
+            "archived": tr("Archived"),
+        }[group]
+        if group != "archived":
+            return ListHeading(words, words)
         archived = [item for item in self._items if item.place.archived and not item.parent]
-        is_running = is_archive and any(item.running for item in archived)
-        if role == RUNNING_ROLE:
-            return is_running
-        if role not in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
-            return None
-        label = group_label(group)
-        if not is_archive:
-            return label
-        if role == Qt.ItemDataRole.DisplayRole:
-            return label if self._needle else f"{label} · {format_integer(len(archived))}"
-        sessions = tr.plural(len(archived), "%n session", "%n sessions")
+        is_running = any(item.running for item in archived)
         fold = "" if self._needle else tr("collapsed") if self._is_folded else tr("expanded")
-        return ", ".join(filter(None, (label, sessions, fold, tr("working") if is_running else "")))
+        sessions = tr.plural(len(archived), "%n session", "%n sessions")
+        spoken = (words, sessions, fold, tr("working") if is_running else "")
+        return ListHeading(
+            words if self._needle else f"{words} · {format_integer(len(archived))}",
+            ", ".join(filter(None, spoken)),
+            None if self._needle else self._is_folded,
+            is_running,
+        )
 
     def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Ask for a new title; the list shows it when the session says so."""
@@ -425,7 +419,7 @@ class SessionModel(QAbstractListModel):
         name = str(value).strip()
         if role != Qt.ItemDataRole.EditRole or isinstance(entry, str) or not name or name == entry.title:
             return False
-        perform(self, RenameSession(name, entry.id))
+        perform(self, intents.RenameSession(name, entry.id))
         return True
 
     @staticmethod
@@ -438,7 +432,7 @@ class SessionModel(QAbstractListModel):
         for item in nested_sessions(self._items, self._needle, self._found):
             # Dates take long to compare, and what comes after the first earlier one is earlier, or archived.
             is_same = item.depth or (heading == "earlier" and not item.place.archived)
-            group = heading if is_same else list_group(item, self._now)
+            group = heading if is_same else _list_group(item, self._now)
             if group is not None and group != heading:
                 heading = group
                 rows.append(group)
@@ -448,30 +442,17 @@ class SessionModel(QAbstractListModel):
 
 
 def _tooltip(item: SessionItem, when: str) -> str:
-    state = tr("Stopped") if item.stopped else failure_text(item.budget_spent) if item.failure else ""
-    if item.waiting or item.interrupted:
-        state = badge_label("waiting" if item.waiting else "interrupted")
-    line = item.found.line if item.found is not None else ""
-    parts = (
-        item.title,
-        item.began_as,
-        state,
-        line,
-        dotted((when, item.subtitle)),
-        _usage(item),
-        item.failure,
-    )
+    line, state = item.found.line if item.found is not None else "", _state(item)[2]
+    times = dotted((when, item.subtitle))
+    parts = (item.title, item.began_as, state, line, times, _usage(item), item.failure)
     return plain_tooltip("\n".join(filter(None, parts)))
 
 
 def _accessible_text(item: SessionItem) -> str:
-    state = tr("waiting for you") if item.waiting else tr("working") if item.running else ""
-    state = state or (tr("stopped") if item.stopped else tr("interrupted") if item.interrupted else "")
-    state = state or (failure_text(item.budget_spent) if item.failure else "")
     kind = "" if item.version else tr("subagent") if item.parent else item.began_as
     place = tr("archived") if item.place.archived else tr("pinned") if item.place.pinned else ""
     line = item.found.line if item.found is not None else ""
-    return ", ".join(filter(None, (kind, item.title, state, line, item.failure, place)))
+    return ", ".join(filter(None, (kind, item.title, _state(item)[3], line, item.failure, place)))
 
 
 def _usage(item: SessionItem) -> str:
@@ -500,10 +481,10 @@ class SessionDelegate(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         bounds = QRectF(option.rect)
         mirror(painter, bounds)
-        if isinstance(entry, str):
-            if index.data(FOLDED_ROLE) is not None:
+        if isinstance(entry, ListHeading):
+            if entry.is_folded is not None:
                 self._paint_background(painter, bounds.adjusted(8, 8, -8, -1), option.state)
-            paint_box(painter, bounds.adjusted(20, 8, -20, 0), current_theme(), _heading(index))
+            paint_box(painter, bounds.adjusted(20, 8, -20, 0), current_theme(), _heading(entry))
         elif isinstance(entry, SessionItem):
             box = bounds.adjusted(8 + _indent(entry), 1, -8, -1)
             self._paint_background(painter, box, option.state, entry.active)
@@ -544,13 +525,12 @@ class SessionDelegate(QStyledItemDelegate):
             painter.drawRoundedRect(box.adjusted(1, 1, -1, -1) if focused else box, 9, 9)
 
 
-def _heading(index: _Index) -> Box:
-    is_folded = index.data(FOLDED_ROLE)
-    words = Text(str(index.data()), 11, "faint", 600, grow=True, shrink=True)
-    if is_folded is None:
+def _heading(heading: ListHeading) -> Box:
+    words = Text(heading.words, 11, "faint", 600, grow=True, shrink=True)
+    if heading.is_folded is None:
         return words
-    runs = [Dot("seg_assistant", 7)] if is_folded and index.data(RUNNING_ROLE) else []
-    return Row([words, *runs, Icon("chevron-right" if is_folded else "chevron-down", "muted", 13)])
+    runs = [Dot("seg_assistant", 7)] if heading.is_folded and heading.is_running else []
+    return Row([words, *runs, Icon("chevron-right" if heading.is_folded else "chevron-down", "muted", 13)])
 
 
 def _title(item: SessionItem, when: str) -> Box:
@@ -592,10 +572,10 @@ class SessionList(Themed, QListView):
         self.keys = PageKeys(SessionCommands, self)
         self._open_id = ""
         self._typed_text: str | None = None  # since a session was chosen, until it takes the keyboard
-        self._sessions_model = SessionModel(self)
-        self._delegate = SessionDelegate(self)
-        self.setModel(self._sessions_model)
-        self.setItemDelegate(self._delegate)
+        model = self._sessions_model = SessionModel(self)
+        self.sessions, self.session_count, self.index_of = model.sessions, model.session_count, model.index_of
+        self.setModel(model)
+        self.setItemDelegate(SessionDelegate(self))
         self.setAccessibleName(tr("Sessions"))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setMouseTracking(True)
@@ -660,19 +640,9 @@ class SessionList(Themed, QListView):
         for item in self.sessions()[:1]:
             self._open(item)
 
-    def sessions(self) -> list[SessionItem]:
-        return self._sessions_model.sessions()
-
     def is_empty(self) -> bool:
         """Return True if nothing is shown, not even the heading of the archive."""
         return not self._sessions_model.rowCount()
-
-    def session_count(self) -> int:
-        """Return how many sessions there are, shown or not."""
-        return self._sessions_model.session_count()
-
-    def index_of(self, session_id: str) -> QModelIndex:
-        return self._sessions_model.index_of(session_id)
 
     def focus_first(self) -> None:
         """Take the focus, at the current or the first session; not where no session is shown."""
@@ -685,34 +655,23 @@ class SessionList(Themed, QListView):
             self.setCurrentIndex(self.index_of(sessions[0].id) if sessions else archive)
 
     def menu_for(self, index: QModelIndex) -> QMenu:
-        """Make the menu of a session's row."""
         item: SessionItem = index.data(ITEM_ROLE)
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-
-        def add(words: str, intent: Intent, name: str = "") -> None:
-            action = menu.addAction(words, lambda: perform(self, intent))
-            action.setObjectName(name)
-
-        menu.addAction(tr("Open", "verb"), lambda: self._select(index))
-        add(tr("Open in new window"), OpenInNewWindow(item.id), "open_in_window")
+        menu, key_of, wants = EntryMenu(self), self.keys.shown_key, _intents(item)
+        menu.add("open", tr("Open", "verb"), lambda: self._select(index))
+        menu.add("open_in_window", tr("Open in new window"), intents.OpenInNewWindow(item.id))
         if self._sessions_model.flags(index) & Qt.ItemFlag.ItemIsEditable:
-            menu.addAction(f"{tr('Rename…')}\t{_RENAME_KEY}", lambda: self.edit(index))
-        add(tr("Copy link"), CopyLink(session_id=item.id), "copy_link")
-        add(tr("Export…"), Export(session_id=item.id), "export")
+            menu.add("rename", tr("Rename…"), lambda: self.edit(index), _RENAME_KEY)
+        menu.add("copy_link", tr("Copy link"), intents.CopyLink(session_id=item.id))
+        menu.add("export", tr("Export…"), intents.Export(session_id=item.id))
         if not item.parent:  # a subagent's place goes with the one that it works for
-            intents = _intents(item)
             menu.addSeparator()
             pin = tr("Unpin") if item.place.pinned else tr("Pin")
             archive = tr("Unarchive") if item.place.archived else tr("Archive")
-            add(self._with_key(pin, "session_pin"), intents["session_pin"], "pin")
-            add(self._with_key(archive, "session_archive"), intents["session_archive"], "archive")
+            menu.add("pin", pin, wants["session_pin"], key_of("session_pin"))
+            menu.add("archive", archive, wants["session_archive"], key_of("session_archive"))
             menu.addSeparator()
-            add(self._with_key(tr("Move to trash"), "session_trash"), intents["session_trash"])
+            menu.add("trash", tr("Move to trash"), wants["session_trash"], key_of("session_trash"))
         return menu
-
-    def _with_key(self, words: str, command: str) -> str:
-        return "\t".join(filter(None, (words, self.keys.shown_key(command))))
 
     def event(self, event: QEvent) -> bool:
         """Keep the key that renames the current row from the window, where it renames the open session."""
@@ -727,7 +686,7 @@ class SessionList(Themed, QListView):
         index = self.currentIndex()
         is_renaming = self.state() is QListView.State.EditingState  # its field passes Enter on
         if event.matches(QKeySequence.StandardKey.Undo) and not is_renaming:
-            perform(self, RestoreSession())
+            perform(self, intents.RestoreSession())
             return
         if is_renaming or not index.isValid() or not self._do(event, index):
             super().keyPressEvent(event)
@@ -735,7 +694,7 @@ class SessionList(Themed, QListView):
     def _do(self, event: QKeyEvent, index: QModelIndex) -> bool:
         """Do what a key says with a row; return False if it says nothing."""
         item = index.data(ITEM_ROLE)
-        is_heading = isinstance(item, str)
+        is_heading = isinstance(item, ListHeading)
         command, pressed = self.keys.command_of(event), pressed_key(event)
         if is_heading and pressed in ("Left", "Right"):
             self._fold(is_folded=pressed == "Left")
@@ -766,16 +725,13 @@ class SessionList(Themed, QListView):
         if isinstance(item, SessionItem):
             self._typed_text = ""
             self._open(item)
-        elif index.data(FOLDED_ROLE) is not None:
-            self._fold(is_folded=not index.data(FOLDED_ROLE))
+        elif isinstance(item, ListHeading) and item.is_folded is not None:
+            self._fold(is_folded=not item.is_folded)
 
     def _open(self, item: SessionItem) -> None:
         """Open a session, at the message that a search found in it."""
-        if item.found is None:
-            perform(self, OpenListedSession(item.id))
-        else:
-            found = item.found
-            perform(self, OpenListedSession(found.session_id or item.id, found.seq, found.mark))
+        found = item.found or FoundMessage(0, "")
+        perform(self, intents.OpenListedSession(found.session_id or item.id, found.seq, found.mark))
 
     def _fold(self, *, is_folded: bool) -> None:
         """Fold or unfold the archive, and stay on its heading."""
@@ -789,9 +745,8 @@ class SessionList(Themed, QListView):
 
 
 def _intents(item: SessionItem) -> dict[str, Intent]:
-    """Return what each command of the list wants with a session."""
     return {
-        "session_pin": PinSession(item.id, not item.place.pinned),
-        "session_archive": ArchiveSession(item.id, not item.place.archived),
-        "session_trash": TrashSession(item.id),
+        "session_pin": intents.PinSession(item.id, not item.place.pinned),
+        "session_archive": intents.ArchiveSession(item.id, not item.place.archived),
+        "session_trash": intents.TrashSession(item.id),
     }

@@ -8,26 +8,21 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeyEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
-from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.git_label import GitLabel
 from helix_desktop.ui.design.key_names import tip_with_key
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout import column, row
+from helix_desktop.ui.design.layout import column, pane, row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.kit.commands import action_shortcut, keep_tip
+from helix_desktop.ui.kit.commands import action_shortcut, command_button
 from helix_desktop.ui.kit.intents import SearchEverything, perform
 from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.window.sidebar.rail import message_query
-from helix_desktop.words.git import GitText
 from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
@@ -82,18 +77,15 @@ class Sidebar(QFrame):
         self._name.clicked.connect(commands.switch_workspace.trigger)
         self._git = GitLabel()
         self._git.clicked.connect(commands.commit_changes.trigger)
-        self._folder = IconButton("folder-open", "")
-        keep_tip(commands.open_folder, tr("Open folder"), self._folder.set_tip)
-        self._folder.clicked.connect(commands.open_folder.trigger)
-        self._new = IconButton("plus", "", px=18)
-        keep_tip(commands.new_session, tr("New session"), self._new.set_tip)
-        self._new.clicked.connect(commands.new_session.trigger)
+        self.show_git, self.announce = self._git.show_text, self._name.show_name
+        folder = command_button(commands.open_folder, "folder-open", tr("Open folder"))
+        self._new = command_button(commands.new_session, "plus", tr("New session"), px=18)
         self.search = SearchField(tr("Search sessions"))
         self.session_list: SessionList
         self._stack = QStackedWidget()
         self._closed_reason = label("", "muted", wrap=True)
         self._nothing = label("", "muted", wrap=True)
-        head = row(self._name, None, self._folder, self._new, margins=(11, 13, 8, 0), gap=2)
+        head = row(self._name, None, folder, self._new, margins=(11, 13, 8, 0), gap=2)
         git = row(self._git, None, margins=(19, 0, 12, 0))
         search = row(self.search, margins=(12, 10, 12, 4))
         self._workspace_name = ""
@@ -102,7 +94,11 @@ class Sidebar(QFrame):
             lambda: self.messages_requested.emit(message_query(self.search.text()))
         )
         self._search_note = label("", "faint", wrap=True)
-        self._search_bar = self._make_search_bar()
+        words = tr("Search everything")
+        everything = PushButton(words, "link", name="search_messages", on_click=self._search_all)
+        bar = column(self._search_note, row(everything, None), margins=(19, 8, 12, 8), gap=2)
+        self._search_bar = pane(bar)
+        self._search_bar.hide()
         self.setLayout(column(head, git, search, self._stack, self._search_bar, gap=0))
         self.show_workspace("")
         self._name.hide()  # not known yet
@@ -115,26 +111,15 @@ class Sidebar(QFrame):
         mark_pane_stop(self.session_list)
         self.search.textChanged.connect(self._filter)
         empty = label(tr("Your sessions appear here."), "muted", wrap=True)
-        begin = PushButton(tr("New session"), "", "plus", name="new_session")
-        begin.clicked.connect(self.commands.new_session.trigger)
-        clear = PushButton(tr("Clear search"), name="clear_search")
-        clear.clicked.connect(self.search.clear)
+        new = self.commands.new_session.trigger
+        begin = PushButton(tr("New session"), "", "plus", name="new_session", on_click=new)
+        clear = PushButton(tr("Clear search"), name="clear_search", on_click=self.search.clear)
         self._stack.addWidget(self.session_list)
         for words, button in ((empty, begin), (self._nothing, clear), (self._closed_reason, None)):
-            page = QWidget()
             buttons = (row(button, None),) if button is not None else ()
-            page.setLayout(column(words, *buttons, None, margins=(20, 18, 20, 0), gap=10))
-            self._stack.addWidget(page)
+            self._stack.addWidget(pane(column(words, *buttons, None, margins=(20, 18, 20, 0), gap=10)))
         self._stack.addWidget(QWidget())  # until the sessions are known
         self._stack.setCurrentIndex(_UNKNOWN)
-
-    def _make_search_bar(self) -> QWidget:
-        messages = PushButton(tr("Search everything"), "link", name="search_messages")
-        messages.clicked.connect(self._search_all)
-        bar = QWidget()
-        bar.setLayout(column(self._search_note, row(messages, None), margins=(19, 8, 12, 8), gap=2))
-        bar.hide()
-        return bar
 
     def _search_all(self) -> None:
         """Go on with the words where all open workspaces are searched; here the search is over."""
@@ -151,19 +136,11 @@ class Sidebar(QFrame):
         self._new.setEnabled(bool(name))
         self.search.setEnabled(bool(name))
 
-    def announce(self, name: str) -> None:
-        """Show the name of a workspace of which nothing can be used yet."""
-        self._name.show_name(name)
-
     def show_opening(self) -> None:
         """Show no sessions until those of the workspace that is being opened are known."""
         self._stack.setCurrentIndex(_UNKNOWN)
 
-    def show_git(self, text: GitText) -> None:
-        self._git.show_text(text)
-
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
-        """Show these sessions, grouped as seen from a local `now`."""
         self.session_list.show_sessions(items, now)
         self._choose_page()
 

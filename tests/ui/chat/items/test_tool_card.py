@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.domain.events.conversation import SubagentStarted
-from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal
+from helix_desktop.ui.chat.actions import CopyCode, ReadContent
 from helix_desktop.ui.chat.items.item import RowItem, SearchLine
 from helix_desktop.ui.chat.items.tool_card import unusual_words
 from helix_desktop.ui.chat.rows.row_texts import RUNNING_PHASES, accessible_name, figures_text
@@ -154,7 +154,7 @@ def test_a_partial_card_requests_its_original_once(qtbot: QtBot, view: ChatView)
     view.chat_viewport.model.reset([PREVIEW])
     with performed(view) as blocker:
         press(view, "open:card")
-    assert blocker == [ReadOriginal(row_key("t"), DIGEST)]
+    assert blocker == [ReadContent(row_key("t"))]
     view.chat_viewport.model.replace(row_key("t"), replace(PREVIEW, original=ORIGINAL))
     assert [line for line in words(view).split("\n") if line.endswith(("line", "all"))] == [
         "head line",
@@ -172,7 +172,7 @@ def test_a_card_that_find_opens_requests_its_original_too(qtbot: QtBot, view: Ch
     view.chat_viewport.model.reset([PREVIEW])
     with performed(view) as blocker:
         view.find_text("tail line")
-    assert blocker == [ReadOriginal(row_key("t"), DIGEST)]
+    assert blocker == [ReadContent(row_key("t"))]
 
 
 def test_all_lines_are_requested_where_they_fit(qtbot: QtBot, view: ChatView) -> None:
@@ -180,7 +180,7 @@ def test_all_lines_are_requested_where_they_fit(qtbot: QtBot, view: ChatView) ->
     press(view, "open:card")
     with performed(view) as blocker:
         press(view, "whole:card")
-    assert blocker == [ReadOriginal(row_key("t"), DIGEST, in_full=True)]
+    assert blocker == [ReadContent(row_key("t"), in_full=True)]
     every = "\n".join(f"line {n}" for n in range(900))
     view.chat_viewport.model.replace(
         row_key("t"), replace(CARD, original=OriginalOutput(HeadAndTail(every, "", 900), 2_400))
@@ -221,7 +221,7 @@ def test_the_chip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatVie
         "Preview instead of the requested extract. Not in time. Instructions: “failures”. "
         "Cost: 24k tokens · 0 ms." in tips
     )
-    assert "In part, no extract · 24k tokens spent" in accessible_name(row)
+    assert "Shortened, no extract · 24k tokens spent" in accessible_name(row)
 
 
 def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
@@ -229,7 +229,7 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     press(view, "open:card")
     assert "The agent chose this form." in words(view)
     assert "the failing tests" in words(view)
-    assert "In part" in widget(view).accessibleName()
+    assert "Shortened" in widget(view).accessibleName()
     view.chat_viewport.model.replace(
         row_key("t"), replace(with_answer(COMPACT, chosen="user"), original=ORIGINAL)
     )
@@ -368,7 +368,7 @@ TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"},
         (replace(CARD, badge="excluded"), ["Left out"]),
         (replace(CARD, arguments_cached=True), ["Cached"]),
         (replace(CARD, changed_since=9), ["Changed since"]),
-        (PREVIEW, ["In part"]),
+        (PREVIEW, ["Shortened"]),
         (replace(PREVIEW, badge="cached"), ["Cached"]),
         (replace(PREVIEW, badge="folded"), []),
         (with_answer(replace(CARD, state="failed"), exit_code=2), ["Exit code 2"]),
@@ -465,7 +465,7 @@ def test_what_a_subagent_does_ends_before_the_buttons_of_its_card(view: ChatView
             assert placed is not None
             assert area is not None
             top = placed.y + viewport.item_cache.gap(0)
-            rect = area.rect.translated(viewport.column.left, top).toRect()
+            rect = area.rect.translated(viewport.left, top).toRect()
             buttons.append(picture.copy(rect))
             middle = range(rect.x())
             showing_gauge.add(any(picture.pixelColor(x, rect.center().y()) == ACCENT for x in middle))
@@ -481,7 +481,7 @@ def test_commands_that_differ_at_their_end_look_different(view: ChatView) -> Non
     for index, card in enumerate(cards):
         line = view.chat_viewport.item(index).search_text(-1)
         assert isinstance(line, SearchLine)
-        fitting.append(line.shown_words)
+        fitting.append(line._shown)
         assert fitting[-1] != card.target
     assert fitting[0] != fitting[1]
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from helix_desktop.context.log.message_log import contents_of
 from helix_desktop.context.log.steps import point_after, point_before_message, point_of_retry, read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
@@ -32,19 +31,6 @@ def test_a_message_and_its_step_on_the_chart_have_one_number(simulator: SessionS
     for item in transcript.messages.items:
         if isinstance(item.event, AssistantSpoke):
             assert (item.turn, transcript.messages.step_in_turn(item)) == steps[item.seq]
-
-
-@given(histories())
-def test_each_content_of_the_messages_is_counted_once(simulator: SessionSimulator) -> None:
-    """Whatever a retry dropped."""
-    log, sizes, words = simulator.transcript.messages, dict[str, int](), 0
-    for item in log.items:
-        for digest, tokens, full_tokens in contents_of(item.event):
-            if digest:
-                sizes[digest] = max(full_tokens, sizes.get(digest, 0))
-            else:
-                words += tokens
-    assert (log.sizes, log.content_total, log.word_total) == (sizes, sum(sizes.values()), words)
 
 
 TREES = histories((*DEFAULT_ACTIONS, "branch", "branch"))

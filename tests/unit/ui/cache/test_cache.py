@@ -87,7 +87,7 @@ def test_the_word_for_a_state_stands_in_one_file() -> None:
 
 _STEMS = {
     "In context": r"in (?:the )?context",
-    "In part": "in part|preview|extract",
+    "Shortened": "in part|preview|extract",
     "Cached": "[Cc]ach",
     "Compacted": "[Cc]ompact",
     "Left out": "[Ll](?:ef|eave)",
@@ -266,26 +266,30 @@ async def test_handovers_of_other_sessions_are_left_out_and_those_of_a_branch_ar
     assert await found_handovers(rig, of_first) == {first}
     here = CacheFilter(WORDS, session_only=True)
     assert await found_handovers(rig, here) == {second}
-    assert second_index in await listed(rig)
-    assert first_index not in await listed(rig)
+    lists = replace(THIS_SESSION, entry_filter=EntryFilter(kinds=("index",)))
+    assert second_index in await listed(rig, lists)
+    assert first_index not in await listed(rig, lists)
 
     rig.switch_to(await rig.workspace.branches.open(first))
     assert await found_handovers(rig, here) == {first}, "its log begins with it"
-    assert first_index in await listed(rig)
+    assert first_index in await listed(rig, lists)
     await rig.begin()
     assert await found_handovers(rig, here) == set()
     assert await listed(rig) == set()
 
 
-async def test_the_list_of_what_was_compacted_is_listed_as_compacted() -> None:
+async def test_the_list_of_what_was_compacted_is_listed_only_if_asked_for() -> None:
     rig = AgentRig(ScriptedModel(thinking_script(40)), PROFILES["classic"])
     index = await begin_with_handover(rig)
     (row,) = await source_of(rig).rows([index])
     assert translate(STATE_LABELS[row.state]) == "Compacted"
-    assert index in await listed(rig, CacheFilter(state="handed_over"))
-    for state in SAME_STATES:
-        if state != "handed_over":
-            assert index not in await listed(rig, CacheFilter(state=state))
+    lists = EntryFilter(kinds=("index",))
+    for state in (None, *SAME_STATES):
+        assert index not in await listed(rig, CacheFilter(state=state))
+        is_same = state in (None, "handed_over")
+        assert (index in await listed(rig, CacheFilter(state=state, entry_filter=lists))) == is_same
+    found = await source_of(rig).search(CacheFilter(index))
+    assert found.digests.hex() == index, "its SHA-256 finds it"
 
 
 async def test_what_waits_in_a_message_belongs_to_its_session() -> None:

@@ -29,6 +29,7 @@ def _read(text: str) -> list[Block]:
 @example("- a\n```\nx\n\ny\n```\n- b")
 @example("text\n2. no item\n   ```\n\nx\n   ```\n\ny")
 @example("[x][r]\n\n```\n[r]: http://no.way\n```\n\n- [r]: http://a.b\n")
+@example("a\n\n[^n]: A note.\n\n    b\nc\n- ")
 def test_sections_read_the_same_as_the_full_text(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sections, "MIN_SECTION_CHARS", 0)

@@ -53,7 +53,10 @@ def test_every_point_matches_the_gauge_at_that_time(
 def test_the_chat_and_the_timeline_say_the_same_of_each_rewrite(
     simulator: SessionSimulator, ratio: float | None
 ) -> None:
-    """A line's first size stands on the card of its first rewrite, its last one on that of the last."""
+    """A line's last size stands on the card of its last rewrite; before them all it would have had more.
+
+    That is what all freed, by their cards: between two of them an output may come.
+    """
     log, _ = measured(simulator, ratio, rewrites_while_answering=False)
     transcript, frame = Transcript(log), simulator.frame
     points = usage_points(log, simulator.policy, frame.info.window, frame.fixed_tokens)
@@ -63,7 +66,8 @@ def test_the_chat_and_the_timeline_say_the_same_of_each_rewrite(
         if isinstance(row, DividerRow) and row.kind == "context" and row.text.startswith("Context"):
             end = next((seq for seq in answers if seq > row.key.seq), transcript.last_seq + 1)
             own = [size for seq, size in sorted(sizes.items()) if row.key.seq <= seq < end]
-            before, after = own[0][0], own[-1][1]
+            after = own[-1][1]
+            before = after + sum(more - less for more, less in own)
             words = {
                 context_change_text(before + more, after + less)
                 for more in range(-3, 4)
