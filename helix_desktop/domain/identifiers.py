@@ -45,6 +45,10 @@ _QUOTED_ESCAPE = re.compile(
     r"\\(?:(?:x1[bB]|033|e|u001[bB])\[[\d;?]*[A-Za-z]|[nrt](?=[A-Z\\/])"
     r"|(?<![\w:.\\]\\)[nrt](?=\w)|[bBsSdDwW](?=[+*?/)\]|\\]))"
 )
+_NO_PATH_BEFORE = re.compile(r"(?:(?<=[)\]}*|^\\])|\$\w+)/")  # in a pattern or glob, behind a variable
+_SED = re.compile(r"\d*s/")  # a substitution, such as 166s/old/new
+_VERSION = re.compile(r"https?/\d(?:\.\d)?", re.IGNORECASE)
+_LEAST_DIGITS = 8  # characters of a name that begins with a digit: not of 3DIGIT
 _ERROR = re.compile(r"[A-Z]\w*(?:Error|Exception)|[A-Z]{1,4}\d{3,5}")
 
 
@@ -65,6 +69,7 @@ def count_identifiers(text: str) -> Counter[str]:
 
 def _runs(text: str) -> list[str]:
     text = without_escapes(text)
+    text = _NO_PATH_BEFORE.sub(" ", text) if "/" in text else text
     return (_ASCII_RUN if text.isascii() else _RUN).findall(text)
 
 
@@ -126,14 +131,16 @@ def _identifiers_of_run(run: str) -> tuple[str, ...]:
 def _is_identifier(word: str) -> bool:
     if len(word) > MAX_LENGTH or (word.isalpha() and (word.islower() or word.istitle())):
         return False
-    if word[0].isdigit() and _TIME.fullmatch(word):
-        return False
+    if word[0].isdigit() and (_TIME.fullmatch(word) or len(word) < _LEAST_DIGITS):
+        return bool(_HASH.fullmatch(word))
     return bool(_SYMBOL.fullmatch(word) or _HASH.fullmatch(word) or _ERROR.fullmatch(word))
 
 
 def _is_path(path: str) -> bool:
     """Return True if it has a part that looks like the name of a folder or a file."""
     parts = [part for part in path.split("/") if part]
+    if _SED.match(path) or _VERSION.fullmatch(path):
+        return False
     if path.startswith("//") or max(map(len, parts), default=0) < _LEAST_PART:
         return False
     if not parts or not any(any(char.isalpha() for char in part) for part in parts):

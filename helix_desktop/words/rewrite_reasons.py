@@ -143,7 +143,9 @@ def retaken_text(outputs: int) -> str:
     """Return that a rewrite took so many outputs that the user had brought back; empty if none."""
     if not outputs:
         return ""
-    return tr.plural(outputs, "with %n output that you had restored", "with %n outputs that you had restored")
+    return tr.plural(
+        outputs, "including %n output that you had restored", "including %n outputs that you had restored"
+    )
 
 
 def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:

@@ -266,10 +266,12 @@ def _encoded(lines: Sequence[str]) -> bytes:
     return b"".join(parts)
 
 
-def rows_of(lines: Sequence[str], first: int, found: Sequence[LineMatch], context: int) -> list[MatchedLine]:
+def rows_of(
+    lines: Sequence[str], first: int, found: Sequence[LineMatch], context: int, has_numbers: bool = False
+) -> list[MatchedLine]:
     """Return the rows of the lines found, each with so many lines around it, and of the gaps between.
 
-    The first of the lines has the number `first`.
+    The first of the lines has the number `first`. `has_numbers`: they show others already, those of a file.
     """
     matches = {match.number: match for match in found}
     rows, last = list[MatchedLine](), 0
@@ -282,7 +284,8 @@ def rows_of(lines: Sequence[str], first: int, found: Sequence[LineMatch], contex
         for at in range(max(start, last + 1), end + 1):
             match = matches.get(at)
             excerpt = _excerpt(lines[at - 1], match.match_at - match.start if match else 0)
-            rows.append(MatchedLine(first + at - 1, f"{first + at - 1}{':' if match else '-'}{excerpt}\n"))
+            label = "" if has_numbers else f"{first + at - 1}{':' if match else '-'}"
+            rows.append(MatchedLine(first + at - 1, f"{label}{excerpt}\n"))
         last = end
     return rows
 
@@ -366,12 +369,13 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
             return ToolResult(data, target=name, model_text=model_text, recalled=digest, image=image)
         text, first = await asyncio.to_thread(file_lines, entry.tool, data)
         lines = await asyncio.to_thread(decode_lines, text)
+        part_of = entry.target if text is not data else ""
         select_lines = self._matching_lines if args.pattern else self._page_of_lines
         try:
             answer = RecalledText(f"{head} · is empty (0 bytes).")
             if lines:
                 answer = await select_lines(
-                    _Lines(lines, data, first, entry.target if text is not data else ""), head, args
+                    _Lines(lines, data, first, part_of, tool_kind(entry.tool) == "search"), head, args
                 )
             if not answer.text:
                 nothing = f"{head} · no line matches {args.missed_pattern}"
@@ -419,7 +423,7 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
                     f"nothing for {args.quoted_pattern} {place}",
                 )
             )
-        rows = await self._rows(part_lines, from_line, found, args)
+        rows = await self._rows(part_lines, from_line, found, args, lines.has_numbers)
         page = await Paginator(
             [row.text for row in rows], args.max_tokens or PAGE_TOKENS, self._count_tokens
         ).page_at(1, 0)
@@ -438,14 +442,19 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         )
 
     async def _rows(
-        self, lines: list[str], first: int, found: Sequence[LineMatch], args: RecallArguments
+        self,
+        lines: list[str],
+        first: int,
+        found: Sequence[LineMatch],
+        args: RecallArguments,
+        has_numbers: bool,
     ) -> list[MatchedLine]:
         """Return the matching lines with those around them: more than two if that costs little."""
         context = _CONTEXT_LINES if args.context is None else args.context
-        rows = await asyncio.to_thread(rows_of, lines, first, found, context)
+        rows = await asyncio.to_thread(rows_of, lines, first, found, context, has_numbers)
         max_tokens = min(args.max_tokens or _WIDE_TOKENS, _WIDE_TOKENS)
         for wider in _WIDER_CONTEXTS if args.context is None and len(found) <= _FEW_MATCHES else ():
-            wide = rows_of(lines, first, found, wider)
+            wide = rows_of(lines, first, found, wider, has_numbers)
             if sum(await self._count_tokens([row.text for row in wide])) > max_tokens:
                 break
             rows = wide
@@ -454,20 +463,23 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
 
 def _described(answer: RecalledText, tool: str) -> str:
     """Return what a recall shows in a few words: which part of the content, and what that holds."""
-    description = describe_output(tool, _ROW_NUMBER.sub("", answer.of)) if answer.of else ""
+    is_telling = bool(answer.of) and tool_kind(tool) != "search"  # not some lines of the ones found
+    description = describe_output(tool, _ROW_NUMBER.sub("", answer.of)) if is_telling else ""
     return ellipsize(", ".join(filter(None, (answer.part, description))), ABOUT_CAP)
 
 
 class _Lines(msgspec.Struct, frozen=True):
     """The lines of a content: of `data`, or from line `first` on those of the file `part_of` in it.
 
-    A `first` of 0 is a header above the numbered lines.
+    A `first` of 0 is a header above the numbered lines. `has_numbers`: the lines are those of a search, which
+    show where they stand in their files.
     """
 
     lines: list[str]
     data: bytes
     first: int
     part_of: str
+    has_numbers: bool
 
     @property
     def last(self) -> int:

@@ -90,6 +90,18 @@ async def test_searches_give_the_file_s_numbers(tmp_path: Path) -> None:
     assert "\n971:row 971\n972-" in await rig.recall(index, pattern="^row 971$")
 
 
+async def test_hits_of_a_search_have_no_second_number(tmp_path: Path) -> None:
+    """Of `9:  14:from …` the first number was that of the search's output, which leads nowhere."""
+    (tmp_path / "a.txt").write_text(FILE)
+    tools, cache = make_tools(tmp_path), MemoryCache()
+    found = await tools.run(make_call("search_text", pattern="row 97[0-9]$", path="a.txt", context=1))
+    digest = cache.put(found.content, "search_text", found.target)
+    call = make_call("recall_cached_content", hash=digest, pattern="row 97[12]", context=0)
+    recalled = await make_tools(tmp_path, cache).run(call)
+    assert recalled.model_text.splitlines()[1:] == ["  971:row 971", "  972:row 972"]
+    assert recalled.about == "2 lines for 'row 97[12]'"
+
+
 async def test_the_user_is_shown_the_file_s_lines(tmp_path: Path) -> None:
     part, cache = await read_part(tmp_path, 960, 1040), MemoryCache()
     digest = cache.put(part.content, target=part.target)

@@ -34,6 +34,8 @@ from helix_desktop.domain.identifiers import argument_identifiers, count_identif
         (r"C:\new_folder\table_one.txt in dir\read_all", ["new_folder", "table_one.txt", "read_all"]),
         ("color #3a5f87 of #12 //Be careful: s/g and a/b", ["#12"]),
         ("load_items, test_files_g… /srv/app/ma…", ["load_items"]),
+        ("sed '166s/validate(x)/pass/; 192s/501/400/; s/re.full/re.match/' HTTP/1.0 3DIGIT", []),
+        (r"'/\(is\)/d' ${HOME}/foo/bar $TMPDIR/m src/**/test_x.py", ["foo/bar", "test_x.py"]),
     ],
 )
 def test_identifiers_are_found_and_words_are_not(text: str, names: list[str]) -> None:

@@ -33,7 +33,7 @@ def test_the_invalid_argument_is_named(text: str, message: str) -> None:
     with pytest.raises(ToolError) as caught:
         parse("read_file", text, ReadFileArguments)
     assert message in str(caught.value)
-    assert "It takes path, start_line?, end_line?." in str(caught.value)
+    assert "It takes path, start_line?, end_line?, whole?." in str(caught.value)
 
 
 @pytest.mark.parametrize(
