@@ -17,8 +17,12 @@ from helix_desktop.context.intake.output_forms import (
     names_tokens,
     preview_output,
 )
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.window import output_marker
+from helix_desktop.context.rewrites.planner import sweep_now
+from helix_desktop.context.window.usage_gauge import measure_next_request
+from helix_desktop.context.window.window import PromptFrame, output_marker
 from helix_desktop.domain.cost import step_cost, step_unpriced
 from helix_desktop.domain.digest import (
     CACHE_TOOLS,
@@ -48,7 +52,8 @@ _MAX_TRIES = 5  # attempts to make a preview small enough
 class ReceivedOutput(msgspec.Struct, frozen=True):
     """A received output: its event in full form, its content, its text and the tokens of the whole text.
 
-    `image_contents` are the contents of the images that came with its text.
+    `image_contents` are the contents of the images that came with its text. `keep_whole`: the agent asked for
+    all of it.
     """
 
     event: ToolAnswered
@@ -56,6 +61,7 @@ class ReceivedOutput(msgspec.Struct, frozen=True):
     text: str
     full_tokens: int
     image_contents: tuple[Content, ...] = ()
+    keep_whole: bool = False
 
     @property
     def contents(self) -> list[Content]:
@@ -216,9 +222,8 @@ class Intake:
         if not result.recalled:
             size = image_tokens if result.image else full_tokens
             content = Content(digest, result.content, call.name, output.target, about, size)
-        return ReceivedOutput(
-            output, content, text, full_tokens, _image_contents(output, result, extra_images)
-        )
+        images = _image_contents(output, result, extra_images)
+        return ReceivedOutput(output, content, text, full_tokens, images, result.keep_whole)
 
     async def _read_names(self, tool: str, result: ToolResult, text: str) -> tuple[str, tuple[str, ...]]:
         """Return what an output holds in a few words, and its identifiers; of a recall what it shows."""
@@ -229,11 +234,16 @@ class Intake:
             return await asyncio.to_thread(_read_names, tool, text, exit_code)
         return _read_names(tool, text, exit_code)
 
-    def needs_choice(self, received: ReceivedOutput, policy: ContextPolicy, window_size: int) -> bool:
+    def needs_choice(
+        self, received: ReceivedOutput, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
+    ) -> bool:
+        """Return True if an output is so large that a part may be enough; not if all of it was asked for."""
         output = received.event
         if output.recalled or output.name in CACHE_TOOLS or (output.images and not received.image_contents):
             return False
-        return policy.is_large(output.tokens, window_size)
+        if not policy.is_large(output.tokens, frame.info.window):
+            return False
+        return not (received.keep_whole and _fits(output, transcript, policy, frame))
 
     async def as_preview(self, received: ReceivedOutput, policy: ContextPolicy) -> ToolAnswered:
         """Return the output as a preview of about the policy's tokens, ending with its marker."""
@@ -274,6 +284,13 @@ class Intake:
         if len(text) > _NAMES_THREAD_THRESHOLD:
             return await asyncio.to_thread(_preview, text, content, budget)
         return _preview(text, content, budget)
+
+
+def _fits(output: ToolAnswered, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> bool:
+    """Return True if there is room for all of an output once older ones have left."""
+    gauge, older = measure_next_request(transcript, policy, frame), sweep_now(transcript, policy, 1)
+    added = output.tokens + FRAMING_TOKENS - (older.saved if older is not None else 0)
+    return gauge.used + added * gauge.ratio <= gauge.limit
 
 
 def _read_names(tool: str, text: str, exit_code: int | None) -> tuple[str, tuple[str, ...]]:

@@ -34,9 +34,10 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
+from helix_desktop.context.rewrites.sweep import CACHED_PRICE
 from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.provider_cache import next_request_cost
-from helix_desktop.context.window.usage_gauge import measure_usage, message_limit
+from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import output_text, project
 from helix_desktop.domain.cost import Spending, unused_calls
 from helix_desktop.domain.errors import (
@@ -388,6 +389,11 @@ class ForkedRequest(msgspec.Struct, frozen=True):
     cached_tokens: int
     offers_full: tuple[bool, ...]
 
+    @property
+    def price(self) -> float:
+        """What asking costs, in uncached input tokens."""
+        return self.tokens - (1 - CACHED_PRICE) * self.cached_tokens
+
 
 class FormPrompt:
     def __init__(self, session: Session) -> None:
@@ -398,12 +404,14 @@ class FormPrompt:
     ) -> FormDecision:
         """Return a choice for each output by `deadline` (event loop time, in seconds); never raises.
 
-        What asking costs is added to the bill.
+        What asking costs is added to the bill. It isn't asked where that is more than the outputs themselves.
         """
         default_choices, label = (FormChoice(),) * len(batch), model.info.label
         fork = await self._fork(model, batch)
         if fork is None:
             return FormDecision(default_choices, label, note=_text("There was no room to ask the agent."))
+        if fork.price > sum(output.extra_tokens for output in batch) * self._session.frame.ratio:
+            return FormDecision(default_choices, label)
         started_at_ms = self._session.clock()
 
         def elapsed_ms() -> int:
@@ -447,14 +455,14 @@ class FormPrompt:
     async def _fork(self, model: Model, batch: Sequence[HeldOutput]) -> ForkedRequest | None:
         """Return the next request with previews as answers, plus the question; None if it does not fit.
 
-        Another model than the main one gets its system prompt, the newest user message and the newest step
-        only: nothing of the rest is in a cache for it.
+        Or the system prompt, the newest user message and the newest step of it, where that costs less: to
+        another model than the main one, and where the provider has little of the rest in its cache.
         """
         policy, frame = self._session.policy, self._session.frame
         forked = self._session.transcript.fork_with(*(output.preview for output in batch))
         window = project(forked, policy, frame)
         gauge = measure_usage(window, forked, policy, frame)
-        available_tokens = int((message_limit(policy, gauge) - gauge.used) / gauge.ratio)
+        available_tokens = int((gauge.handover_threshold - gauge.used) / gauge.ratio)
         offers_full = offer_full_form([output.extra_tokens for output in batch], available_tokens - 1)
         text = form_question(
             self._session.prompts["intake"],
@@ -465,33 +473,42 @@ class FormPrompt:
         )
         if model is not self._session.roles.main:
             return await self._short_fork(model, window.request, text, offers_full)
-        tokens = await self._session.count_tokens(text)
-        messages = (*window.request.messages, Message("user", text))
-        if (
-            request_validation.problems(messages)
-            or gauge.used + tokens * gauge.ratio + gauge.reserve > gauge.window
-        ):
-            return None
         is_cold = is_prompt_cache_cold(forked, policy, frame.info.label, self._session.clock())
-        return ForkedRequest(
-            with_cache_hints(ModelRequest(messages, window.request.tools), window, self._session),
-            round(gauge.used + tokens * gauge.ratio),
-            next_request_cost(window, gauge, forked, frame.info, is_cold).cached,
-            offers_full,
-        )
+        cached = next_request_cost(window, gauge, forked, frame.info, is_cold).cached
+        short = await self._short_fork(model, window.request, text, offers_full, cached)
+        tokens = round(gauge.used + await self._session.count_tokens(text) * gauge.ratio)
+        messages = (*window.request.messages, Message("user", text))
+        if request_validation.problems(messages) or tokens + gauge.reserve > gauge.window:
+            return short
+        request = with_cache_hints(ModelRequest(messages, window.request.tools), window, self._session)
+        whole = ForkedRequest(request, tokens, cached, offers_full)
+        if short is None or len(short.request.messages) == len(messages):
+            return whole
+        return min(whole, short, key=lambda fork: fork.price)
 
     async def _short_fork(
-        self, model: Model, request: ModelRequest, question: str, offers_full: tuple[bool, ...]
+        self,
+        model: Model,
+        request: ModelRequest,
+        question: str,
+        offers_full: tuple[bool, ...],
+        cached: int = 0,
     ) -> ForkedRequest | None:
+        """Return the request without what lies before the newest step, but the user's newest message.
+
+        `cached` are the tokens that the provider has of the whole one.
+        """
         messages = request.messages
         newest_step = next(at for at in reversed(range(len(messages))) if messages[at].role == "assistant")
         user_message = next(at for at in reversed(range(newest_step)) if messages[at].role == "user")
         fork = (messages[0], messages[user_message], *messages[newest_step:], Message("user", question))
         texts = [part for message in fork for part in (message.text, *(c.arguments for c in message.calls))]
-        tokens = sum(await self._session.counter.count(texts)) + self._session.frame.tools_tokens
+        frame = self._session.frame
+        tokens = round((sum(await self._session.counter.count(texts)) + frame.tools_tokens) * frame.ratio)
         if request_validation.problems(fork) or tokens + model.info.reserve > model.info.window:
             return None
-        return ForkedRequest(ModelRequest(fork, request.tools), tokens, 0, offers_full)
+        cached = min(cached, round(frame.fixed_tokens * frame.ratio))
+        return ForkedRequest(ModelRequest(fork, request.tools), tokens, cached, offers_full)
 
 
 def not_asked_again(model: str) -> TranslatableText:
@@ -525,7 +542,7 @@ class IntakeGate:
         policy, frame = self._session.policy, self._session.frame
         output = received.event
         contents = received.contents
-        if self._intake.needs_choice(received, policy, frame.info.window):
+        if self._intake.needs_choice(received, self._session.transcript, policy, frame):
             output = await self._intake.as_preview(received, policy)
             if _should_ask(policy) and self._choice_model() is None:
                 output = self._without_question(output)

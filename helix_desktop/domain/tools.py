@@ -129,7 +129,8 @@ class ToolResult(msgspec.Struct, frozen=True):
     the call read or wrote, as they were then. `excerpt` is what the user sees in place of
     the output. `reply` is the user's, where the call asked a question. `auto_run` is what the call changed
     that other programs run by themselves. `about` says in a few words what the
-    form for the window holds, where the tool knows that better than its text says it.
+    form for the window holds, where the tool knows that better than its text says it. `keep_whole`: the call
+    asked for all of a large output.
     """
 
     content: bytes
@@ -148,6 +149,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     reply: QuestionReply | None = None
     about: str = ""
     auto_run: tuple[AutoRunChange, ...] = ()
+    keep_whole: bool = False
 
 
 class AllowedCall(ToolCall, frozen=True):

@@ -212,7 +212,7 @@ class Replayer:
         received = await self._intake.from_tool_result(call, result, digits=self._policy.handle_digits)
         answer = received.event
         await self._checkpoints.wait()
-        if self._intake.needs_choice(received, self._policy, self._info.window):
+        if self._intake.needs_choice(received, self.session.transcript, self._policy, self._frame):
             answer = await self._intake.as_preview(received, self._policy)
         contents = [received.content] if received.content is not None else []
         await self.session.record(answer, contents=contents)

@@ -82,7 +82,7 @@ class SampleScreens:
         for page in ("timeline", "chat"):
             self._window.show_page(page)
             await wait_until(lambda: past.window is not None)
-            self._views.timeline.get().scroll_to_top()
+            self._views.timeline.get().cards.verticalScrollBar().setValue(0)
             await self._screenshots.capture(f"past-{page}")
         past.leave()
         self._window.show_page("chat")

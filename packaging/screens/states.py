@@ -87,7 +87,8 @@ class StateScreens:
         await self._screenshots.capture("cache-selection")
         folder = self._screenshots.folder / "data" / "tide-outputs"
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-        await self._controllers.import_export.save_to_folder(table.selected_digests(), folder)
+        digests, controller = table.selected_digests(), self._controllers.import_export
+        await controller.save_entries(digests, folder, is_folder=True)
         await self._screenshots.capture("cache-exported")
         self._window.notices.end("entries_saved", self._controllers.session.workspace_id)
 

@@ -125,7 +125,7 @@ class ScreenTour(DemoTour):
         if not changed:
             return
         self._window_context.window.show_page("chat")
-        chat.interactions.toggle(changed[-1].key, "changes")
+        chat.toggle(changed[-1].key, "changes")
         chat.jump_to(changed[-1].key)
         await wait_until(lambda: _has_changed_files(chat.chat_viewport.model, changed[-1].key))
         await self._screenshots.capture("chat-changes")

@@ -19,6 +19,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.rows import CacheFilter, CacheRow, CacheSearchResults
+from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import LIGHT
@@ -27,7 +28,7 @@ ENTRIES = 1_000_000
 _NOW = 1_795_000_000_000
 
 
-class MillionRows:
+class MillionRows(CacheSource):
     """A source that makes its rows from their digests."""
 
     def __init__(self, count: int) -> None:

@@ -178,7 +178,7 @@ def _streaming(view: ChatView, model: ChatModel, kilobytes: int) -> list[tuple[s
         model.stream(row_key("s"), coming[at : at + step])
 
         def flush() -> None:
-            view.model_updates.flush()
+            view.chat_viewport.flush()
             _paint(view)
 
         costs.append(_ms(flush))

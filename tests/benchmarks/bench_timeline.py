@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.timeline.card_data import SweepCard, TimelineCard, TimelineState, UndoCard
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
+from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from tests.benchmarks.timing import seconds
 from tests.support.galleries.panes_samples import (
     NOW_MS,
@@ -70,7 +70,7 @@ def main() -> list[tuple[str, float, str]]:
         pane.grab()
         pages.append(time.perf_counter() - page_started)
     through = time.perf_counter() - started
-    pane.scroll_to_top()
+    pane.cards.verticalScrollBar().setValue(0)
 
     def oldest() -> None:
         pane.reveal(1)

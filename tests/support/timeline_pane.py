@@ -7,9 +7,8 @@ from collections.abc import Hashable
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.kit.boxes import Button, Pill
-from helix_desktop.ui.timeline.card_data import TimelineState
 from helix_desktop.ui.timeline.rows import CardItem, FoldedRow, key_of
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from tests.support.galleries.panes_samples import NOW_MS
 
 

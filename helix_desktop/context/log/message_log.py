@@ -19,6 +19,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.question import answered_text, decision_text, denial_reason
 from helix_desktop.domain.store import MessageCounts
+from helix_desktop.domain.text_format import ellipsize
 
 _State = TypeVar("_State")
 
@@ -48,6 +49,7 @@ _ASKING_TOOLS = frozenset(
 )
 """Names of tools that ask the user, without `_` and in lower case: of this agent, and of recorded ones."""
 _PAIR = re.compile(r'"((?:[^"\\]|\\.)+)"\s*=\s*"((?:[^"\\]|\\.)+)"')
+_CALL_CHARS = 80  # of a call that the user denied
 _MAX_CHARS = 2_000  # of an answer that has no pairs of question and reply
 _LEAST_REPORTED_SHARE = 0.5  # of our count: no tokenizer needs fewer tokens than that
 FRAMING_TOKENS = 4  # tokens that a wire format adds to each message, and to each call
@@ -103,11 +105,12 @@ def word_tokens_of(event: MessageEvent) -> int:
 def user_decision(output: ToolAnswered) -> str | None:
     """Return question and reply on one line, empty if it was skipped; None: the user said nothing in it.
 
-    A call that the user denied with words counts: they say what to do instead.
+    A call that the user denied with words counts: they say what to do instead, and come first.
     """
     if output.outcome == "denied":
-        reason = denial_reason(output.text)
-        return answered_text(f"denied {output.name} {output.target}", reason) if reason else None
+        call = ellipsize(" ".join(f"denied {output.name} {output.target}".split()), _CALL_CHARS)
+        reason = " ".join(denial_reason(output.text).split())
+        return f"{reason} ({call})" if reason else None
     if output.reply is not None:
         return decision_text(output.target, output.reply)
     if output.name.replace("_", "").replace("-", "").lower() not in _ASKING_TOOLS:

@@ -37,6 +37,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.identifiers import identifiers_in
+from helix_desktop.domain.question import denial_reason
 from helix_desktop.domain.todo import NO_LIST, TodoList
 
 MAX_CHECKED = 200  # newest instructions, and newest conclusions, that are checked
@@ -139,7 +140,7 @@ class CoveredFacts:
                     self._note("conclusions", statement, item.seq)
             case ToolAnswered() as output if (decision := user_decision(output)) is not None:
                 if decision:
-                    self.replies[item.seq] = decision.rpartition(" – ")[2]
+                    self.replies[item.seq] = denial_reason(output.text) or decision.rpartition(" – ")[2]
                     self._note("instructions", cut_between_words(decision, DECISION_CHARS), item.seq)
             case ToolAnswered() as output if tool_kind(output.name) == "command" and not output.recalled:
                 line = output.about or last_informative_line(output.text)

@@ -184,7 +184,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     name: str
     tokens: int
     state: WindowItemState
-    why: TranslatableText
+    why: str
     changed_since: int = 0
     text: str = ""
     part: int = 0

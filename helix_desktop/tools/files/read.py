@@ -48,6 +48,7 @@ class ReadFileArguments(Arguments, frozen=True):
     path: str
     start_line: Line | None = None
     end_line: Line | None = None
+    whole: bool = False
 
 
 class ReadFile(Tool[ReadFileArguments]):
@@ -90,7 +91,8 @@ class ReadFile(Tool[ReadFileArguments]):
 
     def _read(self, args: ReadFileArguments) -> ToolResult:
         with self._jail.open_file(args.path) as opened:
-            return msgspec.structs.replace(_read(opened, args), files=(version_of(opened),))
+            result, files = _read(opened, args), (version_of(opened),)
+            return msgspec.structs.replace(result, files=files, keep_whole=args.whole)
 
 
 def _read(open_file: OpenFile, args: ReadFileArguments) -> ToolResult:

@@ -136,9 +136,13 @@ class EntryActions(QObject):
 
     def toggle_pin(self) -> None:
         """Have the selected entries pinned, or, where all are, no longer."""
-        digests, rows = self.digests_of(is_untrashed), self.table.selected_rows()
+        digests = self.digests_of(is_untrashed)
         if digests:
-            self.perform(PinEntries(digests, not all(row.is_pinned for row in rows if is_untrashed(row))))
+            self.perform(PinEntries(digests, not self._are_pinned))
+
+    @property
+    def _are_pinned(self) -> bool:
+        return all(row.is_pinned for row in self.table.selected_rows() if is_untrashed(row))
 
     def move_to_trash(self) -> None:
         digests = self.digests_of(is_untrashed)
@@ -162,85 +166,66 @@ class EntryActions(QObject):
         menu = EntryMenu(self.table)
         menu.setAccessibleName(tr("Selected entries"))
         menu.setToolTipsVisible(True)
-        rows = self.table.selected_rows()
-        single = rows[0] if rows and self.table.selected_count() == 1 else None
-        preview, key_of, sound = self.preview, self.keys.shown_key, self.count_of(is_readable)
-        recall_key, can_recall, can_read = key_of("cache_recall"), sound > 0, _is_sound(single)
-        opened = self.table.opened.emit
-        menu.add("cache-open", tr("Open preview"), opened, "Enter", is_enabled=single is not None)
+        add, key_of, rows, preview = menu.add, self.keys.shown_key, self.table.selected_rows(), self.preview
+        digests = self.table.selected_digests()
+        single = rows[0] if rows and len(digests) == 1 else None
+        sound, stored = self.count_of(is_readable), self.count_of(is_untrashed) > 0
+        can_recall, is_sound = sound > 0, single is not None and single.state != "damaged"
+        add("cache-open", tr("Open preview"), self.table.opened.emit, "Enter", is_enabled=single is not None)
+        words, recall_key = tr("Recall into message"), key_of("cache_recall")
         if single is not None and preview.digest == single.digest and preview.lines[1]:
-            words, whole = preview.recall_text, tr("Recall whole output")
-            menu.add("cache-recall-lines", words, self.recall, recall_key, is_enabled=can_recall)
-            menu.add("cache-recall", whole, self.recall_whole, is_enabled=can_recall)
-        else:
-            words = tr("Recall into message")
-            if sound > 1:
-                selection = self.recall_selection
-                words = " · ".join(filter(None, (selection.words, selection.cost)))
-            menu.add("cache-recall", words, self.recall_whole, recall_key, is_enabled=can_recall)
+            words, _ = preview.recall_texts()
+            add("cache-recall-lines", words, self.recall, recall_key, is_enabled=can_recall)
+            words, recall_key = tr("Recall whole output"), ""
+        elif sound > 1:
+            words = " · ".join(filter(None, (self.recall_selection.words, self.recall_selection.cost)))
+        add("cache-recall", words, self.recall_whole, recall_key, is_enabled=can_recall)
         if single is not None:
             why_not, recall = _why_not_in_context(single), RecallIntoContext(single.digest)
             words = tr("Recall into context…")
-            action = menu.add("cache-recall-context", words, recall, is_enabled=not why_not)
+            action = add("cache-recall-context", words, recall, is_enabled=not why_not)
             action.setToolTip(why_not or tr("All of it is sent again where it was. You can undo this."))
-        menu.add(
-            "cache-find", tr("Find in content"), preview.content.open_find, "Ctrl+F", is_enabled=can_read
-        )
-        menu.add("cache-verify", tr("Verify"), self.verify, key_of("cache_verify"))
-        save_key = key_of("cache_save")
-        if self.table.selected_count() > 1:
-            menu.add("cache-export", tr("Export…"), self.export, save_key, is_enabled=can_recall)
+        find, copy = preview.content.open_find, preview.content.copy_content
+        add("cache-find", tr("Find in content"), find, "Ctrl+F", is_enabled=is_sound)
+        add("cache-verify", tr("Verify"), self.verify, key_of("cache_verify"))
+        if len(digests) > 1:
+            add("cache-export", tr("Export…"), self.export, key_of("cache_save"), is_enabled=can_recall)
         elif single is not None:
             save = SaveEntry(single.digest)
-            menu.add("cache-export", tr("Save as…"), save, save_key, is_enabled=can_recall)
+            add("cache-export", tr("Save as…"), save, key_of("cache_save"), is_enabled=can_recall)
         menu.addSeparator()
-        self._add_copies(menu, single)
-        menu.addSeparator()
-        self._add_places(menu, bar, single)
-        menu.addSeparator()
-        self._add_retention(menu, rows)
-        menu.addSeparator()
-        menu.add("cache-redact", tr("Remove a secret…"), RemoveSecret(self.table.current_digest()))
-        return menu
-
-    def _add_copies(self, menu: EntryMenu, single: CacheRow | None) -> None:
-        copy, key = self.preview.content.copy_content, self.keys.shown_key("cache_copy")
-        rows, links = self.table.selected_rows(), CopyEntryLinks(self.table.selected_digests())
-        menu.add("cache-copy-content", tr("Copy content"), copy, key, is_enabled=_is_sound(single))
-        menu.add("cache-copy-hash", tr("Copy SHA-256"), self.copy_digests, "Ctrl+C")
-        menu.add("cache-copy-table", tr("Copy as table"), self.copy_table, is_enabled=bool(rows))
+        add("cache-copy-content", tr("Copy content"), copy, key_of("cache_copy"), is_enabled=is_sound)
+        add("cache-copy-hash", tr("Copy SHA-256"), self.copy_digests, "Ctrl+C")
+        add("cache-copy-table", tr("Copy as table"), self.copy_table, is_enabled=bool(rows))
         markers = partial(_copy, [_marker_text(row) for row in rows])
-        menu.add("cache-copy-marker", tr("Copy marker"), markers, is_enabled=bool(rows))
-        menu.add("cache-copy-link", tr("Copy link"), links)
-
-    def _add_places(self, menu: EntryMenu, bar: CacheFilterBar, single: CacheRow | None) -> None:
-        """Offer to show where an entry stands, and only those like it."""
+        add("cache-copy-marker", tr("Copy marker"), markers, is_enabled=bool(rows))
+        add("cache-copy-link", tr("Copy link"), CopyEntryLinks(digests))
+        menu.addSeparator()
         state, digest = (single.state, single.digest) if single is not None else ("elsewhere", "")
-        in_chat, in_timeline = ShowEntryInChat(digest), ShowEntryInTimeline(digest)
         in_session = state not in (*_NOT_IN_WINDOW, "index")
-        menu.add("cache-show-chat", tr("Show in chat"), in_chat, is_enabled=in_session)
-        words = tr("Show in timeline")
-        menu.add("cache-show-timeline", words, in_timeline, is_enabled=state in _REWRITTEN)
+        add("cache-show-chat", tr("Show in chat"), ShowEntryInChat(digest), is_enabled=in_session)
+        in_timeline = ShowEntryInTimeline(digest)
+        add("cache-show-timeline", tr("Show in timeline"), in_timeline, is_enabled=state in _REWRITTEN)
         if single is not None and single.tool:
             option = tool_option(single.tool)
             words = tr("Show only {tool}", tool=translate(option.name).replace("&", "&&"))
-            menu.add("cache-only-tool", words, partial(bar.toggle, option))
+            add("cache-only-tool", words, partial(bar.toggle, option))
         if single is not None and single.target and single.state != "index":
             option = target_option(single.target)
             words = tr("Show only target {target}", target=option.name.replace("&", "&&"))
-            menu.add("cache-only-path", words, partial(bar.toggle, option))
-
-    def _add_retention(self, menu: EntryMenu, rows: Sequence[CacheRow]) -> None:
-        stored, key_of = self.count_of(is_untrashed) > 0, self.keys.shown_key
+            add("cache-only-path", words, partial(bar.toggle, option))
+        menu.addSeparator()
         trashed = tuple(row.digest for row in rows if not is_untrashed(row))
-        is_pinned = stored and all(row.is_pinned for row in rows if is_untrashed(row))
-        words = tr("Unpin") if is_pinned else tr("Pin")
-        menu.add("cache-pin", words, self.toggle_pin, key_of("cache_pin"), is_enabled=stored)
+        words = tr("Unpin") if stored and self._are_pinned else tr("Pin")
+        add("cache-pin", words, self.toggle_pin, key_of("cache_pin"), is_enabled=stored)
         if trashed:
-            menu.add("cache-restore", tr("Restore"), RestoreEntries(trashed))
+            add("cache-restore", tr("Restore"), RestoreEntries(trashed))
         if stored or not trashed:
-            trash, key = self.move_to_trash, key_of("cache_trash")
-            menu.add("cache-trash", tr("Move to trash"), trash, key, is_enabled=stored)
+            trash_key = key_of("cache_trash")
+            add("cache-trash", tr("Move to trash"), self.move_to_trash, trash_key, is_enabled=stored)
+        menu.addSeparator()
+        add("cache-redact", tr("Remove a secret…"), RemoveSecret(self.table.current_digest()))
+        return menu
 
 
 def is_readable(row: CacheRow) -> bool:
@@ -289,8 +274,3 @@ def _why_not_in_context(row: CacheRow) -> str:
     if row.is_argument and row.state not in reasons:
         return tr("It's the text of a call. Recall it into the message, or undo the caching.")
     return reasons.get(row.state, "")
-
-
-def _is_sound(row: CacheRow | None) -> bool:
-    """Return True if a content can be read; the preview of one that was just chosen is still on its way."""
-    return row is not None and row.state != "damaged"

@@ -12,7 +12,7 @@ from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLayout, QMenu, QProgressBar, QWidget
 
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, SavedCondition, SavedFilter, StoreTotals
+from helix_desktop.domain.store import DEFAULT_FILTER, SavedCondition, SavedFilter, StoreTotals
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
@@ -22,7 +22,6 @@ from helix_desktop.ui.cache.rows import (
     SAME_STATES,
     STATE_LABELS,
     CacheFilter,
-    CacheProgress,
     CacheSort,
     CacheState,
     Column,
@@ -130,13 +129,6 @@ def session_option(session_id: str, title: str) -> FilterOption:
     return FilterOption("session", session_id, name, {"session": session_id})
 
 
-def build_entry_filter(options: Iterable[FilterOption]) -> EntryFilter:
-    criteria: dict[str, Any] = {}
-    for choice in options:
-        criteria |= choice.criteria
-    return msgspec.structs.replace(DEFAULT_FILTER, **criteria)
-
-
 _OLD_STATES: dict[str, CacheState] = {
     "pinned": "in_window",
     "in_part": "in_window",
@@ -147,14 +139,6 @@ _OLD_STATES: dict[str, CacheState] = {
     "stored": "elsewhere",
 }
 """Names of states that earlier versions stored."""
-
-
-def saved_conditions(options: Iterable[FilterOption]) -> tuple[SavedCondition, ...]:
-    """Return what is stored of these conditions; an age is stored by its name, and counts from each use."""
-    return tuple(
-        SavedCondition(option.slot, option.key, option.name if option.slot == "session" else "")
-        for option in options
-    )
 
 
 def restored_options(conditions: Iterable[SavedCondition], now_ms: int) -> list[FilterOption]:
@@ -211,24 +195,21 @@ class ChipRow(FlowBox):
 class ProgressRow(QWidget):
     """Hidden until it shows some work."""
 
-    def __init__(self, describe: Callable[[CacheProgress], str]) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._describe = describe
         self.text, self.bar = TextLine("", 12, role="muted"), QProgressBar()
         self.bar.setTextVisible(False)
         self.cancel = PushButton(tr("Cancel"), "link", name="cancel")
         self.setLayout(row(self.text, self.bar, self.cancel, margins=(0, 0, 6, 0), gap=12, stretch=1))
         self.hide()
 
-    def show_progress(self, progress: CacheProgress | None) -> None:
-        """Show how far the work is; None: it is over."""
-        self.setVisible(progress is not None)
-        if progress is not None:
-            text = self._describe(progress)
-            self.text.set_text(text)
-            self.bar.setRange(0, max(1, progress.total))
-            self.bar.setValue(progress.done)
-            self.bar.setAccessibleName(text)
+    def show_progress(self, words: str, done: int = 0, total: int = 0) -> None:
+        """Show how far the work is; no words: it is over."""
+        self.setVisible(bool(words))
+        self.text.set_text(words)
+        self.bar.setRange(0, max(1, total))
+        self.bar.setValue(done)
+        self.bar.setAccessibleName(words)
 
 
 class CacheFilterBar(Themed, QWidget):
@@ -257,7 +238,7 @@ class CacheFilterBar(Themed, QWidget):
         self.counter = TextLine("", 12, role="muted")
         self.counter.align = Qt.AlignmentFlag.AlignRight
         self.more = IconButton("ellipsis", tr("More actions"))
-        self.progress_row, self.search_row = ProgressRow(_verifying_text), ProgressRow(_indexing_text)
+        self.progress_row, self.search_row = ProgressRow(), ProgressRow()
         for button in (self.filters, self.session):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._row = row(self.field, self.filters, self.session, None, self.counter, self.more)
@@ -275,17 +256,24 @@ class CacheFilterBar(Themed, QWidget):
 
     @property
     def current_filter(self) -> CacheFilter:
+        criteria: dict[str, Any] = {}
+        for option in self._options.values():
+            criteria |= option.criteria
         return CacheFilter(
             self.field.text().strip(),
             next((option.state for option in self._options.values() if option.state), None),
             self.session.isChecked(),
             self._sort,
-            build_entry_filter(self._options.values()),
+            msgspec.structs.replace(DEFAULT_FILTER, **criteria),
         )
 
     @property
     def saved_filter(self) -> SavedFilter:
-        conditions = saved_conditions(self._options.values())
+        """What is stored of it; an age is stored by its name, and counts from each use."""
+        conditions = tuple(
+            SavedCondition(option.slot, option.key, option.name if option.slot == "session" else "")
+            for option in self._options.values()
+        )
         return SavedFilter("", self.field.text().strip(), self.session.isChecked(), conditions)
 
     def apply_saved(self, saved: SavedFilter) -> None:
@@ -418,11 +406,10 @@ class CacheFilterBar(Themed, QWidget):
         self._update_words()
 
     def _update_counter(self) -> None:
-        full_text = self._counter_text(self._selected, is_wide=True)
-        self.counter.set_text(self._counter_text(self._selected, is_wide=self.width() >= _WIDE))
-        self.counter.setToolTip(full_text)
-        self.counter.setVisible(self.width() >= _NARROW)
         is_wide = self.width() >= _WIDE
+        self.counter.set_text(self._counter_text(self._selected, is_wide=is_wide))
+        self.counter.setToolTip(self._counter_text(self._selected, is_wide=True))
+        self.counter.setVisible(self.width() >= _NARROW)
         # However many are selected, nothing beside it moves.
         self.counter.keep_room_for(
             [self._counter_text(count, is_wide=is_wide) for count in (1, max(2, self._listed_count))]
@@ -437,8 +424,11 @@ class CacheFilterBar(Themed, QWidget):
 
     def _update_words(self) -> None:
         room = self.width() - _MARGINS[0] - _MARGINS[2] - (_WORDED_FIELD_PX - _MIN_FIELD_PX)
-        words = ((self.filters, tr("Filter")), (self.session, tr("This session")))
-        shorten_row(self._row, room, [partial(_show_word, button, word) for button, word in words])
+        parts = (
+            lambda on: self.filters.setText(tr("Filter") if on else ""),
+            lambda on: self.session.setText(tr("This session") if on else ""),
+        )
+        shorten_row(self._row, room, parts)
 
     def _show_chips(self) -> None:
         self.chips.show_chips(
@@ -447,23 +437,3 @@ class CacheFilterBar(Themed, QWidget):
                 for choice in self._options.values()
             ]
         )
-
-
-def _verifying_text(progress: CacheProgress) -> str:
-    return tr.plural(
-        progress.total, "Verifying {done} of %n entry", "Verifying {done} of %n entries", done=progress.done
-    )
-
-
-def _indexing_text(progress: CacheProgress) -> str:
-    """Return how far the index is that a search would be faster with."""
-    return tr.plural(
-        progress.total,
-        "Indexing… {done} of %n entry; results so far",
-        "Indexing… {done} of %n entries; results so far",
-        done=progress.done,
-    )
-
-
-def _show_word(button: PushButton, word: str, is_shown: bool) -> None:
-    button.setText(word if is_shown else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cached_property
 
 import msgspec
@@ -13,7 +13,8 @@ from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QResiz
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from helix_desktop.context.intake.descriptions import number_of_first_line
-from helix_desktop.domain.file_history.diff import FileDiff
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
@@ -39,6 +40,7 @@ from helix_desktop.ui.design.viewer.json_view import (
 from helix_desktop.ui.design.viewer.picture import ImageView
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.words.call_targets import target_title
+from helix_desktop.words.errors import error_text
 from helix_desktop.words.message_states import CHANGED_SINCE
 from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.times import format_relative_time
@@ -109,9 +111,6 @@ _IN_TEXT = ("", "text", "hex")  # views that show the rows of the text
 class EntryContent(ContentViewer):
     """Shows the bytes of an entry; which view the user chose last is remembered by what the content is."""
 
-    diff_requested = Signal(str, str)
-    """The digests of a previous version and of the entry on show: `show_diff` is to show their diff."""
-
     min_facts_px = 44  # a word of them
 
     def __init__(self, start: StartCoroutine, clock: ClockMs = wall_clock_ms) -> None:
@@ -122,9 +121,13 @@ class EntryContent(ContentViewer):
         self._has_diff = False
         self._root: JsonNode | None = None
         self._parsed: bytes | None = None  # what the tree is of, or was looked for in
-        self._facts = self._view = ""
+        self._facts = ""
+        self.view = ""
+        """The name of the view on screen; empty without a content."""
         self._choices: dict[str, str] = {}  # what a content is, and the view that was chosen for such
         self._save: Callable[[str, bytes], None] = lambda _key, _value: None
+        self.read: Callable[[str], Awaitable[bytes]]
+        """Returns the content of a digest, to compare it with. Raises HelixError."""
         names = {"image": tr("Image"), "text": tr("Text"), "tree": tr("Tree"), "hex": tr("Hex")}
         self.switch = ViewSwitch(tr("View"), {**names, "diff": tr("What changed")})
         self.head.insertWidget(2, self.switch)
@@ -138,33 +141,25 @@ class EntryContent(ContentViewer):
         view = DiffView(self._begin)
         view.set_side_by_side(bool(self._choices.get(_COLUMNS)))
         view.side_by_side_changed.connect(lambda on: self._choose(_COLUMNS, "two" if on else ""))
-        self._add_view(view)
+        self.pages.addWidget(view)
         return view
 
     @cached_property
     def tree(self) -> JsonView:
         view = JsonView()
-        self._add_view(view)
+        self.pages.addWidget(view)
         return view
 
     @cached_property
     def image(self) -> ImageView:
         view = ImageView(self._begin)
-        self._add_view(view)
+        self.pages.addWidget(view)
         return view
-
-    def _add_view(self, page: QWidget) -> None:
-        self.pages.addWidget(page)
-
-    @property
-    def view(self) -> str:
-        """Return the name of the view on screen; empty without a content."""
-        return self._view
 
     @property
     def page(self) -> QWidget:
         """Return what shows the content, and takes keys."""
-        match self._view:
+        match self.view:
             case "diff":
                 return self.diff.text
             case "tree":
@@ -186,7 +181,7 @@ class EntryContent(ContentViewer):
     def show_entry(self, state: PreviewState, name: str, facts: str) -> None:
         """Show an entry; `name` is its file's, for the colors, `facts` stand above it."""
         if self._row is None or self._row.digest != state.row.digest:
-            self._view, self._previous, self._has_diff = "", None, False
+            self.view, self._previous, self._has_diff = "", None, False
         if state.previous is not None and self._previous != state.previous:
             self._previous, self._has_diff = state.previous, False
         self._row, self._facts = state.row, facts
@@ -197,11 +192,11 @@ class EntryContent(ContentViewer):
     def set_facts(self, facts: str) -> None:
         """Show other facts of the same entry: they say how long ago it was stored."""
         self._facts = facts
-        self._write_facts(self._diff_facts() if self._view == "diff" else facts)
+        self._write_facts(self._diff_facts() if self.view == "diff" else facts)
 
     def clear(self) -> None:
         self._row = self._previous = self._root = self._parsed = None
-        self._view = ""
+        self.view = ""
         self.show_data(None)
         self._update_views()
 
@@ -217,37 +212,20 @@ class EntryContent(ContentViewer):
         self._choices = {**self._choices, what: choice}
         self._save(_MEMORY_KEY, msgspec.json.encode(self._choices))
 
-    def show_diff(self, previous: str, digest: str, diff: FileDiff) -> None:
-        """Show what differs between two versions, if they still are those on screen."""
-        if self._is_pair(previous, digest):
-            self._has_diff = True
-            self.diff.show_diff(diff, self._name)
-
-    def show_diff_error(self, previous: str, digest: str, text: str) -> None:
-        """Say why there is no diff of two versions, if they still are those on screen."""
-        if self._is_pair(previous, digest):
-            self.diff.show_diff(None)
-            self.diff.show_text(text)
-
     def open_find(self) -> None:
         """Open find in the view on screen; a tree or an image is searched as text."""
-        if self._view == "diff":
+        if self.view == "diff":
             self.diff.open_find()
             return
-        if self._view not in _IN_TEXT and self._views():
+        if self.view not in _IN_TEXT and self._views():
             self._show_view("text" if self.text.content.is_text else "hex")
         super().open_find()
 
     def find_text(self, text: str) -> None:
         """Mark these words in the text; the keyboard stays where it is."""
         super().find_text(text)
-        if self._view not in _IN_TEXT:
+        if self.view not in _IN_TEXT:
             self.find_bar.hide()
-
-    def _is_pair(self, previous: str, digest: str) -> bool:
-        if self._row is None or self._previous is None:
-            return False
-        return (self._previous.digest, self._row.digest) == (previous, digest)
 
     def _kind(self) -> str:
         if self._root is not None:
@@ -287,14 +265,6 @@ class EntryContent(ContentViewer):
         tree = ("tree",) if self._root is not None else ()
         return ("text", *tree, "hex", *previous)
 
-    def _obstacles(self) -> dict[str, str]:
-        """Return why views that a user may look for are not there."""
-        obstacles = {}
-        data = self._data or b""
-        if len(data) > MAX_JSON_BYTES and self.text.content.is_text and may_be_json(data):
-            obstacles["tree"] = tr("Too large for a tree (over {size}).", size=format_size(MAX_JSON_BYTES))
-        return obstacles
-
     def _write_facts(self, facts: str) -> None:
         self.meta.set_text(facts)
         self._shorten_head()
@@ -308,13 +278,16 @@ class EntryContent(ContentViewer):
             self._write_facts(self._facts)
             return
         choice = self._choices.get(self._kind(), "")
-        self._show_view(choice if choice in views else self._view or views[0])
+        self._show_view(choice if choice in views else self.view or views[0])
 
     def _show_view(self, view: str) -> None:
-        self._view = view
-        in_text = view in _IN_TEXT
+        self.view = view
+        in_text, data = view in _IN_TEXT, self._data or b""
+        obstacles = {}  # of views that a user may look for
+        if len(data) > MAX_JSON_BYTES and self.text.content.is_text and may_be_json(data):
+            obstacles["tree"] = tr("Too large for a tree (over {size}).", size=format_size(MAX_JSON_BYTES))
         self.switch.show()
-        self.switch.show_views(self._views(), view, self._obstacles())
+        self.switch.show_views(self._views(), view, obstacles)
         self._show_text_parts(in_text)
         self._write_facts(self._diff_facts() if view == "diff" else self._facts)
         self.pages.setCurrentWidget(self.diff if view == "diff" else self.page)
@@ -323,14 +296,29 @@ class EntryContent(ContentViewer):
         elif view == "diff":
             self._request_diff()
         elif view == "image":
-            self.image.show_data(self._data or b"")
+            self.image.show_data(data)
 
     def _request_diff(self) -> None:
         if self._has_diff or self._row is None or self._previous is None:
             return
         self.diff.show_diff(None)
         self.diff.show_text(tr("Comparing…"))
-        self.diff_requested.emit(self._previous.digest, self._row.digest)
+        self._begin(self._compare(self._previous, self._row), "compare")
+
+    async def _compare(self, previous: CacheRow, row: CacheRow) -> None:
+        """Show what differs between two versions; of one that is damaged or removed, that it is."""
+        diff, words = None, ""
+        try:
+            before, after = await self.read(previous.digest), await self.read(row.digest)
+            diff = await asyncio.to_thread(diff_contents, before, after)
+        except HelixError as error:
+            words = error_text(error)
+        shown = [entry.digest for entry in (self._previous, self._row) if entry is not None]
+        if shown == [previous.digest, row.digest]:  # they still are on screen
+            self._has_diff = diff is not None
+            self.diff.show_diff(diff, self._name)
+            if words:
+                self.diff.show_text(words)
 
     def _diff_facts(self) -> str:
         """Return with which version this one is compared."""
@@ -352,7 +340,8 @@ class Preview(Themed, QWidget):
         super().__init__()
         self._clock, self._keys = clock, keys
         self._state: PreviewState | None = None
-        self._lines = (0, 0)
+        self.lines = (0, 0)
+        """The first and the last selected line, from 1; (0, 0) without a selection."""
         self._selection: RecallSelection | None = None
         self.content = EntryContent(start, clock)
         self._tool_icon = IconLabel("file-text", px=16, color_token="muted")
@@ -360,7 +349,6 @@ class Preview(Themed, QWidget):
         self._target.elide = Qt.TextElideMode.ElideMiddle
         self._tool, self._is_tool_the_title = Pill("", "accent"), False
         self._sha = TextLine("", 11, role="faint", mono=True)
-        self._sha.elide = Qt.TextElideMode.ElideMiddle
         self._shield = IconLabel("shield", px=15, color_token="muted")
         self.verified = TextLine("", 12, role="muted")
         self.verified.is_fixed_width = True
@@ -396,15 +384,6 @@ class Preview(Themed, QWidget):
         """Return the digest on show; empty when there is none."""
         return self._state.row.digest if self._state else ""
 
-    @property
-    def lines(self) -> tuple[int, int]:
-        """Return the first and the last selected line, from 1; (0, 0) without a selection."""
-        return self._lines
-
-    @property
-    def recall_text(self) -> str:
-        return self._recall_texts()[0]
-
     def show_state(self, state: PreviewState | None) -> None:
         again = state is not None and state.row.digest == self.digest
         self._state = state
@@ -414,7 +393,7 @@ class Preview(Themed, QWidget):
             return
         self._show_row(state.row)
         if not again:
-            self._lines = (0, 0)
+            self.lines = (0, 0)
             self.set_verified("shield", "", "muted")
         if state.row.state == "damaged":
             self.set_verified("shield-alert", tr("Damaged"), "error")
@@ -500,7 +479,7 @@ class Preview(Themed, QWidget):
         return " · ".join(filter(None, parts))
 
     def _on_lines_selected(self, first: int, last: int) -> None:
-        self._lines = (first, last)
+        self.lines = (first, last)
         self._update_recall_button()
 
     def show_matches(self, words: str) -> None:
@@ -517,16 +496,13 @@ class Preview(Themed, QWidget):
             return
         restyle(self.recall_button, "kind", "" if self._is_in_context else "primary")
         self.recall_button.apply_theme()
-        words, cost = self._recall_texts()
+        words, cost = self.recall_texts()
         self.recall_button.setAccessibleName(", ".join(filter(None, (words, cost))))
-        adds = tr("Adds it to the next message")
+        adds, can_recall = tr("Adds it to the next message"), self._state.data is not None
         if self._selection is not None:
-            adds = tr("Adds them to the next message")
+            adds, can_recall = tr("Adds them to the next message"), self._selection.count > 0
         tip = self._keys.tip("cache_recall", adds)
         self.recall_button.setToolTip(f"{_joined(words, cost)}\n{tip}")
-        can_recall = self._state.data is not None
-        if self._selection is not None:
-            can_recall = self._selection.count > 0
         self.recall_button.setEnabled(can_recall)
         self._fit()
 
@@ -539,11 +515,11 @@ class Preview(Themed, QWidget):
         """Return True if one entry is shown and all of it is in the context: nothing is missing there."""
         return self._selection is None and self._state is not None and self._state.row.state in _IN_CONTEXT
 
-    def _recall_texts(self) -> tuple[str, str]:
+    def recall_texts(self) -> tuple[str, str]:
         """Return what would be recalled, and what it costs, as text."""
         if self._selection is not None:
             return self._selection.words, self._selection.cost
-        tokens, (first, last) = self._state.row.tokens if self._state else 0, self._lines
+        tokens, (first, last) = self._state.row.tokens if self._state else 0, self.lines
         words = tr("Attach to message") if self._is_in_context else tr("Recall into message")
         if last:
             tokens = max(1, round(tokens * self.content.text.content.byte_share(first, last)))
@@ -554,7 +530,7 @@ class Preview(Themed, QWidget):
 
     def _fit(self) -> None:
         """Shorten the buttons' texts, the least needed first, until the title fits."""
-        words, cost = self._recall_texts()
+        words, cost = self.recall_texts()
         short = tr("Attach") if self._is_in_context else tr("Recall")
         if self._selection is not None:
             short = self._selection.short_words

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import SHORT_DIGITS
-from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, StoreTotals
+from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.call_targets import call_verb, given_text
 from helix_desktop.words.message_states import STATE_WORDS
@@ -86,12 +87,7 @@ class CacheFilter(msgspec.Struct, frozen=True):
     @property
     def is_narrowing(self) -> bool:
         """Return True if it leaves anything out but the trash."""
-        return (
-            bool(self.text)
-            or self.state is not None
-            or self.session_only
-            or self.entry_filter != DEFAULT_FILTER
-        )
+        return replace(self, sort=CacheSort()) != CacheFilter()
 
 
 class HandoverLink(msgspec.Struct, frozen=True):
@@ -116,11 +112,6 @@ class CacheSearchResults(msgspec.Struct, frozen=True):
     unindexed: int = 0
 
 
-class CacheProgress(msgspec.Struct, frozen=True):
-    done: int
-    total: int
-
-
 class PreviewState(msgspec.Struct, frozen=True):
     """What the preview shows: the row and its bytes, or why there are none.
 
@@ -131,38 +122,6 @@ class PreviewState(msgspec.Struct, frozen=True):
     data: bytes | None
     error: str = ""
     previous: CacheRow | None = None
-
-
-class CacheSource(Protocol):
-    """Where the browser gets its entries. Each method may raise HelixError."""
-
-    async def ids(self, cache_filter: CacheFilter) -> bytes:
-        """Return the digests of all entries that pass, text aside, in its order: 32 bytes each, joined."""
-        ...
-
-    async def first_ids(self, cache_filter: CacheFilter) -> bytes:
-        """Return the first digests of that list where they are at hand before all are; else none."""
-        ...
-
-    async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
-        """Return what holds the filter's words, from a cursor on; answers within half a second."""
-        ...
-
-    async def tools(self) -> Sequence[str]:
-        """Return the tools that anything is stored of."""
-        ...
-
-    async def sessions(self) -> Sequence[tuple[str, str]]:
-        """Return the sessions by id and title, last updated first."""
-        ...
-
-    async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
-        """Return the rows of some digests, in any order; digests that are gone are left out."""
-        ...
-
-    async def totals(self) -> StoreTotals:
-        """Return counts and sizes of everything, unfiltered."""
-        ...
 
 
 def short_digest(digest: str) -> str:
@@ -276,46 +235,25 @@ def fitting_columns(
     scale: float = 1.0,
     is_searching: bool = False,
     title_widths: Mapping[CacheColumn, int] = MappingProxyType({}),
-) -> frozenset[CacheColumn]:
-    """Return the columns that fit `width` pixels: the least important leave until the rest has room.
+    chosen: Collection[CacheColumn] | None = None,
+) -> dict[CacheColumn, int]:
+    """Return the columns that fit `width` pixels, each with its own width: some stretch over what is left.
 
-    While somebody is searching, the line that was found stays, and has more room. `title_widths` are what the
-    names of columns need in pixels.
+    The least important leave until the rest has room, unless the user has `chosen`. While somebody is
+    searching, the line that was found stays, and has more room. `title_widths` are what the names of columns
+    need in pixels.
     """
-    visible = list(COLUMNS)
-    more = _HIT_LINE_PX - COLUMN_BY_KEY["line"].width if is_searching else 0
-
-    def rank(column: Column) -> int:
-        return 0 if is_searching and column.key == "line" else column.rank
-
-    def needed() -> float:
-        return more * scale + sum(_least_width(column, scale, title_widths) for column in visible)
-
-    while needed() > width:
-        last = max(visible, key=rank)
-        if rank(last) == 0:
+    shown = [column for column in COLUMNS if chosen is None or column.key in chosen]
+    least = {column.key: max(column.width * scale, title_widths.get(column.key, 0)) for column in shown}
+    ranks = {column.key: column.rank for column in COLUMNS}
+    more = 0.0
+    if is_searching:
+        ranks["line"], more = 0, (_HIT_LINE_PX - COLUMN_BY_KEY["line"].width) * scale
+    while chosen is None and more + sum(least[column.key] for column in shown) > width:
+        last = max(shown, key=lambda column: ranks[column.key])
+        if ranks[last.key] == 0:
             break
-        visible.remove(last)
-    return frozenset(column.key for column in visible)
-
-
-def _least_width(column: Column, scale: float, title_widths: Mapping[CacheColumn, int]) -> float:
-    return max(column.width * scale, title_widths.get(column.key, 0))
-
-
-def column_widths(
-    width: int,
-    visible: Collection[CacheColumn],
-    scale: float = 1.0,
-    title_widths: Mapping[CacheColumn, int] = MappingProxyType({}),
-) -> Sequence[tuple[CacheColumn, int]]:
-    """Return the width of each shown column in pixels: room to spare goes to the stretching ones."""
-    columns = [column for column in COLUMNS if column.key in visible]
-    least = {column.key: int(_least_width(column, scale, title_widths)) for column in columns}
-    spare = max(0, width - sum(least.values()))
-    parts = sum(column.stretch for column in columns)
-    result: list[tuple[CacheColumn, int]] = []
-    for column in columns:
-        extra = spare * column.stretch // parts if parts else 0
-        result.append((column.key, least[column.key] + extra))
-    return result
+        shown.remove(last)
+    spare = max(0, width - sum(int(least[column.key]) for column in shown))
+    parts = sum(column.stretch for column in shown) or 1
+    return {column.key: int(least[column.key]) + spare * column.stretch // parts for column in shown}

@@ -68,8 +68,11 @@ _RANK: dict[CacheState, int] = {
 }
 
 
-class WorkspaceCacheSource:
-    """The entries of a workspace; state and tokens are those in the session of `conversation`."""
+class CacheSource:
+    """The entries of a workspace; state and tokens are those in the session of `conversation`.
+
+    Its methods raise HelixError where the store can't be read.
+    """
 
     def __init__(self, workspace: OpenWorkspace, conversation: Callable[[], Conversation | None]) -> None:
         self._workspace, self._conversation = workspace, conversation
@@ -81,6 +84,7 @@ class WorkspaceCacheSource:
         self.damaged: set[str] = set()
 
     async def ids(self, cache_filter: CacheFilter) -> bytes:
+        """Return the digests of all entries that pass, text aside, in its order: 32 bytes each, joined."""
         self._hits = {}
         await self._read_window(cache_filter)
         order, by_window = _orders(cache_filter.sort)
@@ -90,13 +94,17 @@ class WorkspaceCacheSource:
         return await asyncio.to_thread(self._filter_by_state, ids, cache_filter)
 
     async def first_ids(self, cache_filter: CacheFilter) -> bytes:
+        """Return the first digests of that list where they are at hand before all are; else none."""
         if cache_filter != CacheFilter():
             return b""
         page = await self._workspace.store.page(limit=_FIRST_ROWS, entry_filter=_store_filter(cache_filter))
         return b"".join(bytes.fromhex(entry.digest) for entry in page.entries)
 
     async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
-        """Return what holds the filter's words, found so far; a hash prefix finds its entries first."""
+        """Return what holds the filter's words, from a cursor on; answers within half a second.
+
+        A hash prefix finds its entries first.
+        """
         store, filters, text = self._workspace.store, _store_filter(cache_filter), cache_filter.text.strip()
         handovers: tuple[HandoverLink, ...] = ()
         if not cursor:
@@ -129,6 +137,7 @@ class WorkspaceCacheSource:
         return [tool for tool in await self._workspace.store.tools() if tool and tool not in INDEX_LABELS]
 
     async def sessions(self) -> Sequence[tuple[str, str]]:
+        """Return the sessions by id and title, last updated first."""
         return [(session.id, session.title) for session in await self._workspace.store.sessions()]
 
     async def _read_window(self, cache_filter: CacheFilter) -> None:
@@ -210,6 +219,7 @@ class WorkspaceCacheSource:
         return b"".join(parts)
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
+        """Return the rows of some digests, without those that are gone."""
         result = []
         for digest in digests:
             try:

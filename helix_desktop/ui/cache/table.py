@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import ceil
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 from PySide6.QtCore import (
     QAbstractTableModel,
+    QEvent,
     QItemSelectionModel,
     QMimeData,
     QModelIndex,
@@ -41,8 +42,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
     QMenu,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QTableView,
     QToolTip,
     QWidget,
@@ -55,19 +54,19 @@ from helix_desktop.ui.cache.rows import (
     COLUMN_INDEX,
     COLUMNS,
     DIGEST_BYTES,
+    SAME_STATES,
     STATE_LABELS,
     STATE_TIPS,
     CacheColumn,
     CacheRow,
     CacheSort,
-    CacheSource,
     CacheState,
     CellStyle,
     Column,
-    column_widths,
     fitting_columns,
     short_digest,
 )
+from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.cards import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.drops import entries_data, run_drag
@@ -322,43 +321,22 @@ _MAX_CACHED_TEXTS = 8_000
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 _LEFT, _RIGHT = int(Qt.AlignmentFlag.AlignLeft | _VCENTER), int(Qt.AlignmentFlag.AlignRight | _VCENTER)
 
-STATE_TONES: dict[CacheState, Tone] = {
+_TONES: dict[CacheState, Tone] = {
     "in_window": "ok",
-    "pinned": "ok",
-    "in_part": "ok",
     "cached": "accent",
-    "folded": "accent",
-    "observed": "accent",
     "handed_over": "accent",
-    "left_out": "accent",
-    "excluded": "neutral",
-    "elsewhere": "neutral",
-    "index": "accent",
     "damaged": "error",
-    "in_trash": "neutral",
 }
+STATE_TONES = {state: _TONES.get(name, "neutral") for name, same in SAME_STATES.items() for state in same}
 
 
-def widest_state() -> int:
-    """Return the pixels that the longest name of a state needs, with its pill."""
-    metrics = QFontMetricsF(ui_font(11, 500))
-    return (
-        EDGE
-        + _PILL_PAD
-        + ceil(max(metrics.horizontalAdvance(translate(text)) for text in STATE_LABELS.values()))
-    )
+class CellPainter:
+    """Paints cells straight from their rows, hundreds at once."""
 
-
-class CacheDelegate(QStyledItemDelegate):
-    """Paints cells straight from their rows; the table paints backgrounds and lines, a whole row at once."""
-
-    def __init__(
-        self, model: CacheTableModel, parent: QObject | None = None, clock: ClockMs = wall_clock_ms
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, model: CacheTableModel, clock: ClockMs) -> None:
         self._model, self._clock = model, clock
         self._elided: dict[tuple[str, CellStyle, int], str] = {}
-        self._is_mirrored = False  # the cell that is being painted
+        self.is_mirrored = False
         self.apply_theme()
 
     def apply_theme(self) -> None:
@@ -377,44 +355,19 @@ class CacheDelegate(QStyledItemDelegate):
         self._pill_metrics = QFontMetricsF(self._pill_font)
         self._pill_colors = {state: tone_colors(theme, tone) for state, tone in STATE_TONES.items()}
         self._pill_height = scaled(20)
-        self._pin_color, self._changed_color = theme.accent, theme.muted
+        self._pin_color = theme.accent
         self._placeholder_color = QColor(theme.hover)
         self._elided.clear()
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        rect: QRect = option.rect
-        self._is_mirrored = option.direction == Qt.LayoutDirection.RightToLeft
-        if not self._is_mirrored:
-            self._paint_cell(painter, rect, index)  # hundreds at once: without saving what does not change
-            return
-        painter.save()
-        mirror(painter, rect)
-        self._paint_cell(painter, rect, index)
-        painter.restore()
+    def is_whole(self, text: str, column: Column, width: int) -> bool:
+        """Return True if a text has room in a cell."""
+        return self._elide(text, column.style, width - 2 * PAD) == text
 
-    def helpEvent(
-        self,
-        event: QHelpEvent,
-        view: QAbstractItemView,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> bool:
-        """Show a cell's tooltip, but none that repeats what the cell shows in full."""
-        column, row = COLUMNS[index.column()], self._model.entry(index.row())
-        text = column.text(row, self._clock()) if row is not None else ""
-        room = option.rect.width() - 2 * PAD
-        is_repeated = text == index.data(Qt.ItemDataRole.ToolTipRole)
-        if is_repeated and self._elide(text, column.style, room) == text:
-            QToolTip.hideText()
-            return True
-        return super().helpEvent(event, view, option, index)
-
-    def _paint_cell(self, painter: QPainter, rect: QRect, index: QModelIndex | QPersistentModelIndex) -> None:
-        column, row = COLUMNS[index.column()], self._model.entry(index.row())
+    def paint(self, painter: QPainter, rect: QRect, number: int, column: Column) -> None:
+        """Paint what the row of a number says in a column."""
+        row = self._model.entry(number)
         if row is None:
-            self._placeholder(painter, rect, column.style, self._model.digest_at(index.row()))
+            self._placeholder(painter, rect, column.style, self._model.digest_at(number))
             return
         text = column.text(row, self._clock())
         if column.style == "pill":
@@ -425,17 +378,11 @@ class CacheDelegate(QStyledItemDelegate):
             box = QRectF(rect.left() + EDGE + 0.5, top, width, self._pill_height)
             paint_pill(painter, box, text, self._pill_colors[row.state], self._pill_font)
             place = QRect(int(box.right()) + 4, rect.center().y() - _ICON // 2, _ICON, _ICON)
-            for name, color in self._icons(row):
-                picture = pixmap(name, color, _ICON, painter.device().devicePixelRatioF())
+            if row.is_pinned:  # the state's tooltip says so
+                picture = pixmap("pin", self._pin_color, _ICON, painter.device().devicePixelRatioF())
                 draw_pixmap(painter, place.x(), place.y(), picture)
-                place.translate(_ICON + 2, 0)
         else:
             self._text(painter, rect, text, column.style)
-
-    def _icons(self, row: CacheRow) -> Iterator[tuple[str, str]]:
-        """Yield the icons behind a state, with their colors; the state's tooltip says what they mean."""
-        if row.is_pinned:
-            yield "pin", self._pin_color
 
     def _text(self, painter: QPainter, rect: QRect, text: str, style: CellStyle) -> None:
         font, _, color = self._styles[style]
@@ -443,7 +390,7 @@ class CacheDelegate(QStyledItemDelegate):
         painter.setPen(color)
         inner = rect.adjusted(PAD, 0, -PAD, 0)
         flags, words = _RIGHT if style == "number" else _LEFT, self._elide(text, style, inner.width())
-        if self._is_mirrored:
+        if self.is_mirrored:
             draw_text(painter, inner, flags, words)
         else:
             painter.drawText(inner, flags, words)
@@ -476,30 +423,24 @@ class ColumnLayout(QObject):
     def __init__(self, table: QTableView) -> None:
         super().__init__(table)
         self._table = table
-        self._overrides: dict[CacheColumn, bool] = {}
+        self._chosen: frozenset[CacheColumn] | None = None  # by the user
+        self._shown: frozenset[CacheColumn] = frozenset()
         self._is_searching = False
 
     def menu(self, parent: QWidget) -> QMenu:
         """Return a menu of all columns: shown ones are checked; the first item lets them follow the width."""
-        menu, is_auto = EntryMenu(parent, tr("Columns")), not self._overrides
-        menu.add("fit", tr("Fit columns to window"), self._clear_overrides, is_checked=is_auto)
+        menu, is_auto = EntryMenu(parent, tr("Columns")), self._chosen is None
+        menu.add("fit", tr("Fit columns to window"), self._follow_width, is_checked=is_auto)
         menu.addSeparator()
         for column in COLUMNS:
-            words, is_shown = (
-                translate(column.title),
-                not self._table.isColumnHidden(COLUMN_INDEX[column.key]),
-            )
+            is_shown, words = column.key in self._shown, translate(column.title)
             override = partial(self.override, column.key, not is_shown)
             menu.add(column.key, words, override, is_enabled=column.rank > 0, is_checked=is_shown)
         return menu
 
     def override(self, key: CacheColumn, visible: bool) -> None:
         """Show or hide a column whatever the width."""
-        if not self._overrides:
-            self._overrides = {
-                column.key: not self._table.isColumnHidden(COLUMN_INDEX[column.key]) for column in COLUMNS
-            }
-        self._overrides[key] = visible
+        self._chosen = self._shown | {key} if visible else self._shown - {key}
         self.fit()
 
     def set_searching(self, is_searching: bool) -> None:
@@ -510,39 +451,33 @@ class ColumnLayout(QObject):
 
     def fit(self) -> None:
         width, scale = self._table.viewport().width(), scaled(100) / 100
-        titles = self._title_widths()
-        visible = fitting_columns(width, scale, self._is_searching, titles)
-        if self._overrides:
-            visible = frozenset(key for key, on in self._overrides.items() if on)
-        for column in COLUMNS:
-            self._table.setColumnHidden(COLUMN_INDEX[column.key], column.key not in visible)
-        for key, column_width in column_widths(width, visible, scale, titles):
+        widths = fitting_columns(width, scale, self._is_searching, self._title_widths(), self._chosen)
+        self._shown = frozenset(widths)
+        for at, column in enumerate(COLUMNS):
+            self._table.setColumnHidden(at, column.key not in widths)
+        for key, column_width in widths.items():
             self._table.horizontalHeader().resizeSection(COLUMN_INDEX[key], column_width)
 
     def _title_widths(self) -> dict[CacheColumn, int]:
         """Return what the names of columns need in pixels, and what states and sizes below them need."""
         metrics, model = QFontMetricsF(ui_font(*_TITLE_FONT)), self._table.model()
-        titles = {
-            column.key: str(model.headerData(COLUMN_INDEX[column.key], Qt.Orientation.Horizontal))
-            for column in COLUMNS
-        }
+        titles = [str(model.headerData(at, Qt.Orientation.Horizontal)) for at in range(len(COLUMNS))]
         widths = {
-            key: round(metrics.horizontalAdvance(title)) + _TITLE_PAD_PX for key, title in titles.items()
+            column.key: round(metrics.horizontalAdvance(title)) + _TITLE_PAD_PX
+            for column, title in zip(COLUMNS, titles, strict=True)
         }
+        pill, number = QFontMetricsF(ui_font(11, 500)), QFontMetricsF(ui_font(12))
+        state = max(pill.horizontalAdvance(translate(words)) for words in STATE_LABELS.values())
+        # Of three digits, with the unit as the language writes it.
+        size = max(number.horizontalAdvance(format_size(888 << step)) for step in (0, 10, 20))
         return widths | {
-            "state": max(widths["state"], widest_state()),
-            "size": max(widths["size"], _widest_size()),
+            "state": max(widths["state"], EDGE + _PILL_PAD + ceil(state)),
+            "size": max(widths["size"], 2 * PAD + ceil(size)),
         }
 
-    def _clear_overrides(self) -> None:
-        self._overrides = {}
+    def _follow_width(self) -> None:
+        self._chosen = None
         self.fit()
-
-
-def _widest_size() -> int:
-    """Return the pixels that a size of three digits needs, with its unit as the language writes it."""
-    metrics = QFontMetricsF(ui_font(12))
-    return 2 * PAD + ceil(max(metrics.horizontalAdvance(format_size(888 << step)) for step in (0, 10, 20)))
 
 
 class CacheTable(Themed, QTableView):
@@ -555,11 +490,11 @@ class CacheTable(Themed, QTableView):
         super().__init__()
         self._model = model
         self.columns = ColumnLayout(self)
-        self._delegate = CacheDelegate(model, self, clock)
+        self._clock = clock
+        self._cells = CellPainter(model, clock)
         self._hovered = -1
         self.setModel(model)
         model.headerDataChanged.connect(lambda *_: self.columns.fit())  # the arrow of the order needs room
-        self.setItemDelegate(self._delegate)
         MinuteClock(self).ticked.connect(self.viewport().update)
         self.setAccessibleName(tr("Stored outputs"))
         self.setShowGrid(False)
@@ -652,7 +587,7 @@ class CacheTable(Themed, QTableView):
     def apply_theme(self) -> None:
         super().apply_theme()
         theme = self._theme
-        self._delegate.apply_theme()
+        self._cells.apply_theme()
         self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
         self.horizontalHeader().setFixedHeight(scaled(ROW_HEIGHT))
         begin = "right" if self.isRightToLeft() else "left"
@@ -676,26 +611,54 @@ class CacheTable(Themed, QTableView):
         painter.fillRect(dirty, QColor(self._theme.canvas))
         line, current = QColor(self._theme.border), self.currentIndex().row()
         selection = self.selectionModel()
+        cells = [
+            (column, QRect(self.columnViewportPosition(at), 0, self.columnWidth(at), 0))
+            for at, column in enumerate(COLUMNS)
+            if not self.isColumnHidden(at)
+        ]
+        self._cells.is_mirrored = self.isRightToLeft()
         height, width = self.verticalHeader().defaultSectionSize(), self.viewport().width()
         row = self.rowAt(dirty.top())
         while 0 <= row < self._model.rowCount():
             top = self.rowViewportPosition(row)
             if top > dirty.bottom():
                 break
-            if row == current or selection.isRowSelected(row):
+            is_selected = selection.isRowSelected(row)
+            if is_selected or row == current:
                 painter.fillRect(0, top, width, height, QColor(self._theme.selection))
             elif row == self._hovered:
                 painter.fillRect(0, top, width, height, QColor(self._theme.row_hover))
-            painter.fillRect(0, top + height - 1, width, 1, line)
+            if not is_selected:
+                painter.fillRect(0, top + height - 1, width, 1, line)
+            for column, place in cells:
+                rect = QRect(place.x(), top, place.width(), height)
+                if not rect.intersects(dirty):
+                    continue
+                if self._cells.is_mirrored:
+                    painter.save()
+                    mirror(painter, rect)
+                self._cells.paint(painter, rect, row, column)
+                if self._cells.is_mirrored:
+                    painter.restore()
             row += 1
-        painter.end()
-        super().paintEvent(event)
-        if self.hasFocus() and current >= 0:  # over Qt's own background of a chosen row
-            focus = QPainter(self.viewport())
-            rect = QRectF(0, self.rowViewportPosition(current), width, height - 1)
-            mirror(focus, rect)
+        if self.hasFocus() and current >= 0:
+            ring = QRectF(0, self.rowViewportPosition(current), width, height - 1)
+            mirror(painter, ring)
             is_keyboard = self.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
-            paint_row_focus(focus, rect, self._theme.accent, is_keyboard=is_keyboard)
+            paint_row_focus(painter, ring, self._theme.accent, is_keyboard=is_keyboard)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Show a cell's tooltip, but none that repeats what the cell shows in full."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            index = self.indexAt(event.pos())
+            row = self._model.entry(index.row()) if index.isValid() else None
+            column = COLUMNS[index.column()]
+            text = column.text(row, self._clock()) if row is not None else ""
+            is_repeated = text == index.data(Qt.ItemDataRole.ToolTipRole)
+            if is_repeated and self._cells.is_whole(text, column, self.columnWidth(index.column())):
+                QToolTip.hideText()
+                return True
+        return super().viewportEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the columns, and keep the current row in sight when the preview below takes room away."""

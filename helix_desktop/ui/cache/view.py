@@ -15,7 +15,6 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, HelixError
-from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.store import NO_TOTALS
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, system_reason
@@ -39,13 +38,11 @@ from helix_desktop.ui.cache.rows import (
     DIGEST_BYTES,
     MAX_LISTED,
     CacheFilter,
-    CacheProgress,
     CacheSearchResults,
-    CacheSource,
     HandoverLink,
     PreviewState,
 )
-from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.cache.table import CacheTable, CacheTableModel
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton, popup_below
@@ -124,10 +121,9 @@ class CacheBrowser(ThemedBackground):
         self._start = start
         self._source: CacheSource | None = None
         self._totals, self._is_counted, self._unindexed = NO_TOTALS, True, 0
-        self._entries: WorkspaceCacheSource | None = None  # the same, while a workspace is on screen
+        self._entries: CacheSource | None = None  # the same, while a workspace is on screen
         self._verified: dict[tuple[str, str], str] = {}  # when, in words, by workspace and digest
         self._verify_task: asyncio.Task[None] | None = None
-        self._compare_task: asyncio.Task[None] | None = None
         self._preview_task: asyncio.Task[None] | None = None
         self._is_refreshing = self._refresh_again = False
         self._is_listed = False  # the entries of the source: until then none of them are left out
@@ -183,7 +179,9 @@ class CacheBrowser(ThemedBackground):
         self.filter_bar.more.clicked.connect(self._show_more_menu)
         self.preview.content.find_bar.closed.connect(self.preview.content.text.setFocus)
         self.model.failed.connect(self._show_error)
-        self.empty.button_clicked.connect(self._leave_empty_page)
+        self.empty.button_clicked.connect(
+            lambda: perform(self, ShowPage("chat") if self._source is not None else OpenFolder())
+        )
         self.no_match.button_clicked.connect(self.filter_bar.clear)
         self._add_shortcuts()
 
@@ -419,8 +417,14 @@ class CacheBrowser(ThemedBackground):
         is_stale = self._is_listed and cache_filter != self._current_filter  # as the rows are
         is_behind = self._is_searching and not is_stale and self._unindexed > 0
         total = self._totals.entries
-        indexing = CacheProgress(total - self._unindexed, total) if is_behind else None
-        self.filter_bar.search_row.show_progress(indexing)
+        indexed = total - self._unindexed
+        indexing = tr.plural(  # with the index a search would be faster
+            total,
+            "Indexing… {done} of %n entry; results so far",
+            "Indexing… {done} of %n entries; results so far",
+            done=indexed,
+        )
+        self.filter_bar.search_row.show_progress(indexing if is_behind else "", indexed, total)
         is_searched = cache_filter != self._canceled_filter and not self._is_searching
         is_complete = is_searched and self._notice.isHidden()
         waiting = listed or not is_complete or is_stale or not cache_filter.is_narrowing
@@ -445,8 +449,12 @@ class CacheBrowser(ThemedBackground):
             return tr("Loading…") if self._notice.isHidden() else tr("Not loaded")
         cache_filter = self.filter_bar.current_filter
         listed, total = self.model.rowCount(), self._totals.entries
-        if is_stale and self._notice.isHidden():
-            return self._work_status(cache_filter, total)
+        if is_stale and self._notice.isHidden():  # the rows are still those of another filter
+            if cache_filter.text:
+                return tr.plural(total, "Searching %n entry…", "Searching %n entries…")
+            if cache_filter.sort != self._current_filter.sort:
+                return tr.plural(total, "Sorting %n entry…", "Sorting %n entries…")
+            return tr.plural(total, "Filtering %n entry…", "Filtering %n entries…")
         if listed >= MAX_LISTED and cache_filter.text:
             return tr.plural(
                 listed,
@@ -459,17 +467,6 @@ class CacheBrowser(ThemedBackground):
         if cache_filter == self._canceled_filter:
             return tr.plural(listed, "Search canceled. %n match so far", "Search canceled. %n matches so far")
         return ""
-
-    def _work_status(self, cache_filter: CacheFilter, total: int) -> str:
-        """Return what is done to list by a filter, while the rows are still those of another one."""
-        if cache_filter.text:
-            return tr.plural(total, "Searching %n entry…", "Searching %n entries…")
-        if cache_filter.sort != self._current_filter.sort:
-            return tr.plural(total, "Sorting %n entry…", "Sorting %n entries…")
-        return tr.plural(total, "Filtering %n entry…", "Filtering %n entries…")
-
-    def _leave_empty_page(self) -> None:
-        perform(self, ShowPage("chat") if self._source is not None else OpenFolder())
 
     def _on_selected(self, digest: str) -> None:
         if digest != self.preview.digest:
@@ -501,7 +498,7 @@ class CacheBrowser(ThemedBackground):
     def follow(self, session: Session) -> None:
         """Show the cache of the workspace on screen."""
         self._session = session
-        self.preview.content.diff_requested.connect(self._start_comparing)
+        self.preview.content.read = self._read
         session.changed.connect(self._show_workspace)
         self._show_workspace()
         session.on_refresh_page("cache", self.refresh)
@@ -511,14 +508,17 @@ class CacheBrowser(ThemedBackground):
         self._cancel_verifying()
         self._cancel_preview()
         has_workspace, find = session.has_workspace, session.find_conversation
-        self._entries = WorkspaceCacheSource(session.workspace, find) if has_workspace else None
+        self._entries = CacheSource(session.workspace, find) if has_workspace else None
         self.set_source(self._entries)
 
     def _cancel_preview(self) -> None:
         if self._preview_task is not None:
             self._preview_task.cancel()
 
-    async def _preview(self, source: WorkspaceCacheSource, digest: str) -> None:
+    async def _read(self, digest: str) -> bytes:
+        return await self._session.workspace.store.get(digest)
+
+    async def _preview(self, source: CacheSource, digest: str) -> None:
         workspace = self._session.workspace
         rows = await source.rows([digest])
         if not rows:
@@ -539,22 +539,6 @@ class CacheBrowser(ThemedBackground):
         if previous is not None and self._session.shows(workspace):
             self.show_preview(PreviewState(rows[0], data, previous=previous))
 
-    def _start_comparing(self, previous: str, digest: str) -> None:
-        if self._compare_task is not None:
-            self._compare_task.cancel()
-        self._compare_task = self._session.start(self._compare(previous, digest), "compare")
-
-    async def _compare(self, previous: str, digest: str) -> None:
-        """Show what differs between two versions; of one that is damaged or removed, that it is."""
-        workspace, content = self._session.workspace, self.preview.content
-        try:
-            before, after = await workspace.store.get(previous), await workspace.store.get(digest)
-        except HelixError as error:
-            content.show_diff_error(previous, digest, error_text(error))
-            return
-        diff = await asyncio.to_thread(diff_contents, before, after)
-        content.show_diff(previous, digest, diff)
-
     @handles(VerifyEntries)
     async def verify(self, digests: Sequence[str]) -> None:
         """Verify contents; the verdict on the one in the preview is shown there, on several in a notice."""
@@ -568,7 +552,7 @@ class CacheBrowser(ThemedBackground):
         if len(digests) > 1:
             self._notify_result(workspace.id, len(digests), damaged)
 
-    async def _verify_one(self, workspace: OpenWorkspace, source: WorkspaceCacheSource, digest: str) -> bool:
+    async def _verify_one(self, workspace: OpenWorkspace, source: CacheSource, digest: str) -> bool:
         """Verify a content, show the verdict, and remember a good one while the window lives."""
         verdict = await workspace.contents.verify(digest)
         words = translate(verdict.text)
@@ -609,14 +593,18 @@ class CacheBrowser(ThemedBackground):
                 return
             ids = await workspace.store.digests()
             digests = [ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)]
+            total = len(digests)
             for done, digest in enumerate(digests):
                 if done % _PROGRESS_STEP == 0:
-                    self.filter_bar.progress_row.show_progress(CacheProgress(done, len(digests)))
+                    words = tr.plural(
+                        total, "Verifying {done} of %n entry", "Verifying {done} of %n entries", done=done
+                    )
+                    self.filter_bar.progress_row.show_progress(words, done, total)
                 await self._verify_one(workspace, source, digest)
-            self._notify_result(workspace.id, len(digests), len(source.damaged))
+            self._notify_result(workspace.id, total, len(source.damaged))
         finally:
             self._verify_task = None
-            self.filter_bar.progress_row.show_progress(None)
+            self.filter_bar.progress_row.show_progress("")
 
     def _notify_result(self, workspace_id: str, verified: int, damaged: int) -> None:
         if not damaged:

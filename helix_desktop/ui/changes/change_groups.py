@@ -1,4 +1,4 @@
-"""What the page of changes shows, made from the changes of a session."""
+"""What the page of changes shows, made from the changes of a session, and its words."""
 
 from __future__ import annotations
 
@@ -27,18 +27,58 @@ from helix_desktop.domain.file_history.changes import (
     without_implied,
 )
 from helix_desktop.domain.file_history.diff import BINARY_KINDS, FileDiff
+from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import AutoRunChange
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.ui.design.cards import Tone
+from helix_desktop.words.direction import dotted
+from helix_desktop.words.file_changes import changed_lines_text, line_counts_texts
+from helix_desktop.words.times import format_relative_time
+from helix_desktop.words.translation import Translator, translate
+
+text = TextContext("Changes")
+tr = Translator("Changes")
 
 RowKind: TypeAlias = Literal["created", "changed", "deleted", "moved", "mode", "link", "folder", "same"]
 """What is drawn of a change; `same`: several changes that together left a file as it was."""
+KINDS: dict[RowKind, tuple[TranslatableText, str, str]] = {
+    "created": (text("created"), "file-plus", "ok"),
+    "changed": (text("changed"), "file-pen", "muted"),
+    "deleted": (text("deleted"), "file-minus", "error"),
+    "moved": (text("moved"), "arrow-right", "accent_text"),
+    "mode": (text("permissions changed"), "key-round", "muted"),
+    "link": (text("link"), "link", "muted"),
+    "folder": (text("folder"), "folder", "muted"),
+    "same": (text("as before"), "circle-check", "muted"),
+}
+"""What happened to a file, in lower case, its icon, and the token of that one's color."""
 Grouping: TypeAlias = Literal["turn", "file"]
 ListSource: TypeAlias = Literal["session", "commit"]
 """What the page lists: what the session did, or what differs from git's last commit."""
 Obstacle: TypeAlias = Literal["", "untrusted", "missing"]
 """Why files cannot be captured or reverted: the folder is not trusted, or not there."""
 SOURCES: tuple[ChangeSource, ...] = get_args(ChangeSource)
+SOURCE_WORDS: dict[ChangeSource, TranslatableText] = {
+    "tool": text("Edits"),
+    "command": text("Commands"),
+    "outside": text("You or another program"),
+    "revert": text("Reverts, redos, rewinds"),
+}
+_REVERTS: dict[RevertScope, TranslatableText] = {
+    "hunk": text("Revert of a part"),
+    "rewind": text("Rewind"),
+}
+STATUSES: dict[ChangedFileStatus, tuple[TranslatableText, Tone]] = {
+    "open": (text("Open"), "neutral"),
+    "accepted": (text("Reviewed"), "ok"),
+    "reverted": (text("Reverted"), "warn"),
+}
+"""What became of a change, and the tone of its pill."""
 Contents: TypeAlias = tuple[str, str]
 NO_COVERAGE = FileCoverage()
+_COMMAND_CHARS = 60  # of a command that are shown in a list
 
 
 class LineCounts(NamedTuple):
@@ -52,16 +92,124 @@ class LineCounts(NamedTuple):
     def of(cls, diff: FileDiff) -> Self:
         return cls(diff.added, diff.removed, diff.kind in BINARY_KINDS)
 
+    @property
+    def accessible_text(self) -> str:
+        if self.is_binary:
+            return binary_text()
+        parts = (
+            tr.plural(self.added, "%n line added", "%n lines added") if self.added else "",
+            tr.plural(self.removed, "%n line removed", "%n lines removed") if self.removed else "",
+        )
+        return ", ".join(filter(None, parts))
 
-class FileRow(msgspec.Struct, frozen=True):
-    """One file as some captures (oldest first) changed it together."""
+
+def counts_texts(counts: LineCounts | None) -> tuple[str, str]:
+    """Return lines added and removed with their signs; empty where there are none, or nobody counted."""
+    if counts is None:
+        return "", ""
+    plus, minus = line_counts_texts(counts.added, counts.removed)
+    return plus if counts.added else "", minus if counts.removed else ""
+
+
+def binary_text() -> str:
+    return changed_lines_text(0, 0, binary=1, files=1)
+
+
+def who_text(capture: RecordedChanges) -> str:
+    """Return who made a change; empty for what differs from the last commit: nobody knows."""
+    if not capture.capture_id:
+        return ""
+    match capture.source:
+        case "outside":
+            return translate(SOURCE_WORDS["outside"])
+        case "revert":
+            return revert_name(capture.scope, is_redo=capture.is_redo)
+        case "command":
+            return _during_text((capture.target or display_name(capture.tool), *capture.others))
+    tool = display_name(capture.tool)
+    return _during_text((tool, *capture.others)) if capture.others else tool
+
+
+def revert_name(scope: RevertScope, *, is_redo: bool) -> str:
+    if is_redo:
+        return tr("Redo of a part") if scope == "hunk" else tr("Redo")
+    return translate(_REVERTS[scope]) if scope in _REVERTS else tr("Revert")
+
+
+def when_text(capture: RecordedChanges, now_ms: int, *, with_time: bool = False) -> str:
+    """Return when a change was made, or only found; empty where that is not known."""
+    if not capture.at_ms:
+        return ""
+    time = format_relative_time(capture.at_ms, now_ms, with_time=with_time)
+    return tr("found {time}", time=time) if capture.is_after_crash else time
+
+
+def makers_text(captures: Sequence[RecordedChanges]) -> str:
+    names = list(dict.fromkeys(who_text(capture) for capture in captures))
+    if len(names) == 1:
+        return names[0]
+    return tr.plural(len(names) - 1, "{first} and %n other", "{first} and %n others", first=names[0])
+
+
+def _during_text(calls: Sequence[str]) -> str:
+    names = [f"“{ellipsize(' '.join(escape_hidden_name(call).split()), _COMMAND_CHARS)}”" for call in calls]
+    if len(names) == 1:
+        return tr("During {command}", command=names[0])
+    return tr.plural(
+        len(names) - 1, "During {command} and %n other", "During {command} and %n others", command=names[0]
+    )
+
+
+def files_text(count: int) -> str:
+    return tr.plural(count, "%n file", "%n files")
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    """A row of the list; what is said and done of it is of its captures, oldest first."""
 
     key: str
+    captures: tuple[RecordedChanges, ...]
+
+    @property
+    def status(self) -> ChangedFileStatus:
+        raise NotImplementedError
+
+    @property
+    def is_revert(self) -> bool:
+        """True if the user took something back, or did it again: nothing of the agent's."""
+        raise NotImplementedError
+
+    @property
+    def can_change(self) -> bool:
+        """True if it is of captures whose lists are there, so that it can be taken back."""
+        return any(capture.capture_id and not capture.is_removed for capture in self.captures)
+
+    @property
+    def is_redoable(self) -> bool:
+        """True if it was taken back, or is itself what took something back: to undo that is a redo."""
+        is_revert = self.is_revert and not self.captures[0].is_redo
+        return is_revert != (self.status == "reverted")
+
+    @property
+    def can_accept(self) -> bool:
+        """True if it can be marked as reviewed: what the user took back or did again can't."""
+        return self.can_change and not self.is_revert
+
+    @property
+    def status_text(self) -> str:
+        """What became of it; of a revert that it was undone."""
+        if self.is_revert and self.status == "reverted":
+            return tr("Undone")
+        return translate(STATUSES[self.status][0])
+
+
+class FileRow(_Entry, frozen=True):
+    """One file as some captures changed it together."""
+
     path: str
     before: FileState | None
     after: FileState | None
     kind: RowKind
-    captures: tuple[RecordedChanges, ...]
     status: ChangedFileStatus = "open"
     moved_from: str = ""
     is_covered: bool = True
@@ -69,6 +217,10 @@ class FileRow(msgspec.Struct, frozen=True):
     is_one_capture: bool = False
     present: FileState | None = None
     """What stands there now, as far as the session knows."""
+
+    @property
+    def file(self) -> FileRow:
+        return self
 
     @property
     def contents(self) -> Contents:
@@ -95,12 +247,11 @@ class FileRow(msgspec.Struct, frozen=True):
 
     @property
     def is_revert(self) -> bool:
-        """True if the user took something back, or did it again: nothing of the agent's."""
         return self.last.source == "revert" and len(self.captures) == 1
 
     @property
     def selection(self) -> RevertSelection:
-        """Return what takes this change back."""
+        """What takes it back."""
         scope: RevertScope = "redo" if self.is_revert and not self.last.is_redo else "file"
         return RevertSelection(agent_capture_ids(self.captures), self.paths, scope=scope)
 
@@ -109,24 +260,79 @@ class FileRow(msgspec.Struct, frozen=True):
         """The paths that it is about: of a file that was moved both."""
         return (self.path, self.moved_from) if self.moved_from and not self.is_one_capture else (self.path,)
 
+    @property
+    def can_revert_hunks(self) -> bool:
+        """True if its hunks can be taken back one by one: it is one change, and stands."""
+        return self.can_change and len(self.captures) == 1 and self.is_covered and self.status != "reverted"
 
-class ChangeGroup(msgspec.Struct, frozen=True):
-    """A turn or a revert with its files, or (`head`) a file with its captures, oldest first."""
+    @property
+    def kind_text(self) -> str:
+        return translate(KINDS[self.kind][0])
 
-    key: str
+    @property
+    def folder_and_name(self) -> tuple[str, str]:
+        """The folder of its path (empty: none) and its name, as they are shown."""
+        folder, _, name = escape_hidden_name(self.path).rpartition("/")
+        return folder, name
+
+    @property
+    def name(self) -> str:
+        return who_text(self.last) if self.is_one_capture else escape_hidden_name(self.path)
+
+    @property
+    def tip(self) -> str:
+        moved = tr("Moved from {path}", path=escape_hidden_name(self.moved_from)) if self.moved_from else ""
+        shared = tr("Another command ran at the same time and may have made this change.")
+        found = tr("Helix ended during the call. What it had changed was found at the next start.")
+        uncovered = tr("Can't be undone: the previous content isn't saved.")
+        lines = (
+            escape_hidden_name(self.path),
+            moved,
+            makers_text(self.captures),
+            found if self.last.is_after_crash else "",
+            shared if self.is_shared else "",
+            "" if self.is_covered else uncovered,
+        )
+        return "\n".join(filter(None, lines))
+
+    def note(self, now_ms: int) -> str:
+        kind = self.kind_text
+        if self.moved_from and self.kind != "same":
+            kind = tr("moved from {path}", path=escape_hidden_name(self.moved_from))
+        parts = (
+            kind,
+            who_text(self.last) if self.is_one_capture else makers_text(self.captures),
+            when_text(self.last, now_ms, with_time=True),
+            "" if self.is_covered else tr("can't be undone"),
+        )
+        return dotted(parts)
+
+    def accessible_text(self, counts: LineCounts | None) -> str:
+        parts = (
+            self.name,
+            self.kind_text,
+            counts.accessible_text if counts is not None else "",
+            "" if self.is_one_capture else makers_text(self.captures),
+            self.status_text if self.status != "open" else "",
+            "" if self.is_covered else tr("can't be undone"),
+        )
+        return ", ".join(filter(None, parts))
+
+
+class ChangeGroup(_Entry, frozen=True):
+    """A turn or a revert with its files, or (`head`) a file with its captures."""
+
     rows: tuple[FileRow, ...]
-    captures: tuple[RecordedChanges, ...]
     head: FileRow | None = None
+
+    @property
+    def file(self) -> FileRow | None:
+        return self.head
 
     @property
     def first(self) -> RecordedChanges:
         """The first capture: it knows the turn."""
         return self.captures[0]
-
-    @property
-    def files(self) -> int:
-        """The number of different files; of folders where there are no files."""
-        return _count_files(self.rows)
 
     @property
     def is_revert(self) -> bool:
@@ -151,13 +357,42 @@ class ChangeGroup(msgspec.Struct, frozen=True):
             return self.head.paths
         return tuple(dict.fromkeys(path for row in self.rows for path in row.paths))
 
+    @property
+    def title(self) -> str:
+        """The heading of a turn, or of what the user took back or did again."""
+        if self.is_revert:
+            return tr("You: {what}", what=who_text(self.first))
+        if not self.first.turn:
+            return tr("Before the first message")
+        return " ".join(self.first.turn_title.split()) or tr("Turn {number}", number=self.first.turn)
+
+    @property
+    def name(self) -> str:
+        return self.head.name if self.head is not None else self.title
+
+    @property
+    def tip(self) -> str:
+        return self.head.tip if self.head is not None else self.title
+
+    @property
+    def files_text(self) -> str:
+        """How many different files it is of; of folders alone how many these are."""
+        if not self.rows:
+            return tr("not in the file history")
+        files, paths = {row.path for row in self.rows if not row.is_folder}, {row.path for row in self.rows}
+        return files_text(len(files)) if files else tr.plural(len(paths), "%n folder", "%n folders")
+
+    def note(self, now_ms: int) -> str:
+        steps = "" if self.is_revert else tr.plural(len(self.captures), "%n step", "%n steps")
+        return dotted((self.files_text, steps, when_text(self.captures[-1], now_ms, with_time=True)))
+
 
 Entry: TypeAlias = ChangeGroup | FileRow
 
 
 def file_of(entry: Entry | None) -> FileRow | None:
     """Return the file that a diff is shown of: a file, a capture of it, or nothing of a turn."""
-    return entry.head if isinstance(entry, ChangeGroup) else entry
+    return entry.file if entry is not None else None
 
 
 def agent_capture_ids(captures: Iterable[RecordedChanges]) -> tuple[str, ...]:
@@ -175,12 +410,6 @@ def added_up(counts: Iterable[LineCounts]) -> LineCounts:
     return LineCounts(sum(each.added for each in counts), sum(each.removed for each in counts))
 
 
-def _count_files(rows: Iterable[FileRow]) -> int:
-    """Return how many files rows are of; of folders alone how many these are."""
-    rows = tuple(rows)
-    return len({row.path for row in rows if not row.is_folder}) or len({row.path for row in rows})
-
-
 def net_rows(rows: Iterable[FileRow]) -> tuple[FileRow, ...]:
     """Return the files of rows, each once, from before its first change to after its last."""
     files: dict[str, FileRow] = {}
@@ -190,27 +419,6 @@ def net_rows(rows: Iterable[FileRow]) -> tuple[FileRow, ...]:
         kind = row.kind if first is row else _row_kind(change.kind, change.before, change.after)
         files[row.path] = replace(row, before=first.before, kind=kind)
     return tuple(row for row in files.values() if row.kind != "same")
-
-
-def can_change(entry: Entry) -> bool:
-    """Return True if captures whose lists are there are of an entry, so that it can be taken back."""
-    return any(capture.capture_id and not capture.is_removed for capture in entry.captures)
-
-
-def can_revert_hunks(row: FileRow) -> bool:
-    """Return True if the hunks of a change can be taken back one by one: it is one, and stands."""
-    return can_change(row) and len(row.captures) == 1 and row.is_covered and row.status != "reverted"
-
-
-def is_redoable(entry: Entry) -> bool:
-    """Return True if it was taken back, or is itself what took something back: to undo that is a redo."""
-    is_revert = entry.is_revert and not entry.captures[0].is_redo
-    return is_revert != (entry.status == "reverted")
-
-
-def can_accept(entry: Entry) -> bool:
-    """Return True if an entry can be marked as reviewed: what the user took back or did again can't."""
-    return can_change(entry) and not entry.is_revert
 
 
 def capture_selection(capture: RecordedChanges) -> RevertSelection:
@@ -235,6 +443,21 @@ class GroupedChanges(msgspec.Struct, frozen=True):
     by_turn: tuple[ChangeGroup, ...] = ()
     by_file: tuple[ChangeGroup, ...] = ()
     differing: tuple[FileRow, ...] = ()
+
+
+def changes_total_text(grouped: GroupedChanges, counts: LineCounts | None) -> str:
+    """Return how many files are not as before, and their lines, if these are counted."""
+    heads = [group.head for group in grouped.by_file if group.head is not None]
+    is_counted = [head for head in heads if not head.is_folder] or heads
+    files, differing = len(is_counted), sum(head.kind != "same" for head in is_counted)
+    if not differing and files:
+        return tr.plural(files, "%n file as before", "%n files as before")
+    words = files_text(files)
+    if differing < files:
+        words = tr.plural(
+            files, "{differing} of %n file changed", "{differing} of %n files changed", differing=differing
+        )
+    return dotted((words, " ".join(filter(None, counts_texts(counts)))))
 
 
 class ChangesState(msgspec.Struct, frozen=True):
@@ -344,7 +567,7 @@ def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
             for capture in captures
             for change in visible_changes(capture)
         ]
-        groups.append(ChangeGroup(key, tuple(rows), tuple(captures)))
+        groups.append(ChangeGroup(key, tuple(captures), tuple(rows)))
     return groups
 
 
@@ -402,11 +625,11 @@ def _file_group(
     is_moved = origin.path != file.path
     head = FileRow(
         f"file:{file.path}",
+        captures,
         file.path,
         origin.before,
         file.after,
         "moved" if is_moved else _row_kind(net_change.kind, origin.before, file.after),
-        captures,
         file.status,
         origin.path if is_moved else "",
         file.is_covered and origin.is_covered,
@@ -414,7 +637,7 @@ def _file_group(
         present=file.after,
     )
     rows = [_capture_row(capture, change, file, is_one_capture=True) for capture, change in changes]
-    return ChangeGroup(head.key, tuple(rows), captures, head)
+    return ChangeGroup(head.key, captures, tuple(rows), head)
 
 
 def _capture_row(
@@ -426,11 +649,11 @@ def _capture_row(
 ) -> FileRow:
     return FileRow(
         f"step:{capture.capture_id}:{change.path}",
+        (capture,),
         change.path,
         change.before,
         change.after,
         "moved" if change.moved_from else _row_kind(change.kind, change.before, change.after),
-        (capture,),
         "reverted"
         if change.path in capture.reverted
         else "accepted"
@@ -452,4 +675,4 @@ def _narrow(group: ChangeGroup, change_filter: ChangeFilter) -> ChangeGroup | No
         return None
     ids = {capture_id for row in rows for capture_id in row.capture_ids}
     captures = tuple(capture for capture in group.captures if capture.capture_id in ids)
-    return ChangeGroup(group.key, rows, captures, group.head)
+    return ChangeGroup(group.key, captures, rows, group.head)

@@ -38,35 +38,23 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.domain.file_history.changes import RecordedChanges, RevertSelection, SessionChanges
 from helix_desktop.domain.files.mention import format_mention
-from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.ui.changes.change_groups import (
+    KINDS,
+    STATUSES,
     ChangeGroup,
     Entry,
     FileRow,
     LineCounts,
     agent_capture_ids,
-    can_accept,
-    can_change,
+    binary_text,
     capture_selection,
+    counts_texts,
     file_of,
-    is_redoable,
+    files_text,
+    makers_text,
     session_selection,
     turn_selection,
-)
-from helix_desktop.ui.changes.texts import (
-    KIND_ICONS,
-    STATUSES,
-    accessible_row_text,
-    binary_text,
-    change_status_text,
-    counts_texts,
-    files_text,
-    group_files_text,
-    kind_text,
-    makers_text,
-    split_path,
-    turn_text,
     when_text,
     who_text,
 )
@@ -148,11 +136,7 @@ class ChangeListModel(QAbstractListModel):
 
     def file_rows(self) -> list[int]:
         """Return the rows that a diff belongs to, from top to bottom."""
-        return [
-            number
-            for number, entry in enumerate(self._entries)
-            if isinstance(entry, FileRow) or entry.head is not None
-        ]
+        return [number for number, entry in enumerate(self._entries) if entry.file is not None]
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._entries)
@@ -162,10 +146,10 @@ class ChangeListModel(QAbstractListModel):
         if role == ENTRY_ROLE:
             return entry
         if role == Qt.ItemDataRole.DisplayRole:
-            return _name(entry)
+            return entry.name
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return self._accessible_text(entry)
-        return _tip(entry) if role == Qt.ItemDataRole.ToolTipRole else None
+        return entry.tip if role == Qt.ItemDataRole.ToolTipRole else None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         can_drag = file_of(self.entry(index.row())) is not None
@@ -180,17 +164,15 @@ class ChangeListModel(QAbstractListModel):
         return mentions_data(mentions, [file for file in files if file.is_file()])
 
     def _accessible_text(self, entry: Entry) -> str:
-        if isinstance(entry, FileRow):
-            return accessible_row_text(entry, self.counts_of(entry))
-        fold = ""
-        if self.can_unfold(entry):
-            fold = tr("expanded") if self.is_unfolded(entry) else tr("collapsed")
-        if entry.head is not None:
-            return ", ".join(
-                filter(None, (accessible_row_text(entry.head, self.counts_of(entry.head)), fold))
-            )
-        state = change_status_text(entry) if entry.status != "open" else ""
-        return ", ".join(filter(None, (_name(entry), group_files_text(entry), state, fold)))
+        file, words = entry.file, []
+        if file is not None:
+            words.append(file.accessible_text(self.counts_of(file)))
+        elif isinstance(entry, ChangeGroup):
+            state = entry.status_text if entry.status != "open" else ""
+            words += [entry.name, entry.files_text, state]
+        if isinstance(entry, ChangeGroup) and self.can_unfold(entry):
+            words.append(tr("expanded") if self.is_unfolded(entry) else tr("collapsed"))
+        return ", ".join(filter(None, words))
 
     def _arrange(self) -> list[Entry]:
         entries: list[Entry] = []
@@ -205,34 +187,6 @@ class ChangeListModel(QAbstractListModel):
         self._entries = entries
         self._keys = {entry.key: row for row, entry in enumerate(entries)}
         self.endResetModel()
-
-
-def _name(entry: Entry) -> str:
-    if isinstance(entry, FileRow):
-        return who_text(entry.last) if entry.is_one_capture else escape_hidden_name(entry.path)
-    return escape_hidden_name(entry.head.path) if entry.head else turn_text(entry)
-
-
-def _tip(entry: Entry) -> str:
-    if isinstance(entry, ChangeGroup):
-        return turn_text(entry) if entry.head is None else _tip(entry.head)
-    moved = tr("Moved from {path}", path=escape_hidden_name(entry.moved_from)) if entry.moved_from else ""
-    shared = tr("Another command ran at the same time and may have made this change.")
-    found = tr("Helix ended during the call. What it had changed was found at the next start.")
-    uncovered = tr("Can't be undone: the previous content isn't saved.")
-    return "\n".join(
-        filter(
-            None,
-            (
-                escape_hidden_name(entry.path),
-                moved,
-                makers_text(entry.captures),
-                found if entry.last.is_after_crash else "",
-                shared if entry.is_shared else "",
-                "" if entry.is_covered else uncovered,
-            ),
-        )
-    )
 
 
 _SIGHT_MS = 80  # after the last move, before what is in sight is counted
@@ -287,16 +241,16 @@ class ChangeDelegate(QStyledItemDelegate):
             return self._capture(entry) if entry.is_one_capture else self._file(entry)
         if entry.head is not None:
             return self._file(entry.head)
-        words = Text(turn_text(entry), 12, weight=600, grow=True, shrink=True)
-        return Row([words, *_state(entry), Text(group_files_text(entry), 11, "faint")], _GAP)
+        words = Text(entry.title, 12, weight=600, grow=True, shrink=True)
+        return Row([words, *_state(entry), Text(entry.files_text, 11, "faint")], _GAP)
 
     def _file(self, row: FileRow) -> Box:
-        icon, color = KIND_ICONS[row.kind]
-        folder, name = split_path(row.path)
+        _, icon, color = KINDS[row.kind]
+        folder, name = row.folder_and_name
         middle = Qt.TextElideMode.ElideMiddle
         where = Text(folder, 12, "faint", elide=middle, grow=True, shrink=True)
         top = Row([Text(name, weight=500, shrink=not folder), where, *self._counts(row)], _GAP)
-        who = Text(makers_text(row.captures) or kind_text(row.kind), 12, "muted", grow=True, shrink=True)
+        who = Text(makers_text(row.captures) or row.kind_text, 12, "muted", grow=True, shrink=True)
         low = Row([who, *_marks(row), self._when(row)], _GAP)
         return Row([Icon(icon, color, _ICON), Column([top, low], grow=True, shrink=True)], _GAP + 2)
 
@@ -308,7 +262,7 @@ class ChangeDelegate(QStyledItemDelegate):
     def _counts(self, row: FileRow) -> list[Box]:
         """Return lines added and removed."""
         if row.kind == "same":
-            return [Text(kind_text(row.kind), 11, "faint")]
+            return [Text(row.kind_text, 11, "faint")]
         counts = self._model.counts_of(row)
         if counts is not None and counts.is_binary:
             return [Text(binary_text(), 11, "faint")]
@@ -327,8 +281,7 @@ def _marks(row: FileRow) -> list[Box]:
 def _state(entry: ChangeGroup | FileRow) -> list[Box]:
     if entry.status == "open":
         return []
-    tone = next(tone for name, (_, tone) in STATUSES.items() if name == entry.status)
-    return [Pill(change_status_text(entry), tone, px=10, high=17)]
+    return [Pill(entry.status_text, STATUSES[entry.status][1], px=10, high=17)]
 
 
 # What entries of the page of changes want.
@@ -447,9 +400,12 @@ class ChangeListView(Themed, QListView):
         entry, key = self.selected, event.key()
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
             self.opened.emit()
-        elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and entry is not None:
-            self._fold_or_move(entry, unfold=key == Qt.Key.Key_Right)
-        else:
+        elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and isinstance(entry, ChangeGroup):
+            self._set_unfolded(entry, key == Qt.Key.Key_Right)
+        elif key == Qt.Key.Key_Left and entry is not None:
+            row = self.list_model.group_row(self.currentIndex().row())
+            self.setCurrentIndex(self.list_model.index(row))
+        elif key != Qt.Key.Key_Right or entry is None:
             super().keyPressEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -487,12 +443,6 @@ class ChangeListView(Themed, QListView):
             place = event.pos() if mouse else self.visualRect(index).bottomLeft()
             self.entry_menu().popup(self.viewport().mapToGlobal(place))
 
-    def _fold_or_move(self, entry: Entry, *, unfold: bool) -> None:
-        if isinstance(entry, ChangeGroup):
-            self._set_unfolded(entry, unfold)
-        elif not unfold:
-            self.setCurrentIndex(self.list_model.index(self.list_model.group_row(self.currentIndex().row())))
-
     def _set_unfolded(self, group: ChangeGroup, unfolded: bool) -> None:
         place = self.verticalScrollBar().value()
         self.list_model.set_unfolded(group, unfolded)
@@ -512,13 +462,13 @@ class ChangeListView(Themed, QListView):
 
     def accept(self) -> None:
         entry = self.selected
-        if entry is not None and can_accept(entry):
+        if entry is not None and entry.can_accept:
             perform(self, AcceptChanges(entry.paths))
 
     def revert(self) -> None:
         """Ask to take back what is selected; what was taken back already, to do it again."""
         entry = self.selected
-        if entry is None or not can_change(entry):
+        if entry is None or not entry.can_change:
             return
         file = file_of(entry)
         if file is not None and not file.is_covered:
@@ -561,13 +511,13 @@ class ChangeListView(Themed, QListView):
         if entry is None:
             return menu
         file = file_of(entry)
-        is_open = can_accept(entry) and entry.status == "open"
+        is_open = entry.can_accept and entry.status == "open"
         menu.add("accept", tr("Mark as reviewed"), self.accept, key_of("changes_accept"), is_enabled=is_open)
-        can_revert = can_change(entry) and (file is None or file.is_covered)
-        name, words = ("redo", tr("Redo")) if is_redoable(entry) else ("revert", tr("Revert"))
-        can_revert = can_revert or (is_redoable(entry) and entry.status == "reverted")
+        can_revert = entry.can_change and (file is None or file.is_covered)
+        name, words = ("redo", tr("Redo")) if entry.is_redoable else ("revert", tr("Revert"))
+        can_revert = can_revert or (entry.is_redoable and entry.status == "reverted")
         menu.add(name, words, self.revert, key_of("changes_revert"), is_enabled=can_revert)
-        if self.changes is not None and file is not None and can_change(entry):
+        if self.changes is not None and file is not None and entry.can_change:
             _add_reverts(menu, file, self.changes)
         menu.addSeparator()
         if file is not None:

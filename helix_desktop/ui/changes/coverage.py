@@ -10,9 +10,8 @@ from PySide6.QtWidgets import QProgressBar, QSizePolicy, QWidget
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace, UncoveredReason
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.ui.changes.change_groups import Obstacle
+from helix_desktop.ui.changes.change_groups import Obstacle, files_text
 from helix_desktop.ui.changes.change_list_view import ShowUncoveredPlaces
-from helix_desktop.ui.changes.texts import copied_share, file_coverage_text, place_note
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import HelpLink, ThemedBackground
@@ -31,6 +30,8 @@ from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.file_changes import auto_run_reason
+from helix_desktop.words.file_coverage import uncovered_reason_text
+from helix_desktop.words.numbers import format_size, format_whole_percent
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -44,6 +45,35 @@ _SIZE, _MIN_SIZE = (600, 520), (420, 300)
 _PATH_PX = 220
 _INCLUDABLE: tuple[UncoveredReason, ...] = ("ignored", "secret", "too_large")
 """Why a place may be left out and still be covered, if the user wants that."""
+
+
+def file_coverage_text(coverage: FileCoverage, obstacle: Obstacle = "") -> str:
+    if obstacle:
+        return ""
+    if coverage.error:
+        return tr("Copying files stopped: {reason}", reason=coverage.error)
+    if not coverage.is_complete:
+        share = copied_share(coverage)
+        if coverage.is_paused:
+            return tr("Copying files paused: {share}", share=format_whole_percent(share))
+        return (
+            tr("Copying files: {share}", share=format_whole_percent(share)) if share else tr("Copying files…")
+        )
+    return tr("Changes here can be undone")
+
+
+def copied_share(coverage: FileCoverage) -> float:
+    """Return how much of the first copy is done, from 0 to 1."""
+    return coverage.files / (coverage.files + coverage.pending) if coverage.files else 0.0
+
+
+def _place_note(place: UncoveredPlace) -> str:
+    parts = (
+        uncovered_reason_text(place.reason),
+        files_text(place.files) if place.files else "",
+        format_size(place.size) if place.size else "",
+    )
+    return " · ".join(filter(None, parts))
 
 
 class FileCoverageStrip(ThemedBackground):
@@ -142,8 +172,7 @@ class UncoveredPlacesDialog(SizedDialog):
 
     def _row(self, place: UncoveredPlace, *, is_included: bool = False) -> QWidget:
         path = TextLine(escape_hidden_name(place.path), 13, mono=True)
-        path.elide = Qt.TextElideMode.ElideMiddle
-        words_below = tr("Included") if is_included else place_note(place.reason, place.files, place.size)
+        words_below = tr("Included") if is_included else _place_note(place)
         note = label(words_below, "ok" if is_included else "muted", wrap=True)
         icon = IconLabel("folder" if place.is_folder else "file", px=16, color_token="muted")
         words = pane(row(icon, column(path, note, gap=1), gap=10, stretch=1))
@@ -231,7 +260,6 @@ class UndoneChangesPanel(ThemedBackground):
     def _row(self, change: AutoRunChange) -> QWidget:
         name = escape_hidden_name(change.path)
         path = TextLine(name, 12, mono=True)
-        path.elide = Qt.TextElideMode.ElideMiddle
         restore = PushButton(tr("Restore"), name=f"restore:{change.path}")
         restore.setAccessibleName(tr("{verb}: {path}", verb=tr("Restore"), path=name))
         restore.setFocusPolicy(Qt.FocusPolicy.TabFocus)

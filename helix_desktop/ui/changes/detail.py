@@ -9,50 +9,37 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
-from helix_desktop.domain.file_history.changes import FileState, RecordedChanges
+from helix_desktop.domain.file_history.changes import FileState
 from helix_desktop.domain.file_history.diff import FileDiff, HunkState
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.ui.changes.change_groups import (
+    KINDS,
+    STATUSES,
     ChangeGroup,
     Contents,
     Entry,
     FileRow,
     LineCounts,
-    can_accept,
-    can_change,
-    can_revert_hunks,
-    file_of,
-    is_redoable,
-    visible_changes,
-)
-from helix_desktop.ui.changes.change_list_view import RevertHunk
-from helix_desktop.ui.changes.texts import (
-    KIND_ICONS,
-    STATUSES,
-    change_status_text,
     counts_texts,
+    file_of,
     files_text,
-    group_files_text,
-    hunk_marks,
-    kind_text,
-    makers_text,
-    split_path,
-    turn_text,
-    when_text,
+    visible_changes,
     who_text,
 )
+from helix_desktop.ui.changes.change_list_view import RevertHunk
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState, Pill
+from helix_desktop.ui.design.diff.rows import HunkMark
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout import VerticalScrollArea, column, pane, row
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.ui.kit.intents import perform
-from helix_desktop.words.direction import dotted
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.revert_plans import plan_status_text
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Changes")
 
@@ -151,11 +138,9 @@ class ChangeDetail(Themed, QWidget):
         self._head.setVisible(entry is not None)
         if entry is None:
             self.body.setCurrentWidget(self.empty)
-        elif isinstance(entry, FileRow):
-            self._show_file(entry)
-        elif entry.head is not None:
-            self._show_file(entry.head)
-        else:
+        elif file is not None:
+            self._show_file(file)
+        elif isinstance(entry, ChangeGroup):
             self._show_turn(entry)
         if file is not None and not self.has_diff and self.body.currentWidget() is not self.diff:
             # The diff of the file before stays instead, or each key press down the list would flicker.
@@ -164,14 +149,13 @@ class ChangeDetail(Themed, QWidget):
     def show_diff(self, row: FileRow, diff: FileDiff, states: Sequence[HunkState] = ()) -> None:
         """Show the diff of the selected file, with the states of its hunks; none named: all stand."""
         self.has_diff, self._states = True, tuple(states)
-        place = (row.key, row.contents, can_revert_hunks(row), is_redoable(row))
-        marks = hunk_marks(row, states) if can_revert_hunks(row) else ()
+        can_revert = row.can_revert_hunks
+        place = (row.key, row.contents, can_revert, row.is_redoable)
+        marks = [_hunk_mark(row, state) for state in states] if can_revert else []
         if place == self._diff_place and self.diff.diff == diff:
             self.diff.text.show_marks(marks)  # it stays where it was scrolled to
         else:
-            self.diff.show_diff(
-                diff, row.path, marks, can_revert_hunks=can_revert_hunks(row), is_redo=is_redoable(row)
-            )
+            self.diff.show_diff(diff, row.path, marks, can_revert_hunks=can_revert, is_redo=row.is_redoable)
         self._diff_place = place
         self.body.setCurrentWidget(self.diff)
 
@@ -216,39 +200,38 @@ class ChangeDetail(Themed, QWidget):
         self.body.setCurrentWidget(self.diff)
 
     def _show_file(self, file: FileRow) -> None:
-        icon, color = KIND_ICONS[file.kind]
-        self._icon.show_icon(icon, color)
-        folder, name = split_path(file.path)
-        self._title.set_text(f"{folder}/{name}" if folder else name)
+        self._icon.show_icon(*KINDS[file.kind][1:])
+        self._title.set_text("/".join(filter(None, file.folder_and_name)))
         self._title.setToolTip(escape_hidden_name(file.path))
-        self._show_note(file)
-        self.show_turn_lines(None)  # the diff has its own
-        self._show_status(file)
-        self._show_revert(file)
         self.patch.show()
-        self.open.setVisible(file.is_there)
-        self._fit()
+        self._show_state(file, can_open=file.is_there, can_revert=file.is_covered)
 
     def _show_turn(self, group: ChangeGroup) -> None:
         icon = "redo-2" if group.first.is_redo else "undo-2"
         self._icon.show_icon(icon if group.is_revert else "message-square", "muted")
-        self._title.set_text(turn_text(group))
-        self._show_note(group)
-        self._show_status(group)
-        self.show_turn_lines(None)
-        self._show_revert(group)
-        self.open.setVisible(False)
+        self._title.set_text(group.title)
         self.patch.setVisible(bool(group.rows))
-        self._fit()
-        lines = (
-            []
-            if group.is_revert
-            else [_capture_text(capture) for capture in group.captures[:_CAPTURES_LISTED]]
-        )
+        self._show_state(group, can_open=False, can_revert=True)
+        captures = () if group.is_revert else group.captures[:_CAPTURES_LISTED]
+        lines = [f"{who_text(capture)} · {files_text(len(visible_changes(capture)))}" for capture in captures]
         if len(group.captures) > _CAPTURES_LISTED:
             lines.append("…")
         self.summary.setText("\n".join(lines))
         self.body.setCurrentWidget(self._summary_page)
+
+    def _show_state(self, entry: Entry, *, can_open: bool, can_revert: bool) -> None:
+        self._note.set_text(entry.note(self._clock()))
+        self.show_turn_lines(None)  # a diff has its own
+        self._status.setVisible(entry.status != "open")
+        self._status.set_text(entry.status_text, STATUSES[entry.status][1])
+        self.accept.setEnabled(entry.status == "open")
+        self.accept.setVisible(entry.can_accept)
+        self._is_redo = entry.is_redoable
+        self.revert.set_icon("redo-2" if self._is_redo else "undo-2")
+        self.revert.setEnabled(can_revert)
+        self.revert.setVisible(entry.can_change)
+        self.open.setVisible(can_open)
+        self._fit()
 
     def show_turn_lines(self, counts: LineCounts | None) -> None:
         """Show the lines of all changes of the selected turn; None: they are not counted yet, or too many."""
@@ -258,40 +241,7 @@ class ChangeDetail(Themed, QWidget):
 
     def update_times(self) -> None:
         if self.entry is not None:
-            head = None if isinstance(self.entry, FileRow) else self.entry.head
-            self._show_note(head or self.entry)
-
-    def _show_note(self, entry: Entry) -> None:
-        if isinstance(entry, FileRow):
-            moved = (
-                tr("moved from {path}", path=escape_hidden_name(entry.moved_from)) if entry.moved_from else ""
-            )
-            parts = [
-                moved if moved and entry.kind != "same" else kind_text(entry.kind),
-                who_text(entry.last) if entry.is_one_capture else makers_text(entry.captures),
-                when_text(entry.last, self._clock(), with_time=True),
-                "" if entry.is_covered else tr("can't be undone"),
-            ]
-        else:
-            parts = [
-                group_files_text(entry),
-                "" if entry.is_revert else tr.plural(len(entry.captures), "%n step", "%n steps"),
-                when_text(entry.captures[-1], self._clock(), with_time=True),
-            ]
-        self._note.set_text(dotted(parts))
-
-    def _show_status(self, entry: Entry) -> None:
-        self._status.setVisible(entry.status != "open")
-        self._status.set_text(change_status_text(entry), STATUSES[entry.status][1])
-        self.accept.setEnabled(entry.status == "open")
-
-    def _show_revert(self, entry: Entry) -> None:
-        file = file_of(entry)
-        self._is_redo = is_redoable(entry)
-        self.revert.set_icon("redo-2" if self._is_redo else "undo-2")
-        self.revert.setEnabled(file is None or file.is_covered)
-        self.accept.setVisible(can_accept(entry))
-        self.revert.setVisible(can_change(entry))
+            self._note.set_text((self.entry.file or self.entry).note(self._clock()))
 
     def _fit(self) -> None:
         """Show the buttons' words, the least needed gone first, until all stand on one line."""
@@ -307,8 +257,14 @@ class ChangeDetail(Themed, QWidget):
 
 
 def _place_of(row: FileRow) -> _Place:
-    return row.key, row.contents, row.present, can_revert_hunks(row), is_redoable(row)
+    return row.key, row.contents, row.present, row.can_revert_hunks, row.is_redoable
 
 
-def _capture_text(capture: RecordedChanges) -> str:
-    return f"{who_text(capture)} · {files_text(len(visible_changes(capture)))}"
+def _hunk_mark(row: FileRow, state: HunkState) -> HunkMark:
+    match state:
+        case "taken_back":
+            words = tr("Undone") if row.is_revert else translate(STATUSES["reverted"][0])
+            return HunkMark(words, is_over=True)
+        case "changed":
+            return HunkMark(plan_status_text("conflict"))
+    return HunkMark()

@@ -21,6 +21,7 @@ from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.services.git import GitCheckouts
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.changes.change_groups import (
+    SOURCE_WORDS,
     SOURCES,
     ChangeFilter,
     ChangeGroup,
@@ -34,8 +35,7 @@ from helix_desktop.ui.changes.change_groups import (
     ListSource,
     Obstacle,
     added_up,
-    can_change,
-    can_revert_hunks,
+    changes_total_text,
     commit_changes,
     file_of,
     group_changes,
@@ -46,12 +46,6 @@ from helix_desktop.ui.changes.change_groups import (
 from helix_desktop.ui.changes.change_list_view import ChangeListView
 from helix_desktop.ui.changes.coverage import FileCoverageStrip, UndoneChangesPanel
 from helix_desktop.ui.changes.detail import ChangeDetail
-from helix_desktop.ui.changes.texts import (
-    change_source_text,
-    changes_total_text,
-    empty_button_text,
-    empty_text,
-)
 from helix_desktop.ui.chat.actions import OpenChanges
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch, popup_below
@@ -66,14 +60,13 @@ from helix_desktop.ui.kit.intents import (
     ApplyRemedy,
     FocusComposer,
     ShowCommitChanges,
-    ShowPage,
     handles,
     perform,
 )
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.kit.window_commands import ChangesCommands
 from helix_desktop.words.errors import error_text
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Changes")
 
@@ -85,13 +78,10 @@ _COUNTER_PX = 640  # width of the bar below which the counter goes
 
 class ChangesFilterBar(QWidget):
     changed = Signal()
-    source_changed = Signal(str)
-    """Something else is to be listed: a ListSource."""
 
     def __init__(self) -> None:
         super().__init__()
         self.grouping: Grouping = "turn"
-        self.source: ListSource = "session"
         self.field = SearchField(tr("Filter by path"))
         self.field.setObjectName("change_filter")
         self.field.setFixedWidth(_FIELD_PX)
@@ -102,7 +92,7 @@ class ChangesFilterBar(QWidget):
         self.field.textChanged.connect(lambda _: self._debounce.start())
         self._sources: dict[ChangeSource, PushButton] = {}
         for source in SOURCES:
-            chip = PushButton(change_source_text(source), "filter", name=f"changes-by-{source}")
+            chip = PushButton(translate(SOURCE_WORDS[source]), "filter", name=f"changes-by-{source}")
             chip.setCheckable(True)
             chip.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             chip.toggled.connect(lambda _: self.changed.emit())
@@ -113,13 +103,12 @@ class ChangesFilterBar(QWidget):
         sources: dict[ListSource, str] = {"session": tr("Session"), "commit": tr("Since last commit")}
         self._grouping_switch = ViewSwitch(tr("Group by"), groupings, "group-by-")
         self._grouping_switch.view_selected.connect(self.group_by)
-        self._source_switch = ViewSwitch(tr("What is listed"), sources, "changes-of-")
-        self._source_switch.view_selected.connect(self._choose_source)
-        self._source_switch.hide()
+        self.source_switch = ViewSwitch(tr("What is listed"), sources, "changes-of-")
+        self.source_switch.hide()
         end = pane(
             layout_row(self.counter, self.more, gap=FLOW_GAP)
         )  # the button never stands alone in a row
-        self._controls = FlowBox([self._source_switch, self._grouping_switch, self.field, end], right_from=3)
+        self._controls = FlowBox([self.source_switch, self._grouping_switch, self.field, end], right_from=3)
         self.setLayout(column(self._controls, self._chips, margins=(18, 12, 12, 10), gap=8))
 
     @property
@@ -147,7 +136,7 @@ class ChangesFilterBar(QWidget):
         """Offer those who made the changes where there are several."""
         count = Counter(capture.source for capture in grouped.changes.captures)
         for source, chip in self._sources.items():
-            chip.setText(tr("{kind} {count}", kind=change_source_text(source), count=count[source]))
+            chip.setText(tr("{kind} {count}", kind=translate(SOURCE_WORDS[source]), count=count[source]))
             chip.setVisible(source in count and len(count) > 1)
         self._chips.setVisible(len(count) > 1)
         self._chips.rearrange()
@@ -166,8 +155,7 @@ class ChangesFilterBar(QWidget):
 
     def show_source(self, source: ListSource, *, has_git: bool) -> None:
         """Show what is listed, and let the user choose where there are two."""
-        self.source = source
-        self._source_switch.mark(source)
+        self.source_switch.mark(source)
         self.counter.set_note(
             tr("Each file as it is now, compared with the last commit.")
             if source == "commit"
@@ -176,14 +164,9 @@ class ChangesFilterBar(QWidget):
                 "each row shows the lines of its own change, so they may add up to more."
             )
         )
-        self._source_switch.setVisible(has_git or source == "commit")
+        self.source_switch.setVisible(has_git or source == "commit")
         self._grouping_switch.setVisible(source == "session")
         self._controls.rearrange()
-
-    def _choose_source(self, source: ListSource) -> None:
-        if source != self.source:
-            self.source = source
-            self.source_changed.emit(source)
 
 
 _COUNTED_AT_ONCE = 8  # files whose lines are shown together
@@ -243,7 +226,7 @@ class ChangesPage(ThemedBackground):
         layout.setStretch(2, 1)
         self.setLayout(layout)
         self.filter_bar.changed.connect(self._show_groups)
-        self.filter_bar.source_changed.connect(self._list_source)
+        self.filter_bar.source_switch.view_selected.connect(self._list_source)
         self.splitter.splitterMoved.connect(self._keep_width)
         self.list.entry_selected.connect(self._on_selected)
         self.list.visible_changed.connect(self._count_lines)
@@ -361,7 +344,7 @@ class ChangesPage(ThemedBackground):
         grouping = self.filter_bar.grouping if source == "session" else "file"
         groups = narrow_groups(self.state.grouped, grouping, self.filter_bar.change_filter)
         self.list.show_groups(groups)
-        self.empty.set_content(empty_text(self.state), empty_button_text(self.state.obstacle))
+        self.empty.set_content(_empty_text(self.state), _empty_button_text(self.state.obstacle))
         self.empty.setVisible(bare)
         self.filter_bar.setVisible(not bare or self.state.has_git or source == "commit")
         self.splitter.setVisible(not bare)
@@ -482,21 +465,21 @@ class ChangesPage(ThemedBackground):
     @handles(ShowCommitChanges)
     def show_commit(self) -> None:
         """List what differs from the last commit."""
-        self._list_source("commit")
-        self._session.perform(ShowPage("changes"))
+        self._source = "commit"
+        self._session.show_page("changes")
 
     def select_soon(self, key: str) -> None:
         """Select a row by its key at the next `refresh`, if it is there then."""
         self._pending_key = key
 
     def _list_source(self, source: ListSource) -> None:
-        self._source = source
-        if self._start is not None:
+        is_other, self._source = source != self._source, source
+        if is_other and self._start is not None:
             self._session.start(self.refresh(), "changes")
 
     async def _diff(self, workspace: OpenWorkspace, row: FileRow) -> FileDiff:
         """Return the diff of a file. Raises HelixError."""
-        if can_change(row):
+        if row.can_change:
             return await workspace.changes.diff(row.before, row.after)
         return await self._git.changes(workspace.id).diff(row.path, row.before, row.after)
 
@@ -523,7 +506,7 @@ class ChangesPage(ThemedBackground):
         workspace = self._session.workspace
         try:
             diff = await self._diff(workspace, row)
-            states = await workspace.changes.hunk_states(diff, row.present) if can_revert_hunks(row) else ()
+            states = await workspace.changes.hunk_states(diff, row.present) if row.can_revert_hunks else ()
         except HelixError as error:
             if self._is_selected(row):
                 self.detail.show_text(error_text(error))
@@ -569,3 +552,39 @@ def _obstacle(workspace: OpenWorkspace) -> Obstacle:
 
 def _not_too_many(rows: Sequence[FileRow]) -> Sequence[FileRow]:
     return rows if len(rows) <= _MOST_COUNTED else ()
+
+
+def _empty_text(state: ChangesState) -> str:
+    match state.obstacle:
+        case "untrusted":
+            return tr("This folder isn't trusted, so the agent can't change files here.")
+        case "missing":
+            return tr("The folder of this workspace is missing. Its changes can't be read or undone.")
+    if state.source == "commit":
+        return tr("Nothing differs from the last commit.")
+    if count := state.removed_captures:
+        return tr.plural(
+            count,
+            "%n step of this session changed files. The file history of this computer doesn't have them: the "
+            "session was imported, or they were removed.",
+            "%n steps of this session changed files. The file history of this computer doesn't have them: "
+            "the session was imported, or they were removed.",
+        )
+    coverage = state.coverage
+    if not coverage.is_complete and not coverage.error:
+        if coverage.is_paused:
+            return tr("Copying files is paused. Changes to files that aren't copied yet can't be undone.")
+        return tr(
+            "Your files are being copied, so that every change can be undone. Changes appear here as the "
+            "agent works."
+        )
+    return tr("No files changed yet. Files that the agent or its commands change appear here.")
+
+
+def _empty_button_text(obstacle: Obstacle) -> str:
+    match obstacle:
+        case "untrusted":
+            return tr("Trust folder…")
+        case "missing":
+            return tr("Go to chat")
+    return tr("Write a message")

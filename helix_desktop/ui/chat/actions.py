@@ -10,7 +10,6 @@ import msgspec
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.question import QuestionReply
-from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.kit.intents import (
     ApplyRemedy,
     Intent,
@@ -133,21 +132,12 @@ class AnswerQuestion(Intent, frozen=True):  # of a call, or skip it; `has_messag
     call_id: str
     reply: QuestionReply
     has_message: bool = False
-# show in a card what the cache holds of its output: its first and last lines, or all of it
-class ReadOriginal(Intent, frozen=True):
+# show in a row what it has of the cache: a call its output, or the first and last lines of it, or what it
+# changed; a message what its images look like
+class ReadContent(Intent, frozen=True):
     key: RowKey
-    digest: str
+    section: Literal["card", "changes"] = "card"
     in_full: bool = False
-class ReadExcerpt(Intent, frozen=True):  # the same of an excerpt: its first lines, or all of it
-    key: RowKey
-    excerpt: Excerpt
-    in_full: bool = False
-class ReadThumbnail(Intent, frozen=True):  # show what an attached image looks like, by its digest
-    key: RowKey
-    digest: str
-class ReadChanges(Intent, frozen=True):  # show what the call of a card changed, by the id of the capture
-    key: RowKey
-    capture_id: str
 # restore what was taken back of a call (`restore`), or take it back: by ids, or paths of a capture
 class PutAutoRun(Intent, frozen=True):
     change_ids: tuple[str, ...]
@@ -194,10 +184,7 @@ ReadingAction: TypeAlias = (
     | OpenCacheEntry
     | OpenSession
     | Recall
-    | ReadOriginal
-    | ReadExcerpt
-    | ReadThumbnail
-    | ReadChanges
+    | ReadContent
 )
 """What leaves the session as it is, and makes sense of its past, too."""
 RowAction: TypeAlias = (

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from time import monotonic
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtGui import QAction
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -46,7 +45,7 @@ from helix_desktop.services.prompt_files import PromptCatalog
 from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults, target_name
-from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionSource
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer_controller import ComposerController
@@ -167,7 +166,7 @@ class ContentCompletions(CompletionSource):
         """Return the contents that match, as many as a popup needs. Raises HelixError."""
         workspace = self._session.workspace
         words = query.replace('"', " ").strip()[:MAX_QUERY_LENGTH]
-        source = WorkspaceCacheSource(workspace, self._session.find_conversation)
+        source = CacheSource(workspace, self._session.find_conversation)
         if len(words) < _MIN_WORD:
             page = await workspace.store.page(
                 limit=_MAX_CONTENTS, entry_filter=EntryFilter(kinds=AGENT_KINDS)
@@ -201,7 +200,7 @@ def _name_rank(row: CacheRow, words: Sequence[str]) -> int:
     return next((rank for rank, name in enumerate(names) if all(word in name for word in words)), len(names))
 
 
-async def _search(source: WorkspaceCacheSource, query: str) -> list[str]:
+async def _search(source: CacheSource, query: str) -> list[str]:
     """Return the digests of the first hits, best first."""
     found, parts = CacheSearchResults(b""), 0
     while not found.digests and parts < _MAX_PARTS and (parts == 0 or found.cursor):
@@ -508,13 +507,15 @@ class PromptFileActions(QObject):
     """Offers each prompt file as a command that begins a message; they are read when the palette opens."""
 
     def __init__(
-        self, composer: Composer, session: Session, offer: Callable[[str, Sequence[QAction]], object]
+        self,
+        composer: Composer,
+        session: Session,
+        offer: Callable[[str, Iterable[tuple[str, str, Callable[[], object]]]], object],
     ) -> None:
-        """`offer` takes a heading of the palette and its actions."""
+        """`offer` takes a heading of the palette and its commands: name, words, and what each does."""
         super().__init__(composer)
         self._composer, self._session, self._offer = composer, session, offer
         self._files: tuple[PromptFile, ...] = ()
-        self._actions: list[QAction] = []
         session.handle(self)
 
     @handles(ShowCommands)
@@ -524,19 +525,14 @@ class PromptFileActions(QObject):
             catalog = await self._session.app.prompt_files.read(self._session.workspace.id)
             files = tuple(catalog.files.values())
         if files != self._files:
-            previous, self._actions = self._actions, [self._action(file) for file in files]
             self._files = files
-            self._offer(tr("Prompt files and skills"), self._actions)
-            for action in previous:
-                action.deleteLater()
+            self._offer(tr("Prompt files and skills"), map(self._command, files))
 
-    def _action(self, file: PromptFile) -> QAction:
+    def _command(self, file: PromptFile) -> tuple[str, str, Callable[[], object]]:
         words = f"{SLASH}{file.name} {file.argument_hint}".rstrip()
         words = " · ".join(filter(None, (words, file.description)))
-        action = QAction(escape_hidden_name(words).replace("&", "&&"), self)
-        action.setObjectName(f"prompt:{file.name}")
-        action.triggered.connect(lambda: self._begin_message(file))
-        return action
+        shown = escape_hidden_name(words).replace("&", "&&")
+        return f"prompt:{file.name}", shown, lambda: self._begin_message(file)
 
     def _begin_message(self, file: PromptFile) -> None:
         """Put the command in front of what is typed, which becomes its arguments."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -22,10 +24,11 @@ from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.services.prompt_files import ExpandedPrompt
+from helix_desktop.ui.chat.composer.strips import PutIntoMessage
 from helix_desktop.ui.chat.drafts.session_drafts import OutgoingMessage, SessionDrafts, SharedDrafts
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.kit.window_commands import WAITING_APPROVAL
@@ -90,15 +93,12 @@ class ComposerController(QObject):
         self.drafts = SessionDrafts(widget, session, shared)
         self.attachments, self.outgoing = self.drafts.attachments, self.drafts.outgoing
         session.handle(self.attachments)
+        session.handle(self)
         self._mentioned: Sequence[Attachment] = ()  # files that the text mentions, as attachments
         self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
         self._count_timer.timeout.connect(lambda: session.start(self._show_estimate(), "count draft"))
-        for changed in (
-            self._page.model.rows_reset,
-            self._page.model.row_added,
-            self._page.model.row_removed,
-        ):
-            changed.connect(self._note_approvals)
+        waits = partial(session.commands.set_met, WAITING_APPROVAL)
+        widget.message_changed.connect(lambda *_: waits(bool(widget.approval_count)))
         widget.submitted.connect(self.send)
         widget.steered.connect(lambda text: self.send(text, steer=True))
         widget.text_changed.connect(self._on_text_changed)
@@ -122,11 +122,8 @@ class ComposerController(QObject):
         """Count the message on screen, with its attachments and what it mentions."""
         if not self._session.has_conversation:
             return
-        text, workspace, conversation = (
-            self.widget.text(),
-            self._session.workspace,
-            self._session.conversation,
-        )
+        workspace, conversation = self._session.workspace, self._session.conversation
+        text = self.widget.text()
         sees_images = conversation.model.images
         message = await self._session.app.prompt_files.preview(workspace.id, text)
         tokens = await workspace.contents.count_tokens(message) if message.strip() else 0
@@ -141,10 +138,6 @@ class ComposerController(QObject):
             limit = conversation.window.message_limit  # of a message that can be sent
             free = max(0, min(int((now.window - now.used - now.reserve) / now.ratio), limit))
             self.widget.set_estimate(*_estimate_texts(total, free))
-
-    def _note_approvals(self) -> None:
-        has_approval = any(isinstance(row, ApprovalRow) for row in self._page.model.raw_rows())
-        self._session.commands.set_met(WAITING_APPROVAL, has_approval)
 
     async def _show(self) -> None:
         try:
@@ -289,23 +282,22 @@ class ComposerController(QObject):
 
     def deny_with_message(self, call_id: str) -> bool:
         """Begin to deny a call with what is typed as the reason; False if it can't be one."""
-        if not self.widget.has_reason:
-            return False
-        workspace, conversation = self._session.workspace, self._session.conversation
-        text = self.widget.take_text()
-        self._start_sending(OutgoingMessage(workspace, conversation, text, [], denied=(call_id,)))
-        return True
+        if self.widget.has_reason:
+            self._start_sending(self._message(self.widget.take_text(), denied=(call_id,)))
+            return True
+        return False
 
     def answer_with_message(self, call_id: str, options: tuple[str, ...]) -> None:
         """Begin to answer a question with what is typed, beside options; not if it can't be an answer."""
         if self.widget.has_words:
-            workspace, conversation = self._session.workspace, self._session.conversation
             text = self.widget.take_text()
-            message = OutgoingMessage(workspace, conversation, text, [], question=call_id, options=options)
-            self._start_sending(message)
+            self._start_sending(self._message(text, question=call_id, options=options))
+
+    def _message(self, text: str, **about: Any) -> OutgoingMessage:
+        return OutgoingMessage(self._session.workspace, self._session.conversation, text, **about)
 
     def _begin_to_send(self, text: str, steer: bool = False, typed: SlashInput | None = None) -> None:
-        message = OutgoingMessage(self._session.workspace, self._session.conversation, text, [], steer, typed)
+        message = self._message(text, steer=steer, typed=typed)
         row = self._page.question
         if row is not None and not row.is_late and typed is None:
             message.question = row.question.call_id
@@ -338,17 +330,18 @@ class ComposerController(QObject):
 
     def send_proposal(self, text: str) -> None:
         """Begin to send a proposed message to the conversation on screen; the draft stays as it is."""
-        self._start_sending(OutgoingMessage(self._session.workspace, self._session.conversation, text, []))
+        self._start_sending(self._message(text))
 
+    @handles(PutIntoMessage)
     def prepend(self, text: str) -> None:
-        """Put a text that could not be sent in front of what is typed."""
+        """Put a text that could not be sent, or an edit that came too late, in front of what is typed."""
         self.widget.set_text("\n".join(part for part in (text, self.widget.text()) if part))
 
     async def _send(self, message: OutgoingMessage) -> None:
         conversation = message.conversation
         expanded: ExpandedPrompt | None = None
         try:
-            if await self._answers_question(message) or self._denies_call(message):
+            if await self._answers(message):
                 await self._settle(message)
                 return
             if message.typed is not None:
@@ -364,36 +357,35 @@ class ComposerController(QObject):
             )
             await self._restore_unsent(message)
             raise
-        if seq and expanded is not None:
-            self._show_warnings(expanded.file)
         if not seq:
             await self._restore_unsent(message)
             return
+        if expanded is not None:
+            self._show_warnings(expanded.file)
         await self._settle(message)
 
-    async def _answers_question(self, message: OutgoingMessage) -> bool:
-        """Give a message to the question that waited for it; an answer can't have attachments."""
-        if not message.question or message.attachments:
+    async def _answers(self, message: OutgoingMessage) -> bool:
+        """Give a message to the question that waited for it, or to the call as the reason of its denial.
+
+        Neither can have attachments.
+        """
+        if message.attachments:
             return False
         reply = QuestionReply(message.options, message.text)
-        return await message.conversation.answer_question(message.question, reply)
+        if message.question and await message.conversation.answer_question(message.question, reply):
+            return True
+        denial, is_denied = ApprovalReply("deny", reason=message.text), False
+        for call_id in message.denied if message.text.strip() else ():
+            if message.conversation.decide(call_id, denial):
+                denial, is_denied = ApprovalReply("deny"), True  # the model reads that the words hold for it
+        return is_denied
 
     def _calls_in_sight(self) -> tuple[str, ...]:
-        """Return the calls that wait for approval, if a card of them is in sight: words deny them all."""
-        if not self._page.view.interactions.approval_in_sight:
+        """Return the calls that wait for approval, if a card of them can be seen: words deny them all."""
+        if not self._page.view.takes_denial:
             return ()
         asks = self._session.conversation.asks
         return tuple(ask.call_id for ask in asks if isinstance(ask, ApprovalRequest))
-
-    def _denies_call(self, message: OutgoingMessage) -> bool:
-        """Deny the calls that waited for approval when a message was written; its text is why."""
-        if message.attachments or not message.text.strip():
-            return False
-        reply, is_denied = ApprovalReply("deny", reason=message.text), False
-        for call_id in message.denied:
-            if message.conversation.decide(call_id, reply):
-                reply, is_denied = ApprovalReply("deny"), True  # the model reads that the words hold for it
-        return is_denied
 
     async def _settle(self, message: OutgoingMessage) -> None:
         conversation = message.conversation

@@ -17,6 +17,7 @@ from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer_controller import SESSION_MODEL
 from helix_desktop.ui.design.buttons import popup_above
+from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.intents import (
     WORKSPACE_DEFAULT,
     AddProvider,
@@ -47,43 +48,31 @@ def find_model(query: str, labels: Sequence[str]) -> str:
 
     Raises InvalidInput for none, or several.
     """
-    needles = query.casefold().split()
-    if needles == [WORKSPACE_DEFAULT]:
+    typed = query.casefold()
+    if typed.split() == [WORKSPACE_DEFAULT]:
         return ""
-    found = [label for label in labels if _has_words(label, needles)]
-    exact = [
-        label for label in found if query.casefold() in (label.casefold(), *label.casefold().split("/", 1))
-    ]
+    found = matching_models(query, labels)
+    exact = [label for label in found if typed in (label.casefold(), *label.casefold().split("/", 1))]
     matches = exact if len(exact) == 1 else found
     if len(matches) == 1:
         return matches[0]
+    why, fix = _text("No model that is set up has this name."), _text("Choose a model.")
+    if matches:
+        why = _text("It fits {models}.", models=tuple(matches[:_MAX_PROPOSED]))
+        fix = _text("Type more of its name.")
     what = _text("{words} isn't one model.", words=repr(query[:80]))
-    if not matches:
-        raise InvalidInput(
-            what,
-            _text("No model that is set up has this name."),
-            _text("Choose a model."),
-            remedies=("choose_model",),
-        )
-    raise InvalidInput(
-        what,
-        _text("It fits {models}.", models=tuple(matches[:_MAX_PROPOSED])),
-        _text("Type more of its name."),
-        remedies=("choose_model",),
-    )
+    raise InvalidInput(what, why, fix, remedies=("choose_model",))
 
 
 def matching_models(query: str, labels: Sequence[str]) -> list[str]:
     """Return the labels with all words of a query in them, those that begin with it first."""
-    needles = query.casefold().split()
-    found = [label for label in labels if _has_words(label, needles)]
-    names = {label: (label.casefold(), label.casefold().partition("/")[2]) for label in found}
     typed = query.casefold().strip()
-    return sorted(found, key=lambda label: not any(name.startswith(typed) for name in names[label]))
 
+    def begins(label: str) -> bool:
+        return any(name.startswith(typed) for name in (label, label.partition("/")[2]))
 
-def _has_words(label: str, needles: Sequence[str]) -> bool:
-    return all(needle in label.casefold() for needle in needles)
+    found = (label for label in labels if all(word in label.casefold() for word in typed.split()))
+    return sorted(found, key=lambda label: not begins(label.casefold()))
 
 
 def _display_label(label: str) -> str:
@@ -96,7 +85,7 @@ class ModelMenu(QObject):
     def __init__(self, composer: Composer, session: Session) -> None:
         super().__init__(composer)
         self._session, self._services, self._composer = session, session.app, composer
-        composer.model_clicked.connect(self._offer_models)
+        composer.model_button.clicked.connect(self._offer_models)
         session.handle(self)
 
     @handles(ChooseModel)
@@ -128,17 +117,13 @@ class ModelMenu(QObject):
         await self._services.use_model(self._session.workspace_id, label, role)
         await self._session.show_model()
 
-    def _pop_up(self, menu: QMenu) -> None:
-        menu.aboutToHide.connect(menu.deleteLater)
-        popup_above(menu, self._composer.model_button)
-
     def _offer_models(self) -> None:
         session, start = self._session, self._session.start
         if not session.has_conversation:
             session.perform(OpenSettings("providers"))
             return
         chosen, default = session.transcript.chosen_model, session.workspace.model.info.label
-        menu = QMenu(self._composer)
+        menu = EntryMenu(self._composer)
         menu.setAccessibleName(translate(SESSION_MODEL))
         menu.addAction(translate(SESSION_MODEL)).setEnabled(False)
         listed = list(model_labels(self._services.settings)[:_MAX_MODELS])
@@ -149,24 +134,16 @@ class ModelMenu(QObject):
         _add_choices(menu, "model", texts, chosen, lambda label: start(self._use_model(label), "use model"))
         menu.addSeparator()
         menu.addMenu(self._effort_menu(menu))
-        roles = self._roles_menu(menu)
-        roles.addSeparator()
-        menu.addMenu(roles)
+        menu.addMenu(self._roles_menu(menu))
         menu.addSeparator()
-        for place, text, name, intent in (
-            (roles, tr("In all workspaces…"), "roles", OpenSettings("roles")),
-            (menu, tr("Add provider…"), "add_provider", AddProvider()),
-        ):
-            action = place.addAction(text)
-            action.triggered.connect(lambda _=False, intent=intent: session.perform(intent))
-            action.setObjectName(f"page:{name}")
-        self._pop_up(menu)
+        menu.add("page:add_provider", tr("Add provider…"), AddProvider())
+        popup_above(menu, self._composer.model_button)
 
     def _roles_menu(self, parent: QWidget) -> QMenu:
         """Make a menu of the roles in the workspace, each with its models; the chosen ones are marked."""
         settings, start = self._services.settings, self._session.start
         record = self._services.registry.get(self._session.workspace_id)
-        menu = QMenu(tr("Advanced"), parent)
+        menu = EntryMenu(parent, tr("Advanced"))
         for role, name, _ in ROLES:
             part = menu.addMenu(translate(name))
             part.setObjectName(f"role:{role}")
@@ -180,18 +157,19 @@ class ModelMenu(QObject):
                 start(self._use_in_workspace(role, label), "role here")
 
             _add_choices(part, f"role:{role}", texts, chosen, use)
+        menu.addSeparator()
+        menu.add("page:roles", tr("In all workspaces…"), OpenSettings("roles"))
         return menu
 
-    def _effort_menu(self, parent: QWidget) -> QMenu:
+    def _effort_menu(self, parent: QWidget) -> EntryMenu:
         """Make a menu of levels with the session's one marked, and one for the workspace in it.
 
         Without levels the model can't think.
         """
         conversation, start = self._session.conversation, self._session.start
         info, sent = conversation.model, effort_name(conversation.session.effort)
-        menu = QMenu(
-            tr("Reasoning effort: {effort}", effort=sent) if sent else tr("Reasoning effort"), parent
-        )
+        title = tr("Reasoning effort: {effort}", effort=sent) if sent else tr("Reasoning effort")
+        menu = EntryMenu(parent, title)
         menu.setAccessibleName(tr("Reasoning effort"))
         if info.offered_efforts:
             provider = self._services.settings.provider(info.provider)
@@ -199,30 +177,27 @@ class ModelMenu(QObject):
             of_workspace = self._services.registry.get(self._session.workspace.id).effort
             menu.addAction(tr("Reasoning effort for this session")).setEnabled(False)
             default = effort_name(of_workspace or of_model or _DEFAULT)
-            _add_levels(
-                menu,
-                "effort",
-                tr("Workspace default ({effort})", effort=default),
-                info.offered_efforts,
-                self._session.transcript.chosen_effort,
-                lambda effort: start(self._set_for_session(effort), "effort of a session"),
+            chosen = self._session.transcript.chosen_effort
+            inherited = tr("Workspace default ({effort})", effort=default)
+            texts = _effort_names(inherited, info.offered_efforts, chosen)
+            _add_choices(
+                menu, "effort", texts, chosen, lambda to: start(self._set_for_session(to), "session effort")
             )
             menu.addSeparator()
             workspace_menu = menu.addMenu(tr("Default for this workspace"))
             workspace_menu.setObjectName("workspace_effort")
-            _add_levels(
+            inherited = tr("As set for the model ({effort})", effort=effort_name(of_model or _DEFAULT))
+            texts = _effort_names(inherited, info.offered_efforts, of_workspace)
+            _add_choices(
                 workspace_menu,
                 "workspace_effort",
-                tr("As set for the model ({effort})", effort=effort_name(of_model or _DEFAULT)),
-                info.offered_efforts,
+                texts,
                 of_workspace,
-                lambda effort: start(self._set_for_workspace(effort), "effort of a workspace"),
+                lambda to: start(self._set_for_workspace(to), "workspace effort"),
             )
         else:
             menu.addAction(tr("This model has no reasoning effort")).setEnabled(False)
-        models = menu.addAction(tr("Effort of each model…"))
-        models.triggered.connect(lambda: self._session.perform(OpenSettings("providers")))
-        models.setObjectName("page:providers")
+        menu.add("page:providers", tr("Effort of each model…"), OpenSettings("providers"))
         return menu
 
     async def _set_for_session(self, effort: Effort) -> None:
@@ -239,7 +214,7 @@ class ModelMenu(QObject):
         Raises InvalidInput.
         """
         if not level:
-            self._pop_up(self._effort_menu(self._composer))
+            popup_above(self._effort_menu(self._composer), self._composer.model_button)
             return
         levels = self._session.conversation.model.offered_efforts
         efforts: tuple[Effort, ...] = (_DEFAULT, *levels)
@@ -254,18 +229,10 @@ class ModelMenu(QObject):
         await self._set_for_session(effort)
 
 
-def _add_levels(
-    menu: QMenu,
-    name: str,
-    inherit: str,
-    levels: Sequence[EffortLevel],
-    current: Effort,
-    choose: Callable[[Effort], object],
-) -> None:
-    """Add the levels to choose from; one that is set and not offered is listed too."""
+def _effort_names(inherit: str, levels: Sequence[EffortLevel], current: Effort) -> dict[Effort, str]:
+    """Return the levels to choose from; one that is set and not offered is listed too."""
     efforts: tuple[Effort, ...] = ("", _DEFAULT, *levels, current)
-    texts = {effort: effort_name(effort) if effort else inherit for effort in efforts}
-    _add_choices(menu, name, texts, current, choose)
+    return {effort: effort_name(effort) if effort else inherit for effort in efforts}
 
 
 def _add_choices(

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeyEvent
-from PySide6.QtWidgets import QApplication, QFrame, QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from helix_desktop.domain.question import ServerQuestion
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -17,14 +17,12 @@ from helix_desktop.ui.chat.composer.editor import DROPPED_IMAGE, AddedFile, file
 from helix_desktop.ui.chat.composer.strips import ComposerStrip, NextMessages, TodoPanel
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AskRow, ChatModel, QuestionRow
 from helix_desktop.ui.chat.viewport.view import ChatView, is_typed
-from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
-from helix_desktop.ui.design.fields import SearchField
-from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout import PageArea, column, row
+from helix_desktop.ui.design.layout import PageArea, column
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.ui.design.viewer.content_viewer import FindLine
 from helix_desktop.ui.kit.intents import AddProvider, ImportSessions, LookAtStep, perform
 from helix_desktop.ui.rows.list_view import SCROLL_BAR_PX
 from helix_desktop.words.numbers import format_integer
@@ -124,34 +122,17 @@ def _words_of_files(dragged: DragContent) -> str:
     return tr.plural(files, "Drop to attach %n file", "Drop to attach %n files") if files else ""
 
 
-class ChatFindBar(QFrame):
-    """Finds words in the conversation; Enter and F3 go on, with Shift back, Esc leaves."""
+class ChatFindBar(FindLine):
+    """Finds words in the conversation."""
 
     def __init__(self, view: ChatView) -> None:
-        super().__init__()
+        super().__init__(tr("Find in this session"))
         self._view, self._only_marks = view, False
-        self.field = SearchField(tr("Find in this session"))
-        self.result = label("", "faint")
-        self.result.setObjectName("find-result")
-        before = IconButton("chevron-up", tr("Previous result (Shift+F3)"))
-        after = IconButton("chevron-down", tr("Next result (F3)"))
-        leave = IconButton("x", tr("Close (Esc)"))
-        before.clicked.connect(lambda: self.step(-1))
-        after.clicked.connect(lambda: self.step(1))
-        leave.clicked.connect(self.close_bar)
         self.field.textChanged.connect(lambda _: self.step(-1))
         view.finder.finished.connect(lambda _: self._show_result())
         view.finder.counter.changed.connect(self._show_result)
         view.chat_viewport.model.rows_reset.connect(self._find_again)
-        line = row(self.field, self.result, before, after, leave, margins=(14, 6, 10, 6), gap=6)
-        line.setStretch(0, 1)
-        self.setLayout(line)
         self.hide()
-
-    def open_bar(self) -> None:
-        self.show()
-        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.field.selectAll()
 
     def mark(self, text: str) -> None:
         """Mark a text where it stands in the conversation, without going anywhere; F3 goes on from there."""
@@ -167,10 +148,10 @@ class ChatFindBar(QFrame):
         self.hide()
         self._view.setFocus()
 
-    def step(self, direction: int) -> None:
+    def step(self, offset: int) -> None:
         """Go to the next hit downwards (1) or upwards (-1)."""
         self._only_marks = False
-        self._view.find_text(self.field.text(), direction)
+        self._view.find_text(self.field.text(), offset)
 
     def _find_again(self) -> None:
         """Mark the words in the rows of another session; those of one message end with its session."""
@@ -187,9 +168,9 @@ class ChatFindBar(QFrame):
         if self._only_marks and counter.is_done and not counter.total:
             self.close_bar()  # it stands in the head of a card, which has no marks
             return
-        previous, text = self.result.text(), self._result_text()
-        self.result.setText(text)
-        if text and text != previous and self._view.finder.counter.is_done:
+        previous, text = self.count.text, self._result_text()
+        self.count.set_text(text)
+        if text and text != previous and counter.is_done:
             self._view.announce(text)
 
     def _result_text(self) -> str:
@@ -204,14 +185,9 @@ class ChatFindBar(QFrame):
         return total if place is None else tr("{place} of {total}", place=place, total=total)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        super().keyPressEvent(event)
         if event.key() == Qt.Key.Key_Escape:
-            self.close_bar()
-            event.ignore()
-        elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F3}:
-            back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-            self.step(-1 if back else 1)
-        else:
-            super().keyPressEvent(event)
+            event.ignore()  # it counts for the window's Esc Esc, too
 
 
 class ChatPage(Themed, QWidget):
@@ -220,7 +196,7 @@ class ChatPage(Themed, QWidget):
         self._offers_model = False  # in place of a first message
         self.model = ChatModel(self)
         self.view = ChatView(self.model, current_theme())
-        self.composer = Composer(current_theme())
+        self.composer = Composer()
         self.find_bar = ChatFindBar(self.view)
         self.next_messages = NextMessages()
         self.trust_strip = ComposerStrip("shield-question-mark", "accent_text", tr("Trust folder…"))
@@ -342,7 +318,7 @@ class ChatPage(Themed, QWidget):
         options = row.question.options if writes else ()
         is_number = text.isdecimal() and text.isascii() and 1 <= int(text) <= len(options)
         if numbers and key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.view.interactions.answer_with_marked(self.model.index_of(row.key) or 0)
+            self.view.answer_with_marked(self.model.index_of(row.key) or 0)
         elif numbers and key in (Qt.Key.Key_Backspace, Qt.Key.Key_Escape):
             self._take_numbers()
         elif is_number and (row.question.multiple or not numbers):
@@ -361,7 +337,7 @@ class ChatPage(Themed, QWidget):
     def _mark(self, row: QuestionRow, number: int) -> None:
         index = self.model.index_of(row.key)
         if index is not None:
-            self.view.interactions.mark_option(index, number)
+            self.view.mark_option(index, number)
 
     def _take_numbers(self) -> str:
         """Return the numbers that were typed, and undo what they marked: they are a text, or nothing."""
@@ -380,46 +356,45 @@ class ChatPage(Themed, QWidget):
     def show_first_ask(self) -> None:
         """Bring the first card that waits for the user into sight, with its buttons; else do nothing."""
         rows = self.model.raw_rows()
-        first = next((at for at, row in enumerate(rows) if isinstance(row, AskRow)), None)
-        if first is not None:
-            self.view.chat_viewport.show_ask(first)
+        self._show_ask(next((at for at, row in enumerate(rows) if isinstance(row, AskRow)), len(rows)))
+
+    def _show_ask(self, index: int) -> None:
+        if index < len(self.model):
+            self.view.chat_viewport.show_ask(index)
             self._has_left_end = not self.view.chat_viewport.is_following
+
+    def _first_ask_at_end(self) -> int:
+        """Return where the cards that wait at the end begin; behind all rows if there are none."""
+        asks = takewhile(lambda row: isinstance(row, AskRow), reversed(self.model.raw_rows()))
+        return len(self.model) - sum(1 for _ in asks)
 
     def _show_first_ask(self, index: int) -> None:
         """Keep the first of several cards that wait for the user in sight: the end has only the last one."""
-        rows = self.model.raw_rows()
-        first = index
-        while first and isinstance(rows[first], AskRow) and isinstance(rows[first - 1], AskRow):
-            first -= 1
+        first = self._first_ask_at_end()
         if first < index and self.view.chat_viewport.is_following:
-            self.view.chat_viewport.show_ask(first)
-            self._has_left_end = not self.view.chat_viewport.is_following
+            self._show_ask(first)
 
     def _go_on_after_asks(self) -> None:
         if not self._has_left_end:
             return
-        rows = self.model.raw_rows()
-        first = len(rows)
-        while first and isinstance(rows[first - 1], AskRow):
-            first -= 1
-        if first < len(rows):
+        first = self._first_ask_at_end()
+        if first < len(self.model):
             self.view.chat_viewport.show_ask(first)
         else:
             self._has_left_end = False
             self.view.chat_viewport.go_to_end()
 
     def _update_page(self) -> None:
-        asks = takewhile(lambda row: isinstance(row, AskRow), reversed(self.model.raw_rows()))  # at the end
-        questions = [row for row in asks if isinstance(row, QuestionRow) and not row.is_late]
-        first = questions[-1].question if questions else None
+        asks = self.model.raw_rows()[self._first_ask_at_end() :]
+        questions = (row for row in asks if isinstance(row, QuestionRow) and not row.is_late)
+        first = next((row.question for row in questions), None)
         is_answered_here = first is not None and not isinstance(first, ServerQuestion)
-        self.composer.show_question(is_answered_here, len(first.options) if first is not None else 0)
-        self.composer.show_approvals(sum(isinstance(row, ApprovalRow) for row in self.model.raw_rows()))
+        approvals = sum(isinstance(row, ApprovalRow) for row in self.model.raw_rows())
+        self.composer.show_asks(approvals, is_answered_here, len(first.options) if first is not None else 0)
         self.composer.invite(not len(self.model) and not self.model.is_loading)
+        self._loading_timer.stop()
         if self.model.is_loading and not len(self.model):
             self._loading_timer.start()
-        else:
-            self._loading_timer.stop()
         has_rows = len(self.model) or self.model.is_loading
         self._pages.setCurrentWidget(self.view if has_rows else self.empty_state)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
+from typing import Literal
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QTimer
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session import (
@@ -49,10 +50,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ApprovalRequest, Excerpt
 from helix_desktop.ui.chat.actions import (
     ControlTurn,
-    ReadChanges,
-    ReadExcerpt,
-    ReadOriginal,
-    ReadThumbnail,
+    ReadContent,
     RowKey,
     row_key_of_event,
 )
@@ -79,13 +77,14 @@ from helix_desktop.ui.chat.rows.row_types import (
     QuestionRow,
     Row,
     RunningOutput,
+    ToolRow,
     ToolState,
     TurnFooterRow,
     UserRow,
     Versions,
     head_and_tail,
 )
-from helix_desktop.ui.chat.rows.tool_rows import excerpt_content
+from helix_desktop.ui.chat.rows.tool_rows import CardContent, excerpt_content
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, handles
 from helix_desktop.ui.kit.session import Session as WindowSession
 from helix_desktop.words.action_labels import supported_remedies
@@ -102,84 +101,71 @@ class AskRows:
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
-        self._rows: dict[RowKey, AskRow] = {}
         self._numbers: dict[RowKey, int] = {}  # of those that came while others waited, answered ones too
         self._numbers_by_session: dict[str, dict[RowKey, int]] = {}
-        self._unsafe: set[RowKey] = set()  # of those that are not allowed along with others
 
     def show_session(self, session_id: str) -> None:
-        """Forget all rows, since the chat shows another session, by id; the numbers of its cards stay."""
-        self._rows.clear()
-        self._unsafe.clear()
+        """Number the rows of another session, by id; its cards have the numbers that they had."""
         self._numbers = self._numbers_by_session.setdefault(session_id, {})
+
+    @property
+    def _rows(self) -> list[AskRow]:
+        """Return those in the chat: no other row stands below them."""
+        rows = takewhile(lambda row: isinstance(row, AskRow), reversed(self._model.raw_rows()))
+        return [row for row in rows if isinstance(row, AskRow)][::-1]
 
     def show(self, ask: ApprovalRequest | Question, is_late: bool = False) -> bool:
         """Show an open request or question; `is_late` if its turn has ended. Return True if it is new."""
+        key, rows = _ask_key(ask.call_id), self._rows
         if isinstance(ask, Question):
-            row: AskRow = QuestionRow(_ask_key(ask.call_id), ask, is_late=is_late)
+            row: AskRow = QuestionRow(key, ask, is_late=is_late)
         else:
-            row = ApprovalRow(_ask_key(ask.call_id), ask)
-        is_new = row.key not in self._rows
-        if not self._rows and row.key not in self._numbers:
+            row = ApprovalRow(key, ask)
+        if not rows and key not in self._numbers:
             self._numbers.clear()  # those of cards that were answered while another session was shown
-        self._rows[row.key] = row
-        self._numbers.setdefault(row.key, len(self._numbers) + 1)
-        if isinstance(ask, ApprovalRequest) and not ask.is_safe:
-            self._unsafe.add(row.key)
+        self._numbers.setdefault(key, len(self._numbers) + 1)
         self._model.put(row)
         self._number()
-        return is_new
+        return all(other.key != key for other in rows)
 
     def drop_others(self, call_ids: Iterable[str] = ()) -> None:
         """Drop the rows of all calls but these, which still wait."""
         waiting = set(call_ids)
-        gone = [key for key in self._rows if key.call_id not in waiting]
+        gone = [row.key for row in self._rows if row.key.call_id not in waiting]
         for key in gone:
-            del self._rows[key]
             self._model.remove(key)
         if gone:
             self._number()
 
     def _number(self) -> None:
-        """Say at each card which of how many it is, and let each offer to allow all."""
-        if not self._rows:
+        """Say at each card which of how many it is, and let each offer to allow all of the agent's answer."""
+        rows = self._rows
+        if not rows:
             self._numbers.clear()
-            self._unsafe.clear()
-        total, together = len(self._numbers), self._allowed_together()
-        for key, row in list(self._rows.items()):
-            place = tr("{place} of {total}", place=self._numbers[key], total=total) if total > 1 else ""
-            numbered = replace(row, position=place)
+        own = [row for row in rows if isinstance(row, ApprovalRow) and not row.request.subagent_title]
+        if len(own) == 1 or not all(row.request.is_safe for row in own):
+            own = []
+        total, together = len(self._numbers), tuple(row.key.call_id for row in own)
+        for row in rows:
+            place = tr("{place} of {total}", place=self._numbers[row.key], total=total) if total > 1 else ""
+            numbered: AskRow = replace(row, position=place)
             if isinstance(numbered, ApprovalRow):
-                offered = together if key.call_id in together else ()
-                others = tuple(self._few_words(other) for other in offered if other != key.call_id)
+                offered = together if row in own else ()
+                others = tuple(_few_words(other) for other in own if other is not row and offered)
                 numbered = replace(numbered, allowed_together=offered, others=others)
             if row != numbered:
-                self._rows[key] = numbered
-                self._model.replace(key, numbered)
+                self._model.replace(row.key, numbered)
 
-    def _few_words(self, call_id: str) -> str:
-        """Return what a call that waits does: the files that it edits, or its command."""
-        row = self._rows[_ask_key(call_id)]
-        assert isinstance(row, ApprovalRow)
-        request = row.request
-        files = [file.name for file in patch_files(row.detail)] if request.kind == "edit" else []
-        words = (
-            call_title(request.tool, ", ".join(files), call_verb(request.tool, "to_do"))
-            if files
-            else row.summary
-        )
-        words = row.detail if request.kind == "command" else words
-        return ellipsize(" ".join(words.split()), _FEW_CHARS)
 
-    def _allowed_together(self) -> tuple[str, ...]:
-        """Return the calls of the agent's answer that wait if one click may allow them."""
-        own = [
-            row.key
-            for row in self._rows.values()
-            if isinstance(row, ApprovalRow) and not row.request.subagent_title
-        ]
-        is_offered = len(own) > 1 and not self._unsafe.intersection(own)
-        return tuple(key.call_id for key in own) if is_offered else ()
+def _few_words(row: ApprovalRow) -> str:
+    """Return what a call that waits does: the files that it edits, or its command."""
+    request = row.request
+    files = [file.name for file in patch_files(row.detail)] if request.kind == "edit" else []
+    words = (
+        call_title(request.tool, ", ".join(files), call_verb(request.tool, "to_do")) if files else row.summary
+    )
+    words = row.detail if request.kind == "command" else words
+    return ellipsize(" ".join(words.split()), _FEW_CHARS)
 
 
 def _ask_key(call_id: str) -> RowKey:
@@ -194,41 +180,6 @@ _RUNNING_DELAY_MS = 1_000
 _TICK_MS = 200  # often enough that each second is seen to change in time
 
 
-class Countdown(QObject):
-    """Tells how many seconds are left: at once, and whenever that changes. `now` gives seconds."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__()
-        self._clock = clock
-        self._until = 0.0
-        self._last_seconds = -1
-        self._on_tick: Callable[[int], None] = lambda _: None
-        self._timer = QTimer(self, interval=_TICK_MS)
-        self._timer.timeout.connect(self.tick)
-
-    @property
-    def is_running(self) -> bool:
-        return self._timer.isActive()
-
-    def start(self, wait_s: float, on_tick: Callable[[int], None]) -> None:
-        """Count down from so many seconds; a former countdown ends."""
-        self._until, self._last_seconds, self._on_tick = self._clock() + wait_s, -1, on_tick
-        self._timer.start()
-        self.tick()
-
-    def tick(self) -> None:
-        """Report the time left, unless it was reported already."""
-        left = max(0, math.ceil(self._until - self._clock()))
-        if left == 0:
-            self.stop()
-        if left != self._last_seconds:
-            self._last_seconds = left
-            self._on_tick(left)
-
-    def stop(self) -> None:
-        self._timer.stop()
-
-
 _RETRY_SHOWN_S = 2  # how long a repeated request says that it is one, unless it fails again
 _MINUTE_S = 60
 _SETTINGS = (ApplyRemedy("provider_settings"),)
@@ -238,16 +189,22 @@ _RETRY_KEY = RowKey(part="retry")
 class ArrivingAnswer:
     """The rows of an answer until it is recorded: its text, and the notice of a request that is repeated."""
 
-    def __init__(self, model: ChatModel) -> None:
-        self._model, self._countdown = model, Countdown()
+    def __init__(self, model: ChatModel, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` gives seconds."""
+        self._model, self._clock = model, clock
         self._count = 1
+        self._retry = RetryScheduled(0, 0.0, "")  # the newest one
+        self._on_sent: Callable[[], None] = lambda: None
+        self._until_s, self._left_s = 0.0, -1
+        self._timer = QTimer(model, interval=_TICK_MS)
+        self._timer.timeout.connect(self.tick)
 
     @property
     def _key(self) -> RowKey:
         return RowKey(self._count, part="arriving")
 
     def stop_countdown(self) -> None:
-        self._countdown.stop()
+        self._timer.stop()
 
     def show_waiting(self, since_ms: int, model: str) -> None:
         """Say that the model of this name is silent since a time in milliseconds since 1970."""
@@ -278,32 +235,26 @@ class ArrivingAnswer:
         self._drop()
         self.clear_retry()
 
-    def show_retry(self, reset: RetryScheduled, on_sent: Callable[[], None]) -> None:
+    def show_retry(self, retry: RetryScheduled, on_sent: Callable[[], None]) -> None:
         """Drop the text and count down to the next attempt; `on_sent` follows that attempt."""
         self._drop()
+        self._retry, self._on_sent = retry, on_sent
+        self._until_s, self._left_s = self._clock() + retry.wait_s + _RETRY_SHOWN_S, -1
+        self._timer.start()
+        self.tick()
 
-        def tell(left_s: int) -> None:
-            if left_s == 0:  # nothing refused the request meanwhile: the model is silent
-                self.clear_retry()
-                on_sent()
-                return
-            left_s -= _RETRY_SHOWN_S
-            what = (
-                tr("Retrying in {seconds} s (attempt {attempt})", seconds=left_s, attempt=reset.attempt)
-                if left_s > 0
-                else tr("Retrying now (attempt {attempt})", attempt=reset.attempt)
-            )
-            stop = ControlTurn("stop")
-            remedies = _SETTINGS if "provider_settings" in reset.remedies else ()
-            now = (ControlTurn("try_now"),) if left_s > 0 else ()
-            actions: tuple[Intent, ...] = (*now, *remedies, stop)
-            why = translate(reset.reason)
-            self._model.put(NoticeRow(_RETRY_KEY, "warning", what, why, _end_text(reset), actions))
-
-        self._countdown.start(reset.wait_s + _RETRY_SHOWN_S, tell)
+    def tick(self) -> None:
+        """Show how many seconds are left, if that has changed."""
+        left_s = math.ceil(self._until_s - self._clock())
+        if left_s <= 0:  # nothing refused the request meanwhile: the model is silent
+            self.clear_retry()
+            self._on_sent()
+        elif left_s != self._left_s:
+            self._left_s = left_s
+            self._model.put(_retry_row(self._retry, left_s - _RETRY_SHOWN_S))
 
     def clear_retry(self) -> None:
-        self._countdown.stop()
+        self._timer.stop()
         self._model.discard(_RETRY_KEY)
 
     def _drop(self) -> None:
@@ -312,10 +263,17 @@ class ArrivingAnswer:
         self._count += 1
 
 
-def _end_text(reset: RetryScheduled) -> str:
-    """Say for how long the request is repeated."""
-    minutes = round(reset.patience_s / _MINUTE_S)
-    return tr("Retries end {minutes} min after the first failure.", minutes=minutes) if minutes else ""
+def _retry_row(retry: RetryScheduled, left_s: int) -> NoticeRow:
+    """Return what there is to say so many seconds before the attempt, or after it; and when retries end."""
+    what, now = tr("Retrying now (attempt {attempt})", attempt=retry.attempt), tuple[Intent, ...]()
+    if left_s > 0:
+        what = tr("Retrying in {seconds} s (attempt {attempt})", seconds=left_s, attempt=retry.attempt)
+        now = (ControlTurn("try_now"),)
+    minutes = round(retry.patience_s / _MINUTE_S)
+    end = tr("Retries end {minutes} min after the first failure.", minutes=minutes) if minutes else ""
+    remedies = _SETTINGS if "provider_settings" in retry.remedies else ()
+    actions: tuple[Intent, ...] = (*now, *remedies, ControlTurn("stop"))
+    return NoticeRow(_RETRY_KEY, "warning", what, translate(retry.reason), end, actions)
 
 
 class LiveSideQuestion:
@@ -382,7 +340,6 @@ async def removed_outputs(session: Session, log: Iterable[RecordedEvent]) -> Map
     return {digest: at_ms for digest, at_ms in times.items() if at_ms}
 
 
-_Content = TypeVar("_Content", OriginalOutput, ExcerptContent, ChangedFilesContent)
 _Shown = (
     EventRecorded
     | ResponseDelta
@@ -455,13 +412,13 @@ class ChatPresenter:
         else:
             rows, folded = rows_from_log(log)
         removed = await removed_outputs(conversation.session, log)
-        put = await conversation.auto_run_outcomes(rows.tools.change_ids)
+        put = await conversation.auto_run_outcomes(rows.change_ids)
         if not self._session.shows(conversation) or self._is_loaded:
             return  # the user went on to another session meanwhile, or came back to it
         self._rows = rows
         self._reset(folded)
-        self._model.put_all(rows.tools.mark_removed(removed))
-        self._model.put_all(rows.tools.mark_put(put))
+        self._model.put_all(rows.mark_removed(removed))
+        self._model.put_all(rows.mark_put(put))
         for recorded in conversation.session.log[len(log) :]:
             self._on_recorded(recorded)
         self._catch_up(conversation)
@@ -480,7 +437,7 @@ class ChatPresenter:
             self._arriving.stop_countdown()
             self._is_past, self._rows = True, rows
             self._reset([*map(_without_actions, ordered), below])
-            self._model.put_all(rows.tools.mark_removed(removed))
+            self._model.put_all(rows.mark_removed(removed))
 
     async def show_now(self) -> None:
         if not self._is_past:
@@ -495,7 +452,7 @@ class ChatPresenter:
         """Show which images are left out, and whether there is budget."""
         if self._is_loaded and not self._is_past:
             conversation, transcript = self._session.conversation, self._session.transcript
-            self._put_all(self._rows.users.updated_images(transcript, are_sent=conversation.model.images))
+            self._put_all(self._rows.updated_images(transcript, are_sent=conversation.model.images))
             self._show_budget(conversation)
 
     def _show_budget(self, conversation: Conversation) -> None:
@@ -515,54 +472,42 @@ class ChatPresenter:
         self._side_question.forget()
         self._model.reset(rows, is_loading=is_loading)
 
-    @handles(ReadOriginal)
-    async def read_original(self, key: RowKey, digest: str, in_full: bool) -> None:
-        store = self._session.workspace.store
-
-        async def read() -> OriginalOutput:
-            data, tokens = await store.get(digest), (await store.entry(digest)).tokens
-            return OriginalOutput(await asyncio.to_thread(_split_ends, data, in_full), tokens)
-
-        await self._show_content(key, read(), OriginalOutput)
-
-    @handles(ReadExcerpt)
-    async def read_excerpt(self, key: RowKey, excerpt: Excerpt, in_full: bool) -> None:
-        store = self._session.workspace.store
-
-        async def read() -> ExcerptContent:
-            data = await store.get(excerpt.digest)
-            return await asyncio.to_thread(excerpt_content, data, excerpt, in_full)
-
-        await self._show_content(key, read(), ExcerptContent)
-
-    @handles(ReadChanges)
-    async def read_changes(self, key: RowKey, capture_id: str) -> None:
-        changes = _read_changes(self._session.workspace.changes, self._session.id, capture_id)
-        await self._show_content(key, changes, ChangedFilesContent)
-
-    async def _show_content(self, key: RowKey, read: Awaitable[_Content], kind: type[_Content]) -> None:
-        """Show in its card what is read, or why it can't be: the user may have gone on meanwhile."""
-        conversation = self._session.conversation
+    @handles(ReadContent)
+    async def read_content(self, key: RowKey, section: Literal["card", "changes"], in_full: bool) -> None:
+        """Show what is read, or why it can't be; an image that cannot be read keeps its icon."""
+        conversation, workspace = self._session.conversation, self._session.workspace
+        row = self._rows.rows.get(key)
+        kind: type[CardContent] = OriginalOutput
+        if isinstance(row, UserRow):
+            for digest in [note.attachment.digest for note in row.attachments if note.attachment.image]:
+                image = await stored_thumbnail(workspace, digest)
+                if image is not None and self._session.shows(conversation):
+                    self._put_all(self._rows.show_thumbnail(key, digest, image))
+        if not isinstance(row, ToolRow):
+            return
         try:
-            content = await read
+            match row:
+                case ToolRow(changes=ChangesRecorded(capture=capture)) if section == "changes":
+                    kind = ChangedFilesContent
+                    content: CardContent = await _read_changes(workspace.changes, self._session.id, capture)
+                case ToolRow(answer=ToolAnswered(excerpt=Excerpt() as excerpt)):
+                    kind = ExcerptContent
+                    data = await workspace.store.get(excerpt.digest)
+                    content = await asyncio.to_thread(excerpt_content, data, excerpt, in_full)
+                case _:
+                    data = await workspace.store.get(row.digest)
+                    tokens = (await workspace.store.entry(row.digest)).tokens
+                    content = OriginalOutput(await asyncio.to_thread(_split_ends, data, in_full), tokens)
         except HelixError as error:
             content = kind(problem=translate(error.what))
-        if self._session.shows(conversation):
-            self._model.put(self._rows.tools.with_content(key, content))
-
-    @handles(ReadThumbnail)
-    async def read_thumbnail(self, key: RowKey, digest: str) -> None:
-        """Show what an attached image looks like; one that cannot be read keeps its icon."""
-        conversation = self._session.conversation
-        image = await stored_thumbnail(self._session.workspace, digest)
-        if image is not None and self._session.shows(conversation):
-            self._put_all(self._rows.users.with_thumbnail(key, digest, image))
+        if self._session.shows(conversation):  # else the user went on meanwhile
+            self._model.put_all(self._rows.show_content(key, content))
 
     def key_of_event(self, recorded: RecordedEvent, transcript: Transcript) -> RowKey:
         """Return the key of the row that shows an event: what a call changed is shown by its card."""
         event = recorded.event
         call_id = event.call_id if isinstance(event, ChangesRecorded | SubagentStarted) else ""
-        return self._rows.tools.key_of_call(call_id) or row_key_of_event(transcript, recorded.seq)
+        return self._rows.key_of_call(call_id) or row_key_of_event(transcript, recorded.seq)
 
     def show_versions(self, versions: Mapping[RowKey, Versions]) -> None:
         changed: list[Row] = []
@@ -609,7 +554,7 @@ class ChatPresenter:
             case ApprovalRequested(ask=ask) | QuestionAsked(ask=ask):
                 self._show_ask(ask)
             case AutoRunPut(change_ids=change_ids, restore=restore):
-                self._model.put_all(self._rows.tools.mark_put(dict.fromkeys(change_ids, restore)))
+                self._model.put_all(self._rows.mark_put(dict.fromkeys(change_ids, restore)))
             case CallStarted() | ModelCalled():
                 if isinstance(update, CallStarted):
                     self._drop_answered_asks()  # it goes on after a question of its server
@@ -631,10 +576,8 @@ class ChatPresenter:
         match update:
             case EventRecorded(recorded=recorded):
                 self._on_saved(recorded.at)
-            case ApprovalRequested(ask=ask):
-                self._announce_approval(ask)
-            case QuestionAsked(ask=ask):
-                self._announce_question(ask)
+            case ApprovalRequested(ask=ask) | QuestionAsked(ask=ask):
+                self._announce_ask(ask)
             case TurnChanged(running=False):
                 self._announce(tr("Reply finished"))
             case ErrorRaised() as trouble:
@@ -697,21 +640,16 @@ class ChatPresenter:
 
     def _show_ask(self, ask: ApprovalRequest | Question) -> None:
         self._set_tool_state(ask.call_id, "question" if isinstance(ask, Question) else "approval")
-        if not self._asks.show(ask):
-            return
-        if isinstance(ask, Question):
-            self._announce_question(ask)
-        else:
-            self._announce_approval(ask)
+        if self._asks.show(ask):
+            self._announce_ask(ask)
 
-    def _announce_approval(self, ask: ApprovalRequest) -> None:
-        self._announce(tr("Approval needed: {request}", request=translate(ask.summary)))
-
-    def _announce_question(self, question: Question) -> None:
-        if isinstance(question, ServerQuestion):
-            self._announce(tr("{server} asks: {question}", server=question.server, question=question.text))
+    def _announce_ask(self, ask: ApprovalRequest | Question) -> None:
+        if isinstance(ask, ApprovalRequest):
+            self._announce(tr("Approval needed: {request}", request=translate(ask.summary)))
+        elif isinstance(ask, ServerQuestion):
+            self._announce(tr("{server} asks: {question}", server=ask.server, question=ask.text))
         else:
-            self._announce(tr("The agent asks: {question}", question=question.text))
+            self._announce(tr("The agent asks: {question}", question=ask.text))
 
     def _drop_answered_asks(self) -> None:
         """Take the cards away that have their answer, also those of subagents."""
@@ -730,13 +668,13 @@ class ChatPresenter:
 
     def _on_subagent_progress(self, progress: SubagentProgress) -> None:
         self._drop_answered_asks()
-        self._model.put(self._rows.tools.on_subagent_progress(progress))
+        self._model.put_all(self._rows.on_subagent_progress(progress))
 
     def _show_running_output(self, call_id: str) -> None:
         running = self._session.conversation.running_calls.find(call_id)
         if running is not None:
             output = RunningOutput.from_output(running.started_at_ms, running.tail)
-            self._model.put(self._rows.tools.with_running_output(call_id, output))
+            self._model.put_all(self._rows.show_running_output(call_id, output))
 
     def _show_clocks(self) -> None:
         for call_id in () if self._is_past else tuple(self._session.transcript.open_calls):
@@ -744,12 +682,12 @@ class ChatPresenter:
         self._show_waiting()
 
     def _set_tool_state(self, call_id: str, state: ToolState) -> None:
-        self._model.put(self._rows.tools.with_state(call_id, state))
+        self._model.put_all(self._rows.set_state(call_id, state))
 
     def _show_interrupted_calls(self) -> None:
         """Say of the calls whose answer could not be saved that they are over: no turn runs."""
         for call_id in tuple(self._session.transcript.open_calls):
-            self._model.put(self._rows.tools.on_interrupted(call_id))
+            self._model.put_all(self._rows.interrupt(call_id))
 
     def _on_turn_changed(self, running: bool) -> None:
         if running:

@@ -29,13 +29,14 @@ from helix_desktop.ui.chat.actions import AnswerQuestion, FocusField, MarkOption
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem, paragraph
 from helix_desktop.ui.chat.rows.row_texts import reply_state_text
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
-from helix_desktop.ui.chat.style import BODY, SMALL, UI, ChatStyle
+from helix_desktop.ui.chat.style import BODY, SMALL, UI
 from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.design.labels import breakable, label, show_text
+from helix_desktop.ui.design.labels import SelectableText, breakable, label, show_text
 from helix_desktop.ui.design.layout import FlowBox, LayoutItem, column
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.ui.design.style.theme import set_style_sheet
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.boxes import (
     Box,
     Button,
@@ -207,23 +208,23 @@ _ASKER = 32  # characters of a subagent's title
 _BADGE = 20  # pixels: the edge of an option's number
 
 
-class FormCard(QWidget):
+class FormCard(Themed, QWidget):
     """A question of an MCP server: a form to fill in, or a page to open. No key answers it from elsewhere.
 
     What is typed and checked stays in it until it is answered.
     """
 
-    def __init__(self, row: QuestionRow, style: ChatStyle, cards: FormCards) -> None:
+    def __init__(self, row: QuestionRow, cards: FormCards) -> None:
         super().__init__()
-        self._cards, self._row, self._chat_style = cards, row, style
+        self._cards, self._row = cards, row
         question = row.question
         assert isinstance(question, ServerQuestion)  # no other has a form
-        self._title, self._asker = label("", "title", wrap=True), label("", "muted", wrap=True)
-        text = label(escape_invisible(translate(question.text)), wrap=True)
-        text.setObjectName("question_text")
+        self._title = SelectableText("", UI, "accent_text", weight=600)
+        self._asker = label("", "note", wrap=True)
+        text = label(escape_invisible(translate(question.text)), "body", wrap=True)
         text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         head = column(self._title, self._asker, gap=2)
-        set_margins(head, round(style.px(_ICON)) + 9, 0, 0, 0)
+        set_margins(head, scaled(_ICON) + 9, 0, 0, 0)
         self._url, self.form = question.url, QuestionForm(question)
         words = tr("Open in browser") if self._url else tr("Send") if question.fields else tr("Accept")
         self.accept = PushButton(words, "primary", name="accept")
@@ -248,7 +249,7 @@ class FormCard(QWidget):
                 parts.append(label(tr("Letters in this address may imitate others."), "error", wrap=True))
             parts.append(label(tr("Check the address before you open it."), "faint", wrap=True))
         buttons = FlowBox((self.accept, self.decline, self.cancel))
-        self._stack = column(*parts, buttons, margins=(round(style.px(_PAD)),) * 4, gap=9)
+        self._stack = column(*parts, buttons, margins=(scaled(_PAD),) * 4, gap=9)
         self._stack.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)  # `fit` sets the size
         self.setLayout(self._stack)
         self.accept.clicked.connect(self._accept)
@@ -256,15 +257,14 @@ class FormCard(QWidget):
         self.cancel.clicked.connect(lambda: self._send(ServerReply(action="cancel")))
         for line in self.form.widget.findChildren(QLineEdit):
             line.returnPressed.connect(self._accept)
-        self.show_row(row, style)
+        self.show_row(row)
 
-    def show_row(self, row: QuestionRow, style: ChatStyle) -> None:
-        self._row, self._chat_style = row, style
+    def show_row(self, row: QuestionRow) -> None:
+        self._row = row
         title = dotted((_title(row), row.position))
         self._title.setText(title)
         self.setAccessibleName(title)
         show_text(self._asker, _asker_text(row))
-        set_style_sheet(self, _style(style))
 
     def event(self, event: QEvent) -> bool:
         """Ask for another height where the parts need one: fields learn theirs when they are first shown."""
@@ -296,11 +296,10 @@ class FormCard(QWidget):
         return self._row.question
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        style = self._chat_style
-        pen = Pen.of_widget(self, style.theme)
+        pen = Pen.of_widget(self, self._theme)
         pen.box(QRectF(self.rect()), "surface", "accent", 12)
-        line = QRectF(0, self._title.geometry().y(), self.width(), style.px(UI + 6))
-        pen.write(Icon("circle-question-mark", "accent_text", _ICON), style.px(_PAD), line)
+        line = QRectF(0, self._title.geometry().y(), self.width(), scaled(UI + 6))
+        pen.write(Icon("circle-question-mark", "accent_text", _ICON), scaled(_PAD), line)
 
     def _accept(self) -> None:
         if self._url or self.form.check():
@@ -315,20 +314,6 @@ def _title(row: QuestionRow) -> str:
     return tr("The turn ended before you answered") if row.is_late else tr("The agent has a question")
 
 
-def _style(style: ChatStyle) -> str:
-    theme = style.theme
-    title = f"color: {theme.accent_text}; font-weight: 600; font-size: {style.px(UI):.0f}px;"
-    return (
-        "FormCard QLabel { background: transparent; }"
-        f'QLabel[role="title"] {{ {title} }}'
-        f'QLabel[role="muted"] {{ color: {theme.muted}; font-size: {style.px(SMALL):.0f}px; }}'
-        f"QLabel#question_text {{ color: {theme.text}; font-size: {style.px(BODY):.0f}px;"
-        " font-weight: 400; }"
-        f'QLabel[role="faint"] {{ color: {theme.faint}; font-size: {style.px(SMALL):.0f}px;'
-        " font-weight: 400; }"
-    )
-
-
 class FormCards(QObject):
     """The forms in the chat: they outlive the items of their rows, with what is typed."""
 
@@ -341,13 +326,13 @@ class FormCards(QObject):
         super().__init__()
         self._cards: dict[RowKey, FormCard] = {}
 
-    def card_for(self, row: QuestionRow, style: ChatStyle) -> FormCard:
+    def card_for(self, row: QuestionRow) -> FormCard:
         card = self._cards.get(row.key)
         if card is not None and card.question == row.question:
-            card.show_row(row, style)
+            card.show_row(row)
             return card
         self.drop(row.key)  # of the question before of its call
-        card = self._cards[row.key] = FormCard(row, style, self)
+        card = self._cards[row.key] = FormCard(row, self)
         return card
 
     def find(self, key: RowKey) -> FormCard | None:
@@ -369,7 +354,7 @@ class FormItem(RowItem):
 
     def __init__(self, row: QuestionRow, context: ItemContext, tools: ItemTools, cards: FormCards) -> None:
         super().__init__(row, context, tools)
-        self.widget = self._card = cards.card_for(row, tools.style)
+        self.widget = self._card = cards.card_for(row)
 
     def accessible_text(self) -> str:
         """Return nothing: the card's widgets tell it."""

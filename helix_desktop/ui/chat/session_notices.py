@@ -219,11 +219,7 @@ _KEY = "missing-key"
 
 
 class MissingKeys(QObject):
-    def __init__(
-        self,
-        strip: ComposerStrip,
-        session: Session,
-    ) -> None:
+    def __init__(self, strip: ComposerStrip, session: Session) -> None:
         super().__init__(strip)
         self._session, self._services, self._strip = session, session.app, strip
         self._announced: tuple[str, ...] | None = None
@@ -269,23 +265,14 @@ class MissingKeys(QObject):
         if self._announced is not None and not missing:
             self._session.notices.end(_KEY)
         if self._announced is None and missing:
-            self._session.notify(
-                Notice(
-                    _KEY,
-                    tr.plural(
-                        len(missing),
-                        "The API key for {providers} is missing.",
-                        "%n API keys are missing: {providers}.",
-                        providers=missing,
-                    ),
-                    tr("API keys that aren't in a keychain last only until Helix closes."),
-                    answers=(
-                        Answer(
-                            tr("Enter API key…"),
-                            partial(self._session.perform, EnterKey(missing[0])),
-                            "enter",
-                        ),
-                    ),
-                )
+            what = tr.plural(
+                len(missing),
+                "The API key for {providers} is missing.",
+                "%n API keys are missing: {providers}.",
+                providers=missing,
             )
+            why = tr("API keys that aren't in a keychain last only until Helix closes.")
+            enter = partial(self._session.perform, EnterKey(missing[0]))
+            answers = (Answer(tr("Enter API key…"), enter, "enter"),)
+            self._session.notify(Notice(_KEY, what, why, answers=answers))
         self._announced = missing

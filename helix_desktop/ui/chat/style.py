@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cache
+
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import (
     QColor,
@@ -11,12 +14,11 @@ from PySide6.QtGui import (
     QPainter,
     QPainterPath,
     QPalette,
-    QTextCharFormat,
 )
 
 from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.kit.boxes import Icon, Pen
+from helix_desktop.ui.kit.boxes import Icon, Pen, color_of
 
 MAX_COLUMN_WIDTH = 760  # widest column of text, pixels
 MIN_MARGIN = 28  # minimum space on each side of the column, pixels
@@ -31,66 +33,57 @@ _MONO_FAMILIES = ["JetBrains Mono", "DejaVu Sans Mono", "monospace"]
 REGULAR, MEDIUM, SEMIBOLD = QFont.Weight.Normal, QFont.Weight.Medium, QFont.Weight.DemiBold
 
 
-class ChatStyle:
-    """Fonts and colors of one theme at one zoom; created again when either changes."""
+@cache
+def _font(px: int, weight: QFont.Weight, mono: bool) -> QFont:
+    """Return a font without ligatures: Inter too would show a typed -> as an arrow."""
+    font = QFont(_MONO_FAMILIES if mono else _FAMILIES)
+    font.setPixelSize(px)
+    font.setWeight(weight)
+    font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+    font.setFeature(QFont.Tag("calt"), 0)
+    if mono:
+        font.setFixedPitch(True)
+        font.setFeature(QFont.Tag("liga"), 0)
+    return font
 
-    def __init__(self, theme: Theme, zoom: float = 1.0, ratio: float = 1.0) -> None:
-        self.theme = theme
-        self.zoom = zoom
-        self.ratio = ratio
-        self._fonts: dict[tuple[float, QFont.Weight, bool], QFont] = {}
-        self._metrics: dict[str, QFontMetricsF] = {}
-        self._colors: dict[str, QColor] = {}
-        self._palettes: dict[str, QPalette] = {}
+
+_METRICS: dict[str, QFontMetricsF] = {}  # by the key of the font
+
+
+@cache
+def palette(color: str) -> QPalette:
+    """Return what texts are painted with in a color, from its #rrggbb token."""
+    result = QPalette()
+    result.setColor(QPalette.ColorRole.Text, color_of(color))
+    return result
+
+
+@dataclass(frozen=True)
+class ChatStyle:
+    """Fonts and colors of one theme at one zoom."""
+
+    theme: Theme
+    zoom: float = 1.0
+    ratio: float = 1.0
 
     def px(self, size: float) -> float:
         return size * self.zoom
 
     def font(self, size: float = UI, weight: QFont.Weight = REGULAR, mono: bool = False) -> QFont:
-        """Return a font without ligatures: Inter too would show a typed -> as an arrow."""
-        key = (size, weight, mono)
-        font = self._fonts.get(key)
-        if font is None:
-            font = QFont(_MONO_FAMILIES if mono else _FAMILIES)
-            font.setPixelSize(max(1, round(size * self.zoom)))
-            font.setWeight(weight)
-            font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
-            font.setFeature(QFont.Tag("calt"), 0)
-            if mono:
-                font.setFixedPitch(True)
-                font.setFeature(QFont.Tag("liga"), 0)
-            self._fonts[key] = font
-        return font
+        return _font(max(1, round(size * self.zoom)), weight, mono)
 
     def metrics(self, font: QFont) -> QFontMetricsF:
         key = font.key()
-        metrics = self._metrics.get(key)
-        if metrics is None:
-            metrics = self._metrics[key] = QFontMetricsF(font)
-        return metrics
+        if key not in _METRICS:
+            _METRICS[key] = QFontMetricsF(font)
+        return _METRICS[key]
 
     def width(self, text: str, font: QFont) -> float:
         return self.metrics(font).horizontalAdvance(text)
 
     def color(self, token: str) -> QColor:
         """Return a color from its #rrggbb token."""
-        color = self._colors.get(token)
-        if color is None:
-            color = self._colors[token] = QColor(token)
-        return color
-
-    def palette(self, text: str) -> QPalette:
-        palette = self._palettes.get(text)
-        if palette is None:
-            palette = QPalette()
-            palette.setColor(QPalette.ColorRole.Text, self.color(text))
-            self._palettes[text] = palette
-        return palette
-
-    def format(self, size: float, weight: QFont.Weight = REGULAR, mono: bool = False) -> QTextCharFormat:
-        result = QTextCharFormat()
-        result.setFont(self.font(size, weight, mono))
-        return result
+        return color_of(token)
 
 
 _THUMBNAIL_RADIUS = 5.0

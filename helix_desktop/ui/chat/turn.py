@@ -41,7 +41,6 @@ from helix_desktop.ui.chat.actions import (
 from helix_desktop.ui.chat.composer.strips import (
     EditQueued,
     MoveQueued,
-    PutIntoMessage,
     RemoveQueued,
     SendQueued,
     SteerQueued,
@@ -49,7 +48,6 @@ from helix_desktop.ui.chat.composer.strips import (
 from helix_desktop.ui.chat.composer_controller import ComposerController, runs_demo_calls
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.dialogs import get_text
 from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.kit.commands import action_shortcut, set_action_words
 from helix_desktop.ui.kit.intents import (
@@ -62,7 +60,6 @@ from helix_desktop.ui.kit.intents import (
     ShowInTimeline,
     ShowPage,
     ShowWaiting,
-    Steer,
     StopAgent,
     StopAndSend,
     Unpin,
@@ -111,6 +108,7 @@ class TurnController(QObject):
         for command in (self._commands.allow_call, self._commands.deny_call):
             command.changed.connect(self._show_answer_keys)
         session.handle(self)
+        session.handle(page.composer)
         self._page.next_messages.suggestion_accepted.connect(composer.send_proposal)
         for changed in (session.changed, session.model_changed):
             changed.connect(self._show_mode)
@@ -149,10 +147,6 @@ class TurnController(QObject):
     async def stop(self) -> None:
         await self._session.conversation.stop()
 
-    @handles(Steer)
-    def steer(self) -> None:
-        self._page.composer.steer()
-
     @handles(AskSideQuestion)
     def ask(self, question: str) -> None:
         """Ask what was typed, or let the user write it; the composer is free meanwhile."""
@@ -171,12 +165,7 @@ class TurnController(QObject):
 
     def _show_mode(self) -> None:
         mode = self._session.conversation.mode if self._session.has_conversation else "ask"
-        actions = {
-            "ask": self._commands.mode_ask,
-            "plan": self._commands.mode_plan,
-            "auto": self._commands.mode_auto,
-        }
-        actions[mode].setChecked(True)
+        self._commands.action(f"mode_{mode}").setChecked(True)
         demo_runs = self._shows_demo_runs = runs_demo_calls(self._session)
         ask = _ASK_EXCEPT_DEMO if demo_runs else WindowCommands.mode_ask.words
         set_action_words(self._commands.mode_ask, translate(ask))
@@ -241,7 +230,7 @@ class TurnController(QObject):
     def answer_first(self, answer: ApprovalAnswer) -> None:
         """Answer the card in sight; a first use of the keys elsewhere leads to it."""
         if self._session.page() == "chat":
-            self._page.view.interactions.answer_first(answer)
+            self._page.view.answer_first(answer)
         else:
             self._session.perform(ShowPage("chat"))
 
@@ -277,9 +266,8 @@ class TurnController(QObject):
             return
         if answer == "deny" and self._composer.deny_with_message(call_id):
             return
-        rule = (ask.suggested_rules or (ask.rule,))[offer]
-        reply = _reply(answer, rule)
-        conversation.decide(ask.call_id, reply)
+        reply = _reply(answer, (ask.suggested_rules or (ask.rule,))[offer])
+        conversation.decide(call_id, reply)
         if reply.rule is not None:
             self._say_rule_saved(reply.rule)
 
@@ -287,6 +275,9 @@ class TurnController(QObject):
         """Offer to take back what the user just allowed for longer, until they decide or write again."""
         permissions, is_session_rule = self._session.conversation.permissions, rule.scope == "session"
         saved_rules = SavedRules(self._session.app.registry, self._session.workspace.id)
+
+        def saves_nothing(event: Event) -> bool:  # the one that saved it is recorded after the notice
+            return isinstance(event, ApprovalGiven) and not (event.rule or event.mode or event.saved)
 
         def revoke() -> None:
             place = permissions if is_session_rule else saved_rules
@@ -306,7 +297,7 @@ class TurnController(QObject):
                 why,
                 answers=(undo,),
                 is_brief=True,
-                ends_with=(UserSpoke, _is_other_approval),
+                ends_with=(UserSpoke, saves_nothing),
             )
         )
 
@@ -330,22 +321,18 @@ class TurnController(QObject):
         """Change a message that waits; of one that was sent a moment before, the text is not lost."""
         if not await self._session.conversation.queue.edit(seq, text):
             self._composer.prepend(text)
-        self._session.schedule_refresh()
 
     @handles(MoveQueued)
     async def move_queued(self, seq: int, by: int) -> None:
         await self._session.conversation.queue.move(seq, by)
-        self._session.schedule_refresh()
 
     @handles(RemoveQueued)
     async def remove_queued(self, seq: int) -> None:
         await self._session.conversation.queue.remove(seq)
-        self._session.schedule_refresh()
 
     @handles(SteerQueued)
     async def steer_queued(self, seq: int, is_on: bool) -> None:
         await self._session.conversation.queue.steer(seq, is_on)
-        self._session.schedule_refresh()
 
     @handles(StopAndSend)
     async def stop_and_send(self, seq: int) -> None:
@@ -359,11 +346,6 @@ class TurnController(QObject):
     @handles(SendQueued)
     def send_queued(self) -> None:
         self._session.conversation.send_next_queued()
-
-    @handles(PutIntoMessage)
-    def put_into_message(self, text: str) -> None:
-        """Put an edit that came too late into the message field."""
-        self._composer.prepend(text)
 
     @handles(Pin)
     async def pin(self, seq: int) -> None:
@@ -387,22 +369,13 @@ class TurnController(QObject):
         conversation = self._session.conversation
         chosen: str | None = ""
         if form == "compact":
-            chosen = await get_text(
-                self._page,
-                tr("What should the extract contain?"),
-                instructions,
-                tr("Send extract"),
-                tr(
-                    "A model reads the full output and extracts what you describe. The original stays stored."
-                ),
+            title = tr("What should the extract contain?")
+            why = tr(
+                "A model reads the full output and extracts what you describe. The original stays stored."
             )
+            chosen = await dialogs.get_text(self._page, title, instructions, tr("Send extract"), why)
         if chosen is not None:
             await conversation.window.choose_form(seq, form, chosen)
-
-
-def _is_other_approval(event: Event) -> bool:
-    """Tell an approval that saves nothing: the one that saved the rule is recorded after its notice."""
-    return isinstance(event, ApprovalGiven) and not (event.rule or event.mode or event.saved)
 
 
 def _reply(answer: ApprovalAnswer, rule: PermissionRule) -> ApprovalReply:

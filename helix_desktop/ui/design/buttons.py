@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAccessible, QColor, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QAccessible, QColor, QGuiApplication, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAccessibleWidget,
@@ -182,10 +182,11 @@ class IconButton(EnterActivates, Themed, QToolButton):
 
 
 class Switch(Themed, QAbstractButton):
-    def __init__(self, text: str, *, on: bool = False) -> None:
+    def __init__(self, text: str, *, on: bool = False, words: str = "") -> None:
+        """`words` are its name for screen readers where it has no text."""
         super().__init__()
         self.setText(text)
-        self.setAccessibleName(text)
+        self.setAccessibleName(words or text)
         self.setCheckable(True)
         self.setChecked(on)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -239,6 +240,12 @@ class Switch(Themed, QAbstractButton):
             Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap,
             self.text(),
         )
+
+
+def copy_text(button: PushButton, text: str) -> None:
+    """Put a text on the clipboard, and let the button that does it say so."""
+    QGuiApplication.clipboard().setText(text)
+    show_copied(button)
 
 
 def show_copied(button: PushButton) -> None:

@@ -167,23 +167,16 @@ class ThemedBackground(Themed, QWidget):
 class Card(Themed, QFrame):
     def __init__(self, margins: tuple[int, int, int, int] = (16, 13, 16, 13), gap: int = 8) -> None:
         super().__init__()
-        self.is_code = self._is_marked = False
+        self.is_code = False
         self.body = column(margins=margins, gap=gap)
         self.setLayout(self.body)
-
-    def set_marked(self, is_marked: bool) -> None:
-        """Draw its border in the accent color, for one that something led to."""
-        self._is_marked = is_marked
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        width = 2 if self._is_marked else 1
-        painter.setPen(QPen(QColor(self._theme.accent if self._is_marked else self._theme.border), width))
+        painter.setPen(QPen(QColor(self._theme.border), 1))
         painter.setBrush(QColor(self._theme.code_surface if self.is_code else self._theme.surface))
-        inset = width / 2
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), 12, 12)
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 12, 12)
 
 
 class BalancedText(SelectableText):
@@ -217,11 +210,11 @@ class EmptyState(QWidget):
 
     def __init__(self, icon_name: str, sentence: str, button: str = "") -> None:
         super().__init__()
-        self._sentence = BalancedText(sentence)
+        self.sentence = BalancedText(sentence)
         self.button = PushButton(button, name="empty_action", on_click=self.button_clicked.emit)
         self._link = PushButton("", "link", name="empty_link", on_click=self.link_clicked.emit)
         self._link.hide()
-        face, line = IconLabel(icon_name, px=32), row(None, self._sentence, None, gap=0)
+        face, line = IconLabel(icon_name, px=32), row(None, self.sentence, None, gap=0)
         line.setStretch(1, 10)
         body = column(None, face, line, self.button, self._link, None, margins=(12, 24, 12, 24), gap=14)
         body.setStretch(0, 2)
@@ -231,12 +224,8 @@ class EmptyState(QWidget):
         self.setLayout(body)
         self.button.setVisible(bool(button))
 
-    @property
-    def sentence(self) -> str:
-        return self._sentence.text()
-
     def set_content(self, sentence: str, button: str = "", link: str = "") -> None:
-        self._sentence.setText(sentence)
+        self.sentence.setText(sentence)
         show_text(self.button, button)
         show_text(self._link, link)
 
@@ -346,8 +335,9 @@ class HelpLink(QWidget):
         """`topic` is one of the guide's."""
         super().__init__()
         self.topic = topic
-        self.link = PushButton(tr("How this works"), "link", name=f"what_is:{topic}")
-        self.link.clicked.connect(self._send_request)
+        self.link = PushButton(
+            tr("How this works"), "link", name=f"what_is:{topic}", on_click=self._send_request
+        )
         words = [TextLine(lead, role="muted")] if lead else []
         self.setLayout(row(*words, self.link, *([None] if lead else []), gap=4))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QDialog, QFileDialog, QLineEdit, QWidget
 from shiboken6 import isValid
@@ -16,7 +16,7 @@ from shiboken6 import isValid
 from helix_desktop import APP_NAME
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.focus import TabsInReadingOrder
+from helix_desktop.ui.design.focus import BY_KEYBOARD, TabsInReadingOrder
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column, row
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -24,7 +24,6 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Controls")
 
-_BY_KEYBOARD = Qt.WidgetAttribute.WA_KeyboardFocusChange
 _WIDTH_PX = 420
 _LAST_FOLDER = "last_folder"
 """Property of a window: the folder of the file that was chosen last, as a string."""
@@ -172,7 +171,7 @@ class _KeyboardSign(QObject):
     def __init__(self, dialog: QDialog) -> None:
         opener = dialog.parentWidget()
         window = opener.window() if opener is not None else None
-        is_by_keyboard = window is not None and window.testAttribute(_BY_KEYBOARD)
+        is_by_keyboard = window is not None and window.testAttribute(BY_KEYBOARD)
         self._window = window if is_by_keyboard else None
         super().__init__(self._window)
 
@@ -195,7 +194,7 @@ class _KeyboardSign(QObject):
 
     def _show(self) -> None:
         assert self._window is not None  # else it waits for none
-        self._window.setAttribute(_BY_KEYBOARD)
+        self._window.setAttribute(BY_KEYBOARD)
         focused = self._window.focusWidget()
         if focused is not None:
             (focused.viewport() if isinstance(focused, QAbstractScrollArea) else focused).update()
@@ -240,8 +239,7 @@ async def choose(parent: QWidget, title: str, choices: Sequence[tuple[str, str, 
 
 
 async def show_error_dialog(error: HelixError, appearance: Appearance) -> None:
-    notice = ErrorDialog(None, error)
-    await exec_async(notice)
+    await exec_async(ErrorDialog(None, error))
 
 
 async def get_text(

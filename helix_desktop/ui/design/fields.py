@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QCoreApplication,
@@ -47,12 +46,13 @@ from helix_desktop.ui.design.mirror import mirrored_x
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.ui.design.style.theme import Themed, WidgetMixin, current_theme
 from helix_desktop.words.direction import first_direction, isolate
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Controls")
 
+Index = QModelIndex | QPersistentModelIndex
 AT_END = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 """Where numbers stand in a cell."""
 SEARCH_ROLE = int(Qt.ItemDataRole.UserRole) + 1
@@ -60,31 +60,22 @@ SEARCH_ROLE = int(Qt.ItemDataRole.UserRole) + 1
 _BOX_PX = 16
 _FIELD_GAP_PX = 72  # around a line edit's words, with its icons
 
-if TYPE_CHECKING:
-    _Field = QWidget
-else:
-    _Field = object  # a mixin: the class that it is mixed into brings Qt's part
 
-
-class ComposingField(_Field):
+class ComposingField(WidgetMixin):
     """A field in which Esc cancels a composition, also where the input method leaves the key to the app."""
 
     composition_keys = frozenset({Qt.Key.Key_Escape})
     """Keys that do nothing else while something is being composed."""
-    _composition = ""
-
-    @property
-    def composition(self) -> str:
-        """Return what an input method composes and has not committed yet."""
-        return self._composition
+    composition = ""
+    """What an input method composes and has not committed yet."""
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
-        self._composition = event.preeditString()
+        self.composition = event.preeditString()
         super().inputMethodEvent(event)
 
     def event(self, event: QEvent) -> bool:
         """Keep the keys of a composition from shortcuts, from the field and from what is around it."""
-        if not (self._composition and isinstance(event, QKeyEvent) and event.key() in self.composition_keys):
+        if not (self.composition and isinstance(event, QKeyEvent) and event.key() in self.composition_keys):
             return super().event(event)
         if event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape:
             QGuiApplication.inputMethod().reset()
@@ -125,8 +116,7 @@ class ComboBox(Themed, QComboBox):
     def initStyleOption(self, option: QStyleOptionComboBox) -> None:
         """Elide a choice that is longer than the box: the style cuts it in the middle of a letter."""
         super().initStyleOption(option)
-        parts = QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
-        words = self.fit(option.currentText, self.style().subControlRect(*parts).width())
+        words = self.fit(option.currentText, self._room(option))
         option.currentText = isolate(words) if self.isRightToLeft() else words
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -139,10 +129,13 @@ class ComboBox(Themed, QComboBox):
             return
         option, choice = QStyleOptionComboBox(), self.currentText()
         super().initStyleOption(option)
-        parts = QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
-        is_cut = self.fit(choice, self.style().subControlRect(*parts).width()) != choice
+        is_cut = self.fit(choice, self._room(option)) != choice
         self._cut_choice = plain_tooltip(choice) if is_cut else ""
         self.setToolTip(self._cut_choice)
+
+    def _room(self, option: QStyleOptionComboBox) -> int:
+        parts = QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
+        return self.style().subControlRect(*parts).width()
 
     def fit(self, text: str, room: int) -> str:
         return self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
@@ -256,12 +249,7 @@ class SearchField(ComposingField, Themed, TextField):
 class _CheckBoxes(QStyledItemDelegate):
     """Paints check boxes of a list in the theme's colors; the style sheet keeps the space for them free."""
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)
         cell = QStyleOptionViewItem(option)
         self.initStyleOption(cell, index)

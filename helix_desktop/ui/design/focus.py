@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt
-from PySide6.QtGui import QAccessible, QColor, QFocusEvent, QGuiApplication, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QLayout, QScrollArea, QSplitter, QWidget
+from PySide6.QtGui import QColor, QFocusEvent, QGuiApplication, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QSplitter, QWidget
 from shiboken6 import createdByPython, isValid
 
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.style.theme import Themed, WidgetMixin
 
 KEYBOARD_REASONS = frozenset(
     {Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason}
 )
 """Reasons of a focus that came by a key, and has to be seen."""
-
-
+BY_KEYBOARD = Qt.WidgetAttribute.WA_KeyboardFocusChange
+"""Of a window in which the keyboard was used last: what has the focus is marked there."""
 _PANE_STOP = "pane_stop"
 
 
@@ -44,23 +43,18 @@ def paint_row_focus(painter: QPainter, row: QRectF, color: str, *, is_keyboard: 
     painter.restore()
 
 
-class FocusableScrollArea(QScrollArea):
-    """A scroll area that takes the keyboard: it has a role besides its name, and shows a ring."""
-
-    accessible_role = QAccessible.Role.Pane
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        FocusRing(self)
-
-
 def refocus(widget: QWidget | None, reason: Qt.FocusReason = Qt.FocusReason.OtherFocusReason) -> bool:
     """Give the keyboard to a widget that had it once; False if Qt has deleted it, or it is not in sight."""
     if widget is None or not isValid(widget) or not widget.isVisible():
         return False
     widget.setFocus(reason)
     return True
+
+
+def has_keyboard(widget: QWidget) -> bool:
+    """Return True if the keyboard is in a widget, or in a part of it."""
+    focused = QApplication.focusWidget()
+    return focused is not None and (focused is widget or widget.isAncestorOf(focused))
 
 
 class FocusReturn(QObject):
@@ -82,10 +76,7 @@ class FocusReturn(QObject):
 
     def give_back_from(self, leaving: QWidget) -> None:
         """Move the keyboard if it is in a widget that is about to be hidden."""
-        focused = QApplication.focusWidget()
-        if focused is None or not (leaving is focused or leaving.isAncestorOf(focused)):
-            return
-        if not refocus(self._before):
+        if has_keyboard(leaving) and not refocus(self._before):
             self._part.window().setFocus(Qt.FocusReason.OtherFocusReason)
 
 
@@ -114,15 +105,10 @@ class FocusRing(Themed, QWidget):
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(3, 3, -3, -3), 8, 8)
 
 
-if TYPE_CHECKING:
-    _Window = QWidget
-else:
-    _Window = object  # a mixin: the class that it is mixed into brings Qt's part
-
 _OWN_ORDER = "own_tab_order"
 
 
-class TabsInReadingOrder(_Window):
+class TabsInReadingOrder(WidgetMixin):
     """Lets Tab go through a window by its layouts; Qt's own chain has what is made later at its end."""
 
     def focusNextPrevChild(self, forward: bool) -> bool:
@@ -131,7 +117,7 @@ class TabsInReadingOrder(_Window):
         focused = QApplication.focusWidget()
         is_inside = focused is not None and self.isAncestorOf(focused)
         further = _stops_from(focused, self, forward=forward) if focused and is_inside else iter(())
-        around = _stops_in(self, forward=forward)
+        around = tab_stops(self, forward=forward)
         target = next((stop for stop in chain(further, around) if stop is not focused), None)
         if target is None:
             return False
@@ -145,36 +131,29 @@ def keep_own_tab_order(widget: QWidget) -> None:
     widget.setProperty(_OWN_ORDER, True)
 
 
-def tab_stops(root: QWidget, is_outer: Callable[[QWidget], bool] = lambda stop: False) -> Iterator[QWidget]:
-    """Return what takes Tab in a part of a window, in reading order, but nothing that is in an outer stop.
+def tab_stops(
+    root: QWidget, is_outer: Callable[[QWidget], bool] = lambda stop: False, *, forward: bool = True
+) -> Iterator[QWidget]:
+    """Return what takes Tab below a widget, in reading order or backwards; a stop is before its parts.
 
-    So nobody looks at the thousands of widgets that a page may have.
+    Nothing is looked for in an outer stop: a page may have thousands of widgets.
     """
-    for child in () if root.property(_OWN_ORDER) else _children(root):
-        if not _is_in_use(child):
-            continue
-        takes_tab = _takes_tab(child)
-        if takes_tab:
-            yield child
-        if not (takes_tab and is_outer(child)):
-            yield from tab_stops(child, is_outer)
+    children = [] if root.property(_OWN_ORDER) else _children(root)
+    for child in children if forward else reversed(children):
+        yield from _stops_of(child, is_outer, forward=forward)
 
 
-def _stops_in(root: QWidget, *, forward: bool) -> Iterator[QWidget]:
-    """Return what takes Tab below a widget, in reading order or backwards; a stop is before its parts."""
-    if root.property(_OWN_ORDER):
-        return
-    for child in _children(root) if forward else reversed(_children(root)):
-        yield from _stops_of(child, forward=forward)
-
-
-def _stops_of(widget: QWidget, *, forward: bool) -> Iterator[QWidget]:
+def _stops_of(
+    widget: QWidget, is_outer: Callable[[QWidget], bool] = lambda stop: False, *, forward: bool
+) -> Iterator[QWidget]:
     if not _is_in_use(widget):
         return
-    if forward and _takes_tab(widget):
+    takes_tab = _takes_tab(widget)
+    if forward and takes_tab:
         yield widget
-    yield from _stops_in(widget, forward=forward)
-    if not forward and _takes_tab(widget):
+    if not (takes_tab and is_outer(widget)):
+        yield from tab_stops(widget, is_outer, forward=forward)
+    if not forward and takes_tab:
         yield widget
 
 
@@ -184,7 +163,7 @@ def _stops_from(widget: QWidget, root: QWidget, *, forward: bool) -> Iterator[QW
     So Tab looks at few of the thousands of widgets that a window may have.
     """
     if forward:
-        yield from _stops_in(widget, forward=True)
+        yield from tab_stops(widget)
     while widget is not root and (parent := widget.parentWidget()) is not None:
         parts = _children(parent)
         place = parts.index(widget)

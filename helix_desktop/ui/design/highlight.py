@@ -178,7 +178,6 @@ def _apply(job: HighlightJob, runs: list[ColoredRun]) -> None:
     cursor.beginEditBlock()
     block, text = QTextBlock(), ""
     ranges: list[QTextLayout.FormatRange] = []
-    formats: dict[str, QTextCharFormat] = {}
     for run in runs:
         if not block.isValid() or block.blockNumber() != job.first + run.line:
             _set_formats(block, ranges)
@@ -186,7 +185,7 @@ def _apply(job: HighlightJob, runs: list[ColoredRun]) -> None:
             text = block.text()
             before = count_units(text[: run.start])
             ranges = [old for old in block.layout().formats() if old.start < before]
-        ranges.append(_format_range(run, text, formats, job.colors))
+        ranges.append(_format_range(run, text, job.colors))
     _set_formats(block, ranges)
     cursor.endEditBlock()
 
@@ -196,17 +195,19 @@ def _set_formats(block: QTextBlock, ranges: list[QTextLayout.FormatRange]) -> No
         block.layout().setFormats(ranges)
 
 
-def _format_range(
-    run: ColoredRun, text: str, formats: dict[str, QTextCharFormat], colors: CodeColors
-) -> QTextLayout.FormatRange:
-    form = formats.get(run.role)
-    if form is None:
-        form = formats[run.role] = QTextCharFormat()
-        form.setForeground(QColor(str(getattr(colors, run.role))))
+def _format_range(run: ColoredRun, text: str, colors: CodeColors) -> QTextLayout.FormatRange:
     result = QTextLayout.FormatRange()
     result.start = count_units(text[: run.start])
-    result.length, result.format = count_units(text[run.start : run.start + run.length]), form
+    result.length = count_units(text[run.start : run.start + run.length])
+    result.format = char_format(str(getattr(colors, run.role)))
     return result
+
+
+@lru_cache(maxsize=64)
+def char_format(color: str) -> QTextCharFormat:
+    style = QTextCharFormat()
+    style.setForeground(QColor(color))
+    return style
 
 
 _ROLES = (

@@ -32,7 +32,6 @@ from helix_desktop.ui.design.style.theme import (
     TextRole,
     Themed,
     is_motion_reduced,
-    role_color,
     set_style_sheet,
 )
 from helix_desktop.words.numbers import keep_options, keep_units
@@ -97,12 +96,16 @@ class WrappedLabel(QLabel):
         return self._full_text
 
     def setText(self, text: str) -> None:
-        self._full_text = text
-        laid_out = keep_units(breakable(text))
-        if not self.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse:
-            laid_out = keep_options(laid_out)  # copied, another hyphen would be no option
-        super().setText(laid_out)
-        self.setAccessibleName(text if laid_out != text else "")
+        self._full_text, shown = text, self.shown_text(text)
+        super().setText(shown)
+        self.setAccessibleName(text if shown != text else "")
+
+    def shown_text(self, text: str) -> str:
+        """Return a text with the signs that say where its lines may break and where not."""
+        shown = keep_units(breakable(text))
+        if self.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse:
+            return shown
+        return keep_options(shown)  # copied, another hyphen would be no option
 
     def clear(self) -> None:
         self.setText("")
@@ -208,27 +211,21 @@ class TextLine(Themed, QWidget):
         self, text: str = "", px: int = 13, weight: int = 400, role: TextRole = "text", mono: bool = False
     ) -> None:
         super().__init__()
-        self._role, self._text, self._note = role, "", ""
+        self._role, self.text, self._note = role, "", ""
         self._font_spec = (px, weight, mono)
-        self._font = ui_font(*self._font_spec)
-        self._metrics = QFontMetricsF(self._font)
-        self._full_size = QSize()
         self._kept_texts: Sequence[str] = ()
-        self.elide = Qt.TextElideMode.ElideRight
+        self.elide = Qt.TextElideMode.ElideMiddle if mono else Qt.TextElideMode.ElideRight  # of a path
         self.is_fixed_width = False  # never narrower than its text
         self.align = Qt.AlignmentFlag.AlignLeft
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.apply_theme()
         self.set_text(text)
 
-    @property
-    def text(self) -> str:
-        return self._text
-
     def set_text(self, text: str) -> None:
-        if text == self._text and self.accessibleName() == text:
+        if text == self.text and self.accessibleName() == text:
             return
         former_size = self.sizeHint()
-        self._text = text
+        self.text = text
         self._full_size = QSize()
         self.setAccessibleName(text)
         self._update_tooltip()
@@ -262,7 +259,7 @@ class TextLine(Themed, QWidget):
     def sizeHint(self) -> QSize:
         if not self._full_size.isValid():  # measured once: layouts ask dozens of times for each change
             height = self._metrics.height()
-            width = max(map(self._metrics.horizontalAdvance, (self._text, *self._kept_texts)))
+            width = max(map(self._metrics.horizontalAdvance, (self.text, *self._kept_texts)))
             self._full_size = QSize(int(width) + 2, int(height) + 2)
         return self._full_size
 
@@ -278,40 +275,32 @@ class TextLine(Themed, QWidget):
         painter = QPainter(self)
         mirror(painter, self.rect())
         painter.setFont(self._font)
-        painter.setPen(QColor(role_color(self._theme, self._role)))
-        elided = self._metrics.elidedText(self._text, self.elide, self.width())
-        if elided != self._text and self.width() < scaled(_FEW_LETTERS_PX):
+        painter.setPen(QColor(getattr(self._theme, self._role)))
+        elided = self._metrics.elidedText(self.text, self.elide, self.width())
+        if elided != self.text and self.width() < scaled(_FEW_LETTERS_PX):
             return
         draw_text(painter, QRectF(self.rect()), Qt.AlignmentFlag.AlignVCenter | self.align, elided)
 
     def _update_tooltip(self) -> None:
-        fits = self._metrics.horizontalAdvance(self._text) <= self.width() + 1
-        self.setToolTip(plain_tooltip("\n".join(filter(None, ("" if fits else self._text, self._note)))))
+        fits = self._metrics.horizontalAdvance(self.text) <= self.width() + 1
+        self.setToolTip(plain_tooltip("\n".join(filter(None, ("" if fits else self.text, self._note)))))
 
 
-class SelectableText(Themed, QLabel):
+class SelectableText(Themed, WrappedLabel):
     def __init__(
         self, text: str = "", px: int = 13, role: TextRole = "text", mono: bool = False, weight: int = 400
     ) -> None:
-        super().__init__()
-        (align_as_code if mono else _align_with_window)(self)
-        self._full_text = ""
-        self.setText(text)
+        super().__init__(text)
+        if mono:
+            align_as_code(self)
         self._px, self._family, self._weight = px, fonts.MONO_FAMILY if mono else fonts.UI_FAMILY, weight
         self.setProperty("role", role)
         self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setWordWrap(True)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.apply_theme()
 
-    def text(self) -> str:
-        return self._full_text
-
-    def setText(self, text: str) -> None:
-        self._full_text = text
-        laid_out = keep_units(text)
-        super().setText(laid_out)
-        self.setAccessibleName(text if laid_out != text else "")
+    def shown_text(self, text: str) -> str:
+        return keep_units(text)
 
     def apply_theme(self) -> None:
         # The colors are the application's, by the role: hundreds of these would take long one by one.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QResizeEvent, QShowEvent, QWindow
+from PySide6.QtGui import QAccessible, QResizeEvent, QShowEvent, QWindow
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -21,9 +21,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from helix_desktop.ui.design.focus import FocusableScrollArea
+from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.mirror import set_margins
 
+T = TypeVar("T")
 DIALOG_MARGINS = (22, 20, 22, 16)
 """Pixels around what stands in a dialog."""
 
@@ -80,6 +81,14 @@ def column(
     """Return a vertical layout of parts; the same."""
     layout = QVBoxLayout()
     _fill(layout, items, margins, gap, stretch)
+    return layout
+
+
+def centered(part: QWidget, max_px: int, margins: tuple[int, int, int, int]) -> QHBoxLayout:
+    """Return a layout with a part in its middle, as wide as there is room for, up to some pixels."""
+    part.setMaximumWidth(max_px)
+    layout = row(None, part, None, margins=margins, gap=0)
+    layout.setStretch(1, 1000)
     return layout
 
 
@@ -213,7 +222,49 @@ def _least_width(part: QWidget) -> int:
     return hint.expandedTo(part.minimumSize()).width()
 
 
-class FlowBox(QWidget):
+class _Arranged(QWidget):
+    """Places its parts itself, and measures them once: layouts ask dozens of times for each change."""
+
+    def __init__(self, horizontal: QSizePolicy.Policy) -> None:
+        super().__init__()
+        self._measured: dict[object, Any] = {}
+        policy = QSizePolicy(horizontal, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def _once(self, key: object, measure: Callable[[], T]) -> T:
+        """Return what was measured under a key; a hidden widget hears of no changes, and measures anew."""
+        if not self.isVisible():
+            return measure()
+        if key not in self._measured:
+            self._measured[key] = measure()
+        result: T = self._measured[key]
+        return result
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def event(self, event: QEvent) -> bool:
+        """Place all parts again when one of them has changed its size, also while this was hidden."""
+        kind = event.type()
+        if kind in PLACE_CHANGES:
+            self.rearrange()
+        elif kind in SIZE_CHANGES:
+            self._measured.clear()
+        return super().event(event)
+
+    def rearrange(self) -> None:
+        """Place all parts again, after some were hidden, shown or changed."""
+        self._measured.clear()
+        self.updateGeometry()
+        self._place()
+
+    def _place(self) -> None:
+        raise NotImplementedError
+
+
+class FlowBox(_Arranged):
     def __init__(
         self, parts: Sequence[QWidget], right_from: int | None = None, row_gap: int = FLOW_GAP
     ) -> None:
@@ -221,30 +272,16 @@ class FlowBox(QWidget):
 
         `row_gap` is in pixels.
         """
-        super().__init__()
+        super().__init__(QSizePolicy.Policy.Preferred)
         self._parts, self._right_from, self._row_gap = list(parts), right_from, row_gap
-        self._heights: dict[int, int] = {}
-        self._hint: QSize | None = None
         for part in self._parts:
             part.setParent(self)
-        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
 
     def heightForWidth(self, width: int) -> int:
-        # Layouts ask dozens of times for each change. Only a visible widget hears of changes.
-        if not self.isVisible():
-            return flow_height(self._parts, width, self._row_gap)
-        if width not in self._heights:
-            self._heights[width] = flow_height(self._parts, width, self._row_gap)
-        return self._heights[width]
+        return self._once(width, lambda: flow_height(self._parts, width, self._row_gap))
 
     def sizeHint(self) -> QSize:
-        if not self.isVisible():
-            return self._measure()
-        if self._hint is None:
-            self._hint = self._measure()
-        return self._hint
+        return self._once("hint", self._measure)
 
     def _measure(self) -> QSize:
         sizes = [
@@ -255,19 +292,6 @@ class FlowBox(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(max((_least_width(part) for part in self._parts if not part.isHidden()), default=0), 0)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._place()
-
-    def event(self, event: QEvent) -> bool:
-        """Place all parts again when one of them has changed its size, also while this was hidden."""
-        kind = event.type()
-        if kind in SIZE_CHANGES:
-            self._forget_sizes()
-            if kind in PLACE_CHANGES:
-                self.rearrange()
-        return super().event(event)
 
     def show_parts(self, parts: Sequence[QWidget]) -> None:
         """Show other parts; those before go."""
@@ -280,16 +304,6 @@ class FlowBox(QWidget):
             part.show()
         self.rearrange()
 
-    def rearrange(self) -> None:
-        """Place all parts again, after some were hidden, shown or changed."""
-        self._forget_sizes()
-        self.updateGeometry()
-        self._place()
-
-    def _forget_sizes(self) -> None:
-        self._heights.clear()
-        self._hint = None
-
     def _place(self) -> None:
         place_flow(self._parts, self.width(), self._right_from, self._row_gap)
 
@@ -300,7 +314,7 @@ _ONE_LINE_PX = 10_000  # a width in which every text stands in one line
 _TWO_LINES = 1.5  # times the others' height: a text that high has several lines
 
 
-class ResponsiveRow(QWidget):
+class ResponsiveRow(_Arranged):
     """A text that takes the room there is; others at its right, or below it where it would be too narrow."""
 
     def __init__(
@@ -316,15 +330,11 @@ class ResponsiveRow(QWidget):
 
         They stand in the middle of a text of several lines, or `at_top`. `corner` ends the first line always.
         """
-        super().__init__()
-        self._boxes_of_width: dict[int, tuple[QRect, QRect, QRect]] = {}
+        super().__init__(QSizePolicy.Policy.Expanding)
         self._at_top, self._corner = at_top, corner
         self._text, self._others, self._least_px = text, FlowBox(others, right_from=0), least_px
         for part in self._parts():
             part.setParent(self)
-        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
 
     def heightForWidth(self, width: int) -> int:
         return max(box.bottom() + 1 for box in self._boxes(width))
@@ -338,20 +348,6 @@ class ResponsiveRow(QWidget):
         text, others = self._text.minimumSizeHint(), self._others.minimumSizeHint()
         first = text.width() + self._corner_room()
         return QSize(max(first, others.width()), max(text.height(), others.height()))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._place()
-
-    def event(self, event: QEvent) -> bool:
-        """Place both again when one of them has changed its size, also while this was hidden."""
-        kind = event.type()
-        if kind in SIZE_CHANGES:
-            self._boxes_of_width.clear()
-            if kind in PLACE_CHANGES:
-                self.updateGeometry()
-                self._place()
-        return super().event(event)
 
     def _parts(self) -> list[QWidget]:
         return [self._text, self._others, *([self._corner] if self._corner else [])]
@@ -370,21 +366,18 @@ class ResponsiveRow(QWidget):
             part.setGeometry(QStyle.visualRect(self.layoutDirection(), self.rect(), box))
 
     def _boxes(self, width: int) -> tuple[QRect, QRect, QRect]:
-        """Return where the text, the others and the corner stand at a width.
-
-        Layouts around this ask dozens of times for each change. Only a visible widget hears of changes.
-        """
-        if not self.isVisible():
-            return self._compute_boxes(width)
-        if width not in self._boxes_of_width:
-            self._boxes_of_width[width] = self._compute_boxes(width)
-        return self._boxes_of_width[width]
+        """Return where the text, the others and the corner stand at a width."""
+        return self._once(width, lambda: self._compute_boxes(width))
 
     def _compute_boxes(self, width: int) -> tuple[QRect, QRect, QRect]:
         corner, room = self._corner_size(), width - self._corner_room()
         hint = self._others.sizeHint()  # all in one row
         left = room - hint.width() - _GAP
-        if self._is_too_narrow(left):
+        # The text would be cut, or wrapped in a width below the least one.
+        if left < self._least_px and (
+            _height(self._text, max(left, 1)) > _height(self._text, _ONE_LINE_PX)
+            or left < self._text.sizeHint().width()
+        ):
             text = _height(self._text, room)
             above = max(text, corner.height())
             below = QRect(0, above + _ROW_GAP, width, self._others.heightForWidth(width))
@@ -398,13 +391,6 @@ class ResponsiveRow(QWidget):
             _at_end(corner, width, tall),
         )
 
-    def _is_too_narrow(self, left: int) -> bool:
-        """Return True if the text would be cut or wrapped in a width below the least one."""
-        if left >= self._least_px:
-            return False
-        wraps = _height(self._text, max(left, 1)) > _height(self._text, _ONE_LINE_PX)
-        return wraps or left < self._text.sizeHint().width()
-
 
 def _at_end(corner: QSize, width: int, height: int) -> QRect:
     """Return the place of a corner of that size at the end of a line."""
@@ -417,14 +403,16 @@ def _height(widget: QWidget, width: int) -> int:
 
 _RING_PX = 6  # pixels that the ring of the keyboard needs around the rows
 
-if TYPE_CHECKING:
-    _ScrollArea = QScrollArea
-else:
-    _ScrollArea = object  # a mixin: the class that it is mixed into brings Qt's part
 
+class _PageScroll(QScrollArea):
+    """Scrolls a page up and down, and asks for its least width: sideways there is always room for it."""
 
-class KeepsPageWidth(_ScrollArea):
-    """Lets a scroll area ask for the least width of its page."""
+    def __init__(self, page: QWidget) -> None:
+        super().__init__()
+        self.setWidget(page)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.LayoutRequest and watched is self.widget():
@@ -440,16 +428,10 @@ class KeepsPageWidth(_ScrollArea):
         return QSize(width + margins.left() + margins.right(), hint.height())
 
 
-class VerticalScrollArea(KeepsPageWidth, QScrollArea):
-    """Scrolls a page up and down; sideways there is always room for it."""
-
+class VerticalScrollArea(_PageScroll):
     def __init__(self, page: QWidget) -> None:
-        super().__init__()
-        self.setWidget(page)
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
+        super().__init__(page)
         self._handle: QWindow | None = None  # of the window that it was shown in last
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -467,15 +449,15 @@ class VerticalScrollArea(KeepsPageWidth, QScrollArea):
             self.ensureWidgetVisible(focused)
 
 
-class ListScrollArea(KeepsPageWidth, FocusableScrollArea):
+class ListScrollArea(_PageScroll):
     """Scrolls a list of rows up and down, by keyboard too: a stop only where there is something to scroll."""
+
+    accessible_role = QAccessible.Role.Pane
 
     def __init__(self, page: QWidget, name: str) -> None:
         """Take a page, which follows the width; `name` is what screen readers call it."""
-        super().__init__()
-        self.setWidget(page)
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        super().__init__(page)
+        FocusRing(self)
         self.setAccessibleName(name)
         self.setViewportMargins(_RING_PX, _RING_PX, _RING_PX, _RING_PX)  # the ring cuts through no row
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -491,25 +473,6 @@ class ListScrollArea(KeepsPageWidth, FocusableScrollArea):
         bar = self.verticalScrollBar()
         is_stop = self._is_stop and bar.maximum() > bar.minimum()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if is_stop else Qt.FocusPolicy.NoFocus)
-
-
-class FittedStack(QWidget):
-    """Takes the room of the page on screen; Qt's own takes that of the largest one."""
-
-    def __init__(self, *pages: QWidget) -> None:
-        super().__init__()
-        self._pages = pages
-        self.setLayout(column(*pages, gap=0))
-        self.setCurrentIndex(0)
-
-    def currentIndex(self) -> int:
-        return self._current
-
-    def setCurrentIndex(self, number: int) -> None:
-        self._current = number
-        for other in self._pages[:number] + self._pages[number + 1 :]:
-            other.hide()
-        self._pages[number].show()
 
 
 P = TypeVar("P", bound=QWidget)

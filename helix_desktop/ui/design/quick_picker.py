@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QFocusEvent, QFont, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QApplication,
@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import SearchField
-from helix_desktop.ui.design.focus import refocus
+from helix_desktop.ui.design.fields import Index, SearchField
+from helix_desktop.ui.design.focus import BY_KEYBOARD, has_keyboard, refocus
 from helix_desktop.ui.design.labels import key_label, label
 from helix_desktop.ui.design.layout import FlowBox, column, pane, row
 from helix_desktop.ui.design.mirror import draw_text, mirror
@@ -34,7 +34,6 @@ tr = Translator("Controls")
 _TOP_PX = 64  # below the window's edge
 _MARGIN_PX, _GAP_PX = 12, 8  # at the left and at the right; between its parts
 _HEADING_PX = 30
-_BY_KEYBOARD = Qt.WidgetAttribute.WA_KeyboardFocusChange
 _HEADING_ROLE = int(Qt.ItemDataRole.UserRole) + 10
 _DISMISS_EVENTS = {
     True: {QEvent.Type.FocusOut},
@@ -62,17 +61,15 @@ class LineDelegate(QStyledItemDelegate):
         super().__init__(view)
         self.view, self.line_px = view, line_px
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         high = _HEADING_PX if index.data(_HEADING_ROLE) else self.line_height(index)
-        return QSize(100, round(high * fonts.scale(self.view.font())))
+        return QSize(100, fonts.scaled(high))
 
-    def line_height(self, index: QModelIndex | QPersistentModelIndex) -> int:
+    def line_height(self, index: Index) -> int:
         """Return the height of a line that is no heading, in pixels at 100 %: one for all."""
         return self.line_px
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(option.rect).adjusted(0, 1, 0, -1)
@@ -88,14 +85,12 @@ class LineDelegate(QStyledItemDelegate):
             self.paint_line(painter, box, index)
         painter.restore()
 
-    def paint_heading(
-        self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint_heading(self, painter: QPainter, box: QRectF, index: Index) -> None:
         painter.setFont(fonts.sized(self.view.font(), 11, QFont.Weight.DemiBold))
         painter.setPen(QColor(current_theme().muted))
         draw_text(painter, box.adjusted(12, 6, -12, 0), Qt.AlignmentFlag.AlignVCenter, str(index.data()))
 
-    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
         raise NotImplementedError
 
 
@@ -227,7 +222,7 @@ class QuickPicker(QFrame):
         """Appear over the window with an empty search."""
         if not self.isVisible():
             self._previous_focus = QApplication.focusWidget()
-            self._is_by_keyboard = self._window.testAttribute(_BY_KEYBOARD)
+            self._is_by_keyboard = self._window.testAttribute(BY_KEYBOARD)
         self.search.clear()
         self._fill("")
         self._position()
@@ -240,7 +235,7 @@ class QuickPicker(QFrame):
         before, self._previous_focus = self._previous_focus, None
         self.hide()
         refocus(before, Qt.FocusReason.PopupFocusReason)
-        self._window.setAttribute(_BY_KEYBOARD, self._is_by_keyboard)  # Qt takes it away with the focus
+        self._window.setAttribute(BY_KEYBOARD, self._is_by_keyboard)  # Qt takes it away with the focus
 
     def refresh(self) -> None:
         """Update the list of what is offered; the chosen line stays chosen."""
@@ -264,7 +259,7 @@ class QuickPicker(QFrame):
         if watched is self._window and kind == QEvent.Type.Resize:
             self._position()
         elif kind in _DISMISS_EVENTS[watched is self.search] and (
-            watched is self._window or not self._has_keyboard()
+            watched is self._window or not (self.window().isActiveWindow() and has_keyboard(self))
         ):
             if isinstance(event, QFocusEvent) and event.reason() == Qt.FocusReason.OtherFocusReason:
                 # Not the user: the window has shown something that was asked for before.
@@ -294,10 +289,6 @@ class QuickPicker(QFrame):
         if self.isVisible():
             self._previous_focus = QApplication.focusWidget()
             self.search.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def _has_keyboard(self) -> bool:
-        focused = QApplication.focusWidget()
-        return self.window().isActiveWindow() and focused is not None and self.isAncestorOf(focused)
 
     def _position(self, min_high: int = 0) -> None:
         """Stand in the middle, as high as the lines need; at least `min_high` pixels."""

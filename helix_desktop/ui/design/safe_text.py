@@ -18,7 +18,9 @@ _OTHER_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 def clean_output(text: str) -> str:
     """Return a program's output without terminal escapes and control signs; lines end with a line feed."""
     text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
-    return _CONTROLS.sub("", text.replace("\r", "\n")).expandtabs(8) if _has_controls(text) else text
+    if "\t" in text or _CONTROLS.search(text) is not None:
+        return _CONTROLS.sub("", text.replace("\r", "\n")).expandtabs(8)
+    return text
 
 
 def escape_invisible(text: str) -> str:
@@ -59,7 +61,3 @@ def wrap_long_line(line: str) -> list[str]:
         parts.append(line[at:end])
         at = end
     return [*parts, line[at:]]
-
-
-def _has_controls(text: str) -> bool:
-    return "\t" in text or _CONTROLS.search(text) is not None

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDialog, QWidget
 
-from helix_desktop.ui.design.focus import TabsInReadingOrder
+from helix_desktop.ui.design.focus import BY_KEYBOARD, TabsInReadingOrder
 
 _TITLE_PX = 36  # the system's bar above a window, which nobody knows the height of before it is shown
 
@@ -42,9 +42,6 @@ def bring_to_front(window: QWidget) -> None:
     window.activateWindow()
 
 
-_BY_KEYBOARD = Qt.WidgetAttribute.WA_KeyboardFocusChange
-
-
 class SizedDialog(TabsInReadingOrder, QDialog):
     def __init__(
         self,
@@ -78,12 +75,12 @@ class SizedDialog(TabsInReadingOrder, QDialog):
             self._own_height = self.height()
         super().setVisible(visible)
         if is_opened and self.is_by_keyboard:
-            self.setAttribute(_BY_KEYBOARD)
+            self.setAttribute(BY_KEYBOARD)
 
     @property
     def is_by_keyboard(self) -> bool:
         """Return True if the keyboard was last used in the window that it is opened from."""
-        return self._opener.window().testAttribute(_BY_KEYBOARD)
+        return self._opener.window().testAttribute(BY_KEYBOARD)
 
     def fit_height(self, height: int) -> None:
         """Take the height that suits what is shown now, in pixels; one that the user chose only grows.

@@ -12,11 +12,10 @@ from PySide6.QtGui import (
     QPainter,
     QResizeEvent,
     QStandardItem,
-    QStandardItemModel,
     QSyntaxHighlighter,
     QTextCharFormat,
 )
-from PySide6.QtWidgets import QFrame, QListView, QWidget
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.accessibility import announce
@@ -26,7 +25,7 @@ from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.focus import paint_row_focus
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import column, row
-from helix_desktop.ui.design.quick_picker import LineDelegate
+from helix_desktop.ui.design.quick_picker import LineDelegate, PickerList
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import Themed, current_theme
@@ -39,9 +38,7 @@ tr = Translator("Handover")
 
 _FRAME_PX = 20  # of a field, above and below its lines
 _MARKUP = re.compile(r"`[^`]+`|\[e\d+(?:, e\d+)*\]|^- ")
-_MIN_CHARS = 24  # of a range that are shown at least; the whole is its tooltip
-_LEAST_NAME_PX = 60
-_COUNTS_ROLE = _VERSION_ROLE = Qt.ItemDataRole.UserRole + 1
+_VERSION_ROLE = Qt.ItemDataRole.UserRole + 1
 _VERSION_PX, _EDGE_PX = 52, 12
 
 
@@ -65,10 +62,8 @@ class _WrappingField(TextArea):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if (
-            event.size().width() != event.oldSize().width()
-        ):  # its document then has other lines, and says nothing
-            self.wrapped.emit()
+        if event.size().width() != event.oldSize().width():
+            self.wrapped.emit()  # its document has other lines then, and says nothing
 
 
 class SectionField(Themed, QWidget):
@@ -138,7 +133,7 @@ class SectionField(Themed, QWidget):
         self.editor.setFixedHeight(ceil(height) + _FRAME_PX)
 
 
-class VersionList(Themed, QListView):
+class VersionList(Themed, PickerList):
     """The versions, one on two lines each; arrows choose."""
 
     chosen = Signal(int)
@@ -146,12 +141,8 @@ class VersionList(Themed, QListView):
     def __init__(self) -> None:
         super().__init__()
         self.setAccessibleName(tr("Versions"))
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self.items = QStandardItemModel(self)
-        self.setModel(self.items)
         self.delegate = _VersionDelegate(self, _VERSION_PX)
         self.setItemDelegate(self.delegate)
         self.versions: Sequence[Version] = ()
@@ -167,7 +158,7 @@ class VersionList(Themed, QListView):
                 item.setToolTip(plain_tooltip("\n".join((version.title, version.note))))
                 self.items.appendRow(item)
         place = next((at for at, version in enumerate(versions) if version.seq == seq), 0)
-        self.setCurrentIndex(self.items.index(place, 0))
+        self.choose(place)
         blocker.unblock()
 
     def currentChanged(

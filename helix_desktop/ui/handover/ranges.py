@@ -16,7 +16,6 @@ from helix_desktop.context.summaries.handover import CutPoint, covered_counts
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store import MessageCounts
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.fields import ComboBox, TextField
@@ -41,11 +40,6 @@ class HandoverRange(msgspec.Struct, frozen=True):
     upto: int
     text: str
     counts: str = ""
-
-
-def whole_range(counts: MessageCounts) -> HandoverRange:
-    """Return the range of every message, for a new session."""
-    return _named_range(WHOLE_CONVERSATION, tr("Whole conversation, for a new session"), counts.text)
 
 
 def handover_ranges(
@@ -73,13 +67,6 @@ def handover_ranges(
 def _named_range(upto: int, name: str, messages: str, tokens: str = "") -> HandoverRange:
     counts = "".join(f" · {part}" for part in (translate(messages), tokens) if part)
     return HandoverRange(upto, f"{name}{counts}", counts)
-
-
-def nearest_range(cuts: Sequence[CutPoint], upto: int) -> int:
-    """Return the place of the range that ends at an event: as near before it as can be, else the shortest."""
-    before = [cut.upto for cut in cuts if cut.upto <= upto]
-    end = max(before, default=min((cut.upto for cut in cuts), default=0))
-    return next((place for place, cut in enumerate(cuts) if cut.upto == end), 0)
 
 
 def _end_text(upto: int, transcript: Transcript) -> str:
@@ -166,7 +153,11 @@ class RangeChoice(QWidget):
         return WHOLE_SESSION if upto == WHOLE_CONVERSATION else HandoverScope(self.scope or 0)
 
     def choose(self, upto: int) -> None:
-        self.box.setCurrentIndex(max(0, self.box.findData(upto)))
+        """Choose the range that ends at an event: as near before it as can be, else the shortest."""
+        ends = {int(self.box.itemData(at)): at for at in range(self.box.count())}
+        events = [end for end in ends if end > 0]
+        nearest = max((end for end in events if end <= upto), default=min(events, default=upto))
+        self.box.setCurrentIndex(ends.get(upto, ends.get(nearest, 0)))
 
     def offer(self, scope: int, upto: int) -> None:
         """Offer the ranges of a scope, once they are known, with the one that ends at an event chosen."""
@@ -196,7 +187,10 @@ class RangeChoice(QWidget):
     def show_cuts(self, scope: int, cuts: Sequence[CutPoint]) -> None:
         transcript = self._conversation.session.transcript
         ranges = list(handover_ranges(cuts, transcript, is_same_first=bool(scope)))
-        self.show_ranges(scope, ranges if scope else [*ranges, whole_range(transcript.messages.counts())])
+        if not scope:
+            words, counts = tr("Whole conversation, for a new session"), transcript.messages.counts().text
+            ranges.append(_named_range(WHOLE_CONVERSATION, words, counts))
+        self.show_ranges(scope, ranges)
 
     def show_ranges(self, scope: int, ranges: list[HandoverRange]) -> None:
         self._ranges[scope], self.scope = ranges, scope

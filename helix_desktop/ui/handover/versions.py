@@ -79,21 +79,17 @@ def draft_warnings(opened: OpenDraft) -> list[str]:
     """Return why a draft may not be worth it: it frees little, or nothing, or may say too little."""
     event, warnings = opened.draft.event, list[str]()
     freed = event.before - event.after
+    tokens = format_token_count(abs(freed))
     if opened.scope.is_whole or freed >= max(1, event.before * _LITTLE):
         pass
     elif freed == 0:
         warnings.append(tr("It frees nothing."))
     elif freed < 0:
-        warnings.append(tr("It would make the context {tokens} larger.", tokens=format_token_count(-freed)))
+        warnings.append(tr("It would make the context {tokens} larger.", tokens=tokens))
     else:
         share = format_whole_percent(freed / event.before)
-        warnings.append(
-            tr(
-                "It frees only {tokens}, {share} of the context.",
-                tokens=format_token_count(freed),
-                share=share,
-            )
-        )
+        words = tr("It frees only {tokens}, {share} of the context.", tokens=tokens, share=share)
+        warnings.append(words)
     if opened.draft.doubt:
         use = tr("Edit it, write it again, or use it as it is: everything it covers can be recalled.")
         why = translate(opened.draft.doubt)
@@ -145,20 +141,11 @@ class EditRefusal(msgspec.Struct, frozen=True):
     intent: Intent | None = None
 
 
-def version_titles(transcript: Transcript) -> dict[int, str]:
-    return handover_titles(transcript)
-
-
 def recorded_versions(transcript: Transcript, log: Sequence[RecordedEvent]) -> list[Version]:
     """Return the handovers and checkpoints on record, the newest first."""
     return [
-        Version(
-            seq,
-            title,
-            format_moment(log[seq - 1].at),
-            _state(transcript, seq),
-        )
-        for seq, title in reversed(version_titles(transcript).items())
+        Version(seq, title, format_moment(log[seq - 1].at), _state(transcript, seq))
+        for seq, title in reversed(handover_titles(transcript).items())
         if seq <= len(log)  # else it is being stored
     ]
 
@@ -181,7 +168,6 @@ def version_before(transcript: Transcript, seq: int) -> int:
 
 def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
     """Return why a handover cannot be edited; None if it can: the active one, the newest checkpoint."""
-    active = transcript.window.handover
     if seq == NOW:
         return EditRefusal(
             tr(
@@ -189,32 +175,25 @@ def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
                 "you can edit it before you compact."
             )
         )
+    titles, newest = handover_titles(transcript), transcript.window.handover
     if seq in transcript.checkpoints:
-        return _checkpoint_refusal(transcript, seq)
-    if transcript.rewrites.handovers[seq].origin:
+        newest = newest_checkpoint(transcript) or newest  # the next handover begins with it
+        if newest is None:
+            return EditRefusal(tr("Its messages were compacted, so it can't be edited."))
+        words = tr("“{title}” updates this one, so only that one can be edited.", title=titles[newest[0]])
+    elif transcript.rewrites.handovers[seq].origin:
         return EditRefusal(tr("This summary is of another session. Edit it there."))
-    if transcript.can_redo(seq):
+    elif transcript.can_redo(seq):
         reason = tr("This summary is undone: it isn't in the context. Redo it to edit it.")
         return EditRefusal(reason, tr("Redo"), Redo((seq,)))
-    if active is not None and active[0] != seq:
-        title = version_titles(transcript)[active[0]]
-        reason = tr(
-            "“{title}” replaces this one in the context, so only that one can be edited.", title=title
-        )
-        return EditRefusal(reason, tr("Edit that one"), EditHandover(active[0]))
-    return None
-
-
-def _checkpoint_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
-    """Return why a checkpoint cannot be edited; None if the next handover begins with it."""
-    newest = newest_checkpoint(transcript) or transcript.window.handover
-    if newest is not None and newest[0] == seq:
+    elif newest is None:
         return None
-    if newest is None:
-        return EditRefusal(tr("Its messages were compacted, so it can't be edited."))
-    title = version_titles(transcript)[newest[0]]
-    reason = tr("“{title}” updates this one, so only that one can be edited.", title=title)
-    return EditRefusal(reason, tr("Edit that one"), EditHandover(newest[0]))
+    else:
+        words = tr(
+            "“{title}” replaces this one in the context, so only that one can be edited.",
+            title=titles[newest[0]],
+        )
+    return EditRefusal(words, tr("Edit that one"), EditHandover(newest[0])) if newest[0] != seq else None
 
 
 def rerun_seq(transcript: Transcript, seq: int) -> int | None:

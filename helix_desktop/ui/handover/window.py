@@ -50,7 +50,7 @@ from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.theme import restyle
 from helix_desktop.ui.handover.fields import SectionField
 from helix_desktop.ui.handover.parts import CompareWith, PutBack, WindowParts, warning_line
-from helix_desktop.ui.handover.ranges import RangeChoice, nearest_range
+from helix_desktop.ui.handover.ranges import RangeChoice
 from helix_desktop.ui.handover.versions import (
     DRAFT,
     FORMER_DRAFT,
@@ -68,7 +68,6 @@ from helix_desktop.ui.handover.versions import (
     sweep_note,
     use_text,
     version_before,
-    version_titles,
 )
 from helix_desktop.ui.kit.intents import (
     ContinueSession,
@@ -81,6 +80,7 @@ from helix_desktop.ui.kit.intents import (
     perform,
 )
 from helix_desktop.ui.timeline.bullet_view import BulletView
+from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_token_change, format_token_count, format_token_difference
 from helix_desktop.words.rewrites import ordered_sections
@@ -148,8 +148,11 @@ class HandoverWindow(WindowParts):
     @property
     def is_outdated(self) -> bool:
         """Return True if the draft on screen covers another range than the chosen one."""
-        draft = self.draft if self.seq == DRAFT else None
-        return draft is not None and self.ranges.upto not in (draft.upto, None)
+        return self._shown_draft is not None and self.ranges.upto not in (self._shown_draft.upto, None)
+
+    @property
+    def _shown_draft(self) -> OpenDraft | None:
+        return self.draft if self.seq == DRAFT else None
 
     @property
     def _scope(self) -> int | None:
@@ -183,7 +186,7 @@ class HandoverWindow(WindowParts):
                     await self._writer.draft(scope=HandoverScope(scope or 0))  # says why there is nothing
                 self.ranges.show_cuts(scope or 0, cuts)
                 if upto:
-                    self.ranges.box.setCurrentIndex(nearest_range(cuts, upto))
+                    self.ranges.choose(upto)
             await self._restore_draft()
             if (is_compaction or (place == "text" and seq == NOW)) and self._goes_on_with_draft(scope, upto):
                 self.choose(DRAFT)
@@ -327,7 +330,7 @@ class HandoverWindow(WindowParts):
     def _title(self, seq: int) -> str:
         if seq == NOW:
             return tr("If you compact now")
-        titles = version_titles(self._transcript)
+        titles = handover_titles(self._transcript)
         if seq != DRAFT:
             return titles.get(seq, "")
         former = titles.get(self.draft.scope.rerun_seq, "") if self.draft is not None else ""
@@ -625,7 +628,7 @@ class HandoverWindow(WindowParts):
         self.title.setText(self._title(self.seq) or tr("Draft"))
         warnings, notes = list[str](), list[str]()
         if self.seq == DRAFT and draft is not None:
-            warnings, former = draft_warnings(draft), version_titles(self._transcript)
+            warnings, former = draft_warnings(draft), handover_titles(self._transcript)
             notes = [
                 purpose_text(draft.scope, former.get(draft.scope.rerun_seq, "")),
                 sweep_note(draft.draft.sweep_savings),

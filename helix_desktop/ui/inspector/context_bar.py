@@ -1,26 +1,17 @@
-"""The stacked bar of what fills the context window, and the colors of its parts."""
+"""The stacked bar of what fills the context window."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import (
-    QAccessible,
-    QBrush,
-    QColor,
-    QMouseEvent,
-    QPainter,
-    QPainterPath,
-    QPaintEvent,
-    QPen,
-)
+from PySide6.QtCore import QLineF, QRectF, Qt
+from PySide6.QtGui import QAccessible, QBrush, QMouseEvent, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from helix_desktop.ui.design.mirror import mirror, mirrored_x
-from helix_desktop.ui.design.style.theme import Theme, Themed
-from helix_desktop.ui.inspector.inspector_data import Segment, SegmentKind
+from helix_desktop.ui.design.mirror import mirrored_x
+from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.inspector.inspector_data import SEGMENT_LOOKS, Segment
+from helix_desktop.ui.kit.boxes import Pen
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator
 
@@ -29,24 +20,6 @@ tr = Translator("Inspector")
 _BAR, _OVER = 8.0, 4.0  # height of the bar, and how far ticks stand out of it, in pixels
 _GAP = 1.5  # between two segments
 _NEAR_TICK = 4.0  # pixels on each side of a tick in which the mouse asks for it
-
-SEGMENT_COLORS: dict[SegmentKind | Literal["excluded"], Callable[[Theme], str]] = {
-    "system": lambda theme: theme.seg_system,
-    "tools": lambda theme: theme.seg_tools,
-    "mcp": lambda theme: theme.seg_mcp,
-    "fields": lambda theme: theme.muted,
-    "environment": lambda theme: theme.seg_environment,
-    "instructions": lambda theme: theme.seg_instructions,
-    "handover": lambda theme: theme.seg_handover,
-    "user": lambda theme: theme.seg_user,
-    "assistant": lambda theme: theme.seg_assistant,
-    "output": lambda theme: theme.seg_output,
-    "recalled": lambda theme: theme.seg_recalled,
-    "pinned": lambda theme: theme.seg_pinned,
-    "excluded": lambda theme: theme.muted,
-    "reserve": lambda theme: theme.scrollbar,
-    "free": lambda theme: theme.seg_free,
-}
 
 
 class ContextBar(Themed, QWidget):
@@ -117,61 +90,47 @@ class ContextBar(Themed, QWidget):
         return ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        mirror(painter, self.rect())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        pen, edge = Pen.of_widget(self, self._theme), self.window_edge_px()
         body = QRectF(0, _OVER, self.width(), _BAR)
         shape = QPainterPath()
         shape.addRoundedRect(body, _BAR / 2, _BAR / 2)
-        painter.setClipPath(shape)
-        painter.fillRect(body, QColor(self._theme.seg_free))
+        pen.qt.setClipPath(shape)
+        pen.fill(body, "seg_free")
         for segment, left, right in self._spans():
-            if segment.kind == "free":
-                continue
-            color = QColor(SEGMENT_COLORS[segment.kind](self._theme))
+            part = QRectF(left, _OVER, max(1.0, right - left - _GAP), _BAR)
             if segment.kind == "reserve":
-                painter.fillRect(QRectF(left + _GAP, _OVER, right - left, _BAR), color)
-            else:
-                painter.fillRect(QRectF(left, _OVER, max(1.0, right - left - _GAP), _BAR), color)
-        over = QRectF(self.window_edge_px(), _OVER, self.width() - self.window_edge_px(), _BAR)
-        veil = QColor(self._theme.surface)
-        veil.setAlphaF(0.45)
-        painter.fillRect(over, veil)
-        painter.fillRect(over, QBrush(QColor(self._theme.error), Qt.BrushStyle.BDiagPattern))
-        painter.setClipping(False)
+                part = QRectF(left + _GAP, _OVER, right - left, _BAR)
+            pen.fill(part, SEGMENT_LOOKS[segment.kind].color)
+        over = QRectF(edge, _OVER, self.width() - edge, _BAR)
+        pen.fill(over, "surface/45")
+        pen.qt.fillRect(over, QBrush(pen.color("error"), Qt.BrushStyle.BDiagPattern))
+        pen.qt.setClipping(False)
+        bottom = self.height() - 1.0
         if self._threshold:
-            x = self.window_edge_px() * self._threshold
-            painter.setPen(QPen(QColor(self._theme.side), 4))
-            painter.drawLine(QPointF(x, 0.5), QPointF(x, self.height() - 0.5))
-            painter.setPen(QPen(QColor(self._theme.text), 2))
-            painter.drawLine(QPointF(x, 1), QPointF(x, self.height() - 1))
+            x = edge * self._threshold
+            _draw_lines(pen, "side", 4, QLineF(x, 0.5, x, bottom + 0.5))
+            _draw_lines(pen, "text", 2, QLineF(x, 1, x, bottom))
         if self._used > self._window:
-            self._paint_edge(painter)
-
-    def _paint_edge(self, painter: QPainter) -> None:
-        x, bottom = self.window_edge_px(), self.height() - 1.0
-        painter.setPen(QPen(QColor(self._theme.surface), 5))
-        painter.drawLine(QPointF(x, 0), QPointF(x, bottom))
-        painter.setPen(QPen(QColor(self._theme.error), 2))
-        for begin, end in (
-            ((x, 1), (x, bottom)),
-            ((x - 3, 1), (x + 3, 1)),
-            ((x - 3, bottom), (x + 3, bottom)),
-        ):
-            painter.drawLine(QPointF(*begin), QPointF(*end))
+            ends = (QLineF(edge - 3, y, edge + 3, y) for y in (1, bottom))
+            _draw_lines(pen, "surface", 5, QLineF(edge, 0, edge, bottom))
+            _draw_lines(pen, "error", 2, QLineF(edge, 1, edge, bottom), *ends)
 
     def _spans(self) -> list[tuple[Segment, float, float]]:
-        scale, x = self.window_edge_px() / self._window, 0.0
+        """Return from where to where each part goes, in pixels: free room fills what the others leave."""
+        scale, x, right = self.window_edge_px() / self._window, 0.0, float(self.width())
         spans: list[tuple[Segment, float, float]] = []
         for segment in self._segments:
-            if segment.kind in ("free", "reserve"):
-                continue
-            width = segment.tokens * scale * self._scale
-            spans.append((segment, x, x + width))
-            x += width
-        reserved = [segment for segment in self._segments if segment.kind == "reserve"]
-        spans += [
-            (segment, max(x, self.width() - segment.tokens * scale), self.width()) for segment in reserved
-        ]
-        spans += [(segment, x, self.width()) for segment in self._segments if segment.kind == "free"]
+            match segment.kind:
+                case "reserve":
+                    spans.append((segment, max(x, right - segment.tokens * scale), right))
+                case "free":
+                    spans.append((segment, x, right))
+                case _:
+                    spans.append((segment, x, x + segment.tokens * scale * self._scale))
+                    x = spans[-1][2]
         return spans
+
+
+def _draw_lines(pen: Pen, color: str, width: int, *lines: QLineF) -> None:
+    pen.qt.setPen(QPen(pen.color(color), width))
+    pen.qt.drawLines(lines)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from shlex import quote
 from textwrap import wrap
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
@@ -26,10 +26,10 @@ from helix_desktop.context.window.window_breakdown import WindowItem, WindowItem
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import FIND_TOOLS, Message, WireRequest
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.inspector.inspector_data import (
+    NEWEST_REQUESTS,
+    SEGMENT_LOOKS,
     InspectorState,
-    ProviderCacheRow,
     ProviderCacheState,
     Segment,
     SegmentKind,
@@ -96,7 +96,7 @@ def message_body(message: Message) -> str:
 
 def window_json(window: Window) -> bytes:
     """Return the messages and tools of a request that no server has a format for."""
-    messages = [msgspec.structs.replace(message, verbatim=None) for message in window.request.messages]
+    messages = [replace(message, verbatim=None) for message in window.request.messages]
     return msgspec.json.encode({"messages": messages, "tools": window.request.tools})
 
 
@@ -123,24 +123,6 @@ def curl_command(wire: WireRequest, variable: Callable[[str], str]) -> str:
 
 def _in_double_quotes(text: str) -> str:
     return "".join(f"\\{char}" if char in '\\"$`' else char for char in text)
-
-
-text = TextContext("Inspector")
-
-_LABELS: dict[WindowItemKind, TranslatableText] = {
-    "system": text("System prompt"),
-    "tools": text("Tools"),
-    "mcp": text("MCP tools"),
-    "fields": text("Also sent"),
-    "environment": text("Date, folder, system"),
-    "instructions": text("Instructions"),
-    "handover": text("Summaries"),
-    "pinned": text("Pinned"),
-    "user": text("You"),
-    "assistant": text("Agent"),
-    "output": text("Tool outputs"),
-    "recalled": text("Recalled"),
-}
 
 
 def inspector_state(
@@ -174,26 +156,12 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
 
     All is in tokens by our count; the `fresh` ones at the end are not in the provider's cache anyway.
     """
-    rows, behind = [], sum(row.tokens for row in items)
-    for row in items:
-        behind -= row.tokens
-        rows.append(
-            WindowRow(
-                *(row.seq, _kind(row), translate(row.name), row.tokens, row.state, translate(row.why)),
-                changed_since=row.changed_since,
-                part=row.part,
-                digest=row.digest,
-                cachable=row.cachable,
-                can_exclude=row.can_exclude,
-                excluded=row.excluded,
-                resent=max(0, behind - fresh),
-                tool=row.tool,
-                is_denied=row.is_denied,
-                has_words=row.has_words,
-                question=row.question,
-                question_name=translate(row.question_name),
-            )
-        )
+    rows, behind = [], sum(item.tokens for item in items)
+    for item in items:
+        behind -= item.tokens
+        words = {name: translate(getattr(item, name)) for name in ("name", "why", "question_name")}
+        fields = asdict(item) | words | {"kind": _kind(item)}
+        rows.append(WindowRow(**fields, resent=max(0, behind - fresh)))
     return tuple(rows)
 
 
@@ -203,13 +171,15 @@ def _kind(item: WindowItem) -> WindowItemKind:
 
 
 def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, ...]:
-    sums: dict[SegmentKind, int] = defaultdict(int)
+    sums = Counter[SegmentKind](reserve=gauge.reserve)
+    sums["free"] = max(0, gauge.window - gauge.used - gauge.reserve)
     for row in rows:
         sums[row.kind] += row.tokens
-    parts = [Segment(kind, translate(label), sums[kind]) for kind, label in _LABELS.items() if sums[kind]]
-    free = max(0, gauge.window - gauge.used - gauge.reserve)
-    reserve = Segment("reserve", tr("Room for the answer"), gauge.reserve)
-    return (*parts, reserve, Segment("free", tr("Free", "of the context window"), free))
+    return tuple(
+        Segment(kind, translate(look.label), sums[kind])
+        for kind, look in SEGMENT_LOOKS.items()
+        if sums[kind] or kind in ("reserve", "free")
+    )
 
 
 def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: WindowRow) -> str:
@@ -221,19 +191,18 @@ def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: 
         arguments = (tool.parameters["properties"]["names"] for tool in tools if tool.name == FIND_TOOLS)
         texts += [argument["description"] for argument in arguments]
         return "\n\n".join(texts)
+    if window_row.text:
+        return window_row.text
+    sent = [item for item in items if item.seq]
     same = (
-        item
-        for item in items
+        at
+        for at, item in enumerate(sent)
         if (item.seq, _kind(item), translate(item.name)) == (seq, kind, window_row.name)
     )
-    item = next(same, None)
-    if item is None:
+    place = next(same, None)
+    if place is None:
         return ""
-    if item.text:
-        return item.text
-    place = [entry for entry in items if entry.seq].index(item)
-    opening = len(window.request.messages) - len(window.entries)
-    return message_body(window.request.messages[opening + place])
+    return message_body(window.request.messages[len(window.request.messages) - len(window.entries) + place])
 
 
 def with_request_cost(state: InspectorState, cost: RequestCost) -> InspectorState:
@@ -266,7 +235,7 @@ def _request_cost_text(cost: RequestCost) -> str:
     return f"{tokens} · ≈ {format_usd(cost.cost)}" if cost.cost else tr("{text} · free", text=tokens)
 
 
-_NEWEST, _ALL = 6, 1_000
+_ALL = 1_000
 _LINE = 36  # characters that the inspector shows of a line at its usual width
 
 
@@ -278,19 +247,24 @@ def provider_cache_state(
     is_demo: bool = False,
 ) -> ProviderCacheState | None:
     """Return the bill as reported and the newest requests; None while no discount was reported."""
-    uses = newest_cache_uses(log, _NEWEST, policy.cache_ttl_s)
+    uses = newest_cache_uses(log, NEWEST_REQUESTS, policy.cache_ttl_s)
     if not any(map(_is_reported, uses)):
         return None
     total = spent.cached + spent.cache_writes + spent.fresh
+    figures = {
+        tr("Read"): format_tokens(spent.cached) if total else "",
+        tr("Written"): format_tokens(spent.cache_writes) if spent.cache_writes else "",
+        tr("New"): format_tokens(spent.fresh) if total else "",
+        tr("Session cost"): CostState(spent, is_demo=is_demo).cost_text,
+        tr("Requested lifetime"): lifetime_text(lifetime_s) if lifetime_s else "",
+    }
     return ProviderCacheState(
-        share=format_whole_percent(spent.cached / total) if total else "",
+        format_whole_percent(spent.cached / total) if total else "",
+        tuple((name, value) for name, value in figures.items() if value),
+        tuple(
+            (dotted((format_moment(use.at_ms), _tokens_text(use))), _reason_text(use.causes)) for use in uses
+        ),
         has_hits=spent.cached > 0,
-        read=format_tokens(spent.cached) if total else "",
-        cache_writes=format_tokens(spent.cache_writes) if spent.cache_writes else "",
-        fresh=format_tokens(spent.fresh) if total else "",
-        cost=CostState(spent, is_demo=is_demo).cost_text,
-        lifetime=lifetime_text(lifetime_s) if lifetime_s else "",
-        rows=tuple(map(_row, uses)),
     )
 
 
@@ -302,11 +276,6 @@ def cache_uses_text(log: Sequence[RecordedEvent], policy: ContextPolicy) -> str:
 def _paragraph(use: RequestCacheUse) -> str:
     head = format_date_and_time(use.at_ms)
     return "\n".join((head, *wrap(_tokens_text(use), _LINE), *wrap(_reason_text(use.causes), _LINE)))
-
-
-def _row(use: RequestCacheUse) -> ProviderCacheRow:
-    words = dotted((format_moment(use.at_ms), _tokens_text(use)))
-    return ProviderCacheRow(use.seq, words, _reason_text(use.causes))
 
 
 def _is_reported(use: RequestCacheUse) -> bool:

@@ -4,32 +4,76 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.context.window.window_breakdown import MessageState, WindowItemKind, WindowItemState
+from helix_desktop.context.window.window_breakdown import (
+    MessageState,
+    WindowItem,
+    WindowItemKind,
+    WindowItemState,
+)
 from helix_desktop.domain.files.file_use import tool_kind
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.message_states import (
     CHANGED_SINCE,
     STATE_WORDS,
-    StateWords,
     explain_changed,
 )
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
+text = TextContext("Inspector")
 
 RowAction: TypeAlias = Literal["show", "cache", "recall", "open", "pin", "unpin", "exclude", "include"]
 """What the user can do with a row: find it in the chat, replace it by a marker, bring a marker's content back
 into the context, open the content in the cache (to recall lines of it), pin, unpin, exclude, bring back."""
 
 SegmentKind: TypeAlias = WindowItemKind | Literal["reserve", "free"]
+
+
+class SegmentLook(NamedTuple):
+    """A part of the window in bar, legend and list: its name, the token of its color, and what it is."""
+
+    label: TranslatableText
+    color: str
+    tip: str = ""
+
+
+SEGMENT_LOOKS: dict[SegmentKind, SegmentLook] = {
+    "system": SegmentLook(text("System prompt"), "seg_system"),
+    "tools": SegmentLook(text("Tools"), "seg_tools"),
+    "mcp": SegmentLook(text("MCP tools"), "seg_mcp"),
+    "fields": SegmentLook(text("Also sent"), "muted"),
+    "environment": SegmentLook(text("Date, folder, system"), "seg_environment"),
+    "instructions": SegmentLook(text("Instructions"), "seg_instructions"),
+    "handover": SegmentLook(
+        text("Summaries"),
+        "seg_handover",
+        text("In place of compacted messages, which the agent can recall."),
+    ),
+    "pinned": SegmentLook(text("Pinned"), "seg_pinned"),
+    "user": SegmentLook(
+        text("You"),
+        "seg_user",
+        text("Your messages, with the files and outputs that you attached."),
+    ),
+    "assistant": SegmentLook(text("Agent"), "seg_assistant"),
+    "output": SegmentLook(text("Tool outputs"), "seg_output"),
+    "recalled": SegmentLook(
+        text("Recalled"),
+        "seg_recalled",
+        text("Outputs that the agent recalled. What you attach counts as yours."),
+    ),
+    "reserve": SegmentLook(text("Room for the answer"), "scrollbar"),
+    "free": SegmentLook(text("Free", "of the context window"), "seg_free"),
+}
 
 
 class Segment(msgspec.Struct, frozen=True):
@@ -40,35 +84,15 @@ class Segment(msgspec.Struct, frozen=True):
     tokens: int
 
 
-class WindowRow(msgspec.Struct, frozen=True):
-    """One thing that the next request contains; `seq` is its event (0: none), `why` says why it is there.
+class WindowRow(WindowItem, frozen=True):
+    """A part of the next request, in words.
 
-    `part` is its place in the opening, from 1 (0: it is none of it). Caching it now saves `cachable` tokens
-    (0: it can't be); after a change of it, `resent` tokens that the provider has cached are read again. All
-    tokens are by Helix's count. `excluded` is the event that excluded it.
-    `tool` is what an output is of, `is_denied` says that it didn't run. An answer that only calls tools has
-    no words. `question` is the user's message that began its turn, as of the item. A heading is no part of
-    the request: it stands for what is always sent, or for a question that isn't in the context.
+    After a change of it, `resent` tokens that the provider has cached are read again; all tokens are by
+    Helix's count. A heading is no part of the request: it stands for what is always sent, or for a question
+    that isn't in the context.
     """
 
-    seq: int
-    kind: WindowItemKind
-    name: str
-    tokens: int
-    state: WindowItemState | None = None
-    why: str = ""
-    changed_since: int = 0  # the event that changed the file which an output shows (0: none)
-    part: int = 0
-    digest: str = ""
-    cachable: int = 0
-    can_exclude: bool = False
-    excluded: int = 0
     resent: int = 0
-    tool: str = ""
-    is_denied: bool = False
-    has_words: bool = True
-    question: int = 0
-    question_name: str = ""
     is_heading: bool = False
 
     @property
@@ -79,10 +103,7 @@ class WindowRow(msgspec.Struct, frozen=True):
             if tool_kind(self.tool) in ("read", "write", "edit"):
                 target = ", ".join(path.rpartition("/")[2] or path for path in target.split(", "))
             return call_title(self.tool, target, tr("Denied") if self.is_denied else "")
-        match self.kind:
-            case "assistant":
-                return tr("Answer") if self.has_words else self.name
-        return self.name
+        return tr("Answer") if self.kind == "assistant" and self.has_words else self.name
 
     @property
     def actions(self) -> tuple[RowAction, ...]:
@@ -110,7 +131,7 @@ class WindowRow(msgspec.Struct, frozen=True):
     @property
     def state_text(self) -> str:
         """Return in which form it is sent, in a word or two; empty where there is nothing to say."""
-        return _state_text(self.state) if self.state is not None and not self.is_heading else ""
+        return "" if self.is_heading else _state_words(self.state)[0]
 
     @property
     def unusual_state(self) -> str:
@@ -127,8 +148,8 @@ class WindowRow(msgspec.Struct, frozen=True):
     @property
     def tooltip(self) -> str:
         changed = explain_changed() if self.changed_since else ""
-        explained = (self.name, self.why, "" if self.is_heading else _explain_state(self.state), changed)
-        return "\n".join(filter(None, explained))
+        explained = "" if self.is_heading else _state_words(self.state)[1]
+        return "\n".join(filter(None, (self.name, self.why, explained, changed)))
 
     @property
     def reason_text(self) -> str:
@@ -188,7 +209,7 @@ def request_groups(rows: Sequence[WindowRow]) -> list[RequestGroup]:
 def _heading(rows: Sequence[WindowRow]) -> tuple[WindowRow, ...]:
     first = rows[0]
     if not first.seq and len(rows) > 1:
-        return (WindowRow(0, "system", tr("Always sent"), 0, "fixed", is_heading=True),)
+        return (WindowRow(0, "system", tr("Always sent"), 0, "fixed", "", is_heading=True),)
     if first.question == first.seq or not first.question:
         return ()
     name, seq = first.question_name, first.question
@@ -196,60 +217,48 @@ def _heading(rows: Sequence[WindowRow]) -> tuple[WindowRow, ...]:
     return (WindowRow(seq, "user", name, 0, "noted", why, question=seq, is_heading=True),)
 
 
-def _state_text(state: WindowItemState) -> str:
-    texts: dict[WindowItemState, str] = {
+_STATES: dict[WindowItemState, MessageState | Literal["in_part"]] = {
+    "preview": "in_part",
+    "extract": "in_part",
+    "cached": "cached",
+    "arguments_cached": "cached",
+    "images_cached": "cached",
+    "noted": "folded",
+    "removed": "left_out",
+    "summarized": "handed_over",
+    "excluded": "excluded",
+}
+"""What is not in the context as it was; of anything else the words are of what stands in it."""
+
+
+def _state_words(state: WindowItemState) -> tuple[str, str]:
+    """Return in which form a part is sent, and what that means if it is unusual."""
+    sent: dict[WindowItemState, str] = {
         "fixed": tr("Always sent"),
         "cut": tr("Cut short"),
         "not_read": tr("Not read"),
         "recalled": tr("Recalled"),
         "pinned": tr("Pinned"),
     }
-    return texts.get(state) or translate(_words(state).label)
+    words = STATE_WORDS[_STATES.get(state, "in_window")]
+    label = sent.get(state) or translate(words.label)
+    return label, translate(words.tooltip) if state in _STATES else ""
 
 
-def _words(state: WindowItemState) -> StateWords:
-    """Return the words of what is not in the context as it was; of anything else, of what stands in it."""
-    states: dict[WindowItemState, MessageState | Literal["in_part"]] = {
-        "preview": "in_part",
-        "extract": "in_part",
-        "cached": "cached",
-        "arguments_cached": "cached",
-        "images_cached": "cached",
-        "noted": "folded",
-        "removed": "left_out",
-        "summarized": "handed_over",
-        "excluded": "excluded",
-    }
-    return STATE_WORDS[states.get(state, "in_window")]
-
-
-def _explain_state(state: WindowItemState | None) -> str:
-    is_usual = state in (None, "fixed", "cut", "not_read", "full", "recalled", "pinned")
-    return "" if state is None or is_usual else translate(_words(state).tooltip)
-
-
-class ProviderCacheRow(msgspec.Struct, frozen=True):
-    """One request, by the event of its answer: its time and tokens in words, and why it missed the cache."""
-
-    seq: int
-    text: str
-    reason: str = ""
+NEWEST_REQUESTS = 6
 
 
 class ProviderCacheState(msgspec.Struct, frozen=True):
-    """The session's bill as providers reported it, in words (empty: unknown), and its newest requests.
+    """The session's bill as providers reported it, in words, and its newest requests.
 
-    `lifetime` says for how long the provider was asked to store what requests begin with; empty: its usual.
+    `share` is what was billed at the discount, empty: unknown. `figures` are names and values; `requests` are
+    the time and tokens of each, and why it missed the cache.
     """
 
-    share: str = ""
-    read: str = ""
-    cache_writes: str = ""
-    fresh: str = ""
-    cost: str = ""
-    lifetime: str = ""
-    rows: tuple[ProviderCacheRow, ...] = ()
-    has_hits: bool = False
+    share: str
+    figures: tuple[tuple[str, str], ...]
+    requests: tuple[tuple[str, str], ...]
+    has_hits: bool
 
 
 class RequestTexts(msgspec.Struct, frozen=True):

@@ -13,47 +13,31 @@ from PySide6.QtCore import (
     QObject,
     QPersistentModelIndex,
     QPoint,
-    QPointF,
     QRect,
     QRectF,
-    QSize,
     Qt,
     QTimer,
     Signal,
 )
-from PySide6.QtGui import (
-    QColor,
-    QContextMenuEvent,
-    QCursor,
-    QFocusEvent,
-    QKeyEvent,
-    QPainter,
-    QPen,
-)
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QFrame,
-    QListView,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-)
+from PySide6.QtGui import QContextMenuEvent, QCursor, QFocusEvent, QKeyEvent, QPainter
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView, QStyle
 
-from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
+from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Tone
+from helix_desktop.ui.design.focus import paint_row_focus
 from helix_desktop.ui.design.key_names import pressed_key
-from helix_desktop.ui.design.mirror import mirror
+from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import LIGHT, Themed, current_theme, set_style_sheet
-from helix_desktop.ui.inspector.context_bar import SEGMENT_COLORS
+from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.inspector.inspector_data import (
+    SEGMENT_LOOKS,
     RequestGroup,
     RowAction,
     WindowRow,
     request_groups,
 )
-from helix_desktop.ui.kit.boxes import Box, Drawing, Icon, Pen, Pill, Row, Space, Text, paint_box
+from helix_desktop.ui.kit.boxes import Box, Dot, Icon, Pill, Row, Space, Text, paint_box
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.words.message_states import STATE_WORDS
@@ -108,21 +92,19 @@ def change_price_text(saved: int, resent: int) -> str:
         )
     else:
         less = tr("This saves no tokens: the line in its place is as long.")
-    if not resent:
-        return less
-    return f"{less} {_resent_text(resent)}"
+    return _with_resent(less, resent)
 
 
 def recall_price_text(added: int, resent: int) -> str:
     """Return what it costs to send a content in full again: with every request, and once."""
     more = tr("Adds about {tokens} to every later request.", tokens=format_token_count(max(0, added)))
-    if not resent:
-        return more
-    return f"{more} {_resent_text(resent)}"
+    return _with_resent(more, resent)
 
 
-def _resent_text(resent: int) -> str:
-    return tr("{tokens} are billed at the full price again, once.", tokens=format_token_count(resent))
+def _with_resent(words: str, resent: int) -> str:
+    tokens = format_token_count(resent)
+    once = tr("{tokens} are billed at the full price again, once.", tokens=tokens)
+    return f"{words} {once}" if resent else words
 
 
 # What rows of a request want.
@@ -158,8 +140,7 @@ _TONES: dict[WindowItemState, Tone] = {
     "not_read": "warn",
     "excluded": "warn",
 }
-_DOT_PX = 8
-_OUT_PX = 8  # that the ground of a row reaches out to both sides
+_OUT_PX, _GAP_PX = 8, 8  # that the ground of a row reaches out to both sides; between its parts
 _INDENT_PX = 8  # of what came after a message, with the gap after it
 
 
@@ -228,52 +209,30 @@ class RequestModel(QAbstractListModel):
         return None
 
 
-class RequestDelegate(QStyledItemDelegate):
+class RequestDelegate(LineDelegate):
     covered_row = -1  # the row with the button
-    theme = LIGHT
 
-    def __init__(self, entries: RequestModel, parent: QObject) -> None:
-        super().__init__(parent)
-        self._entries = entries
+    def __init__(self, view: RequestList) -> None:
+        super().__init__(view, ROW_HEIGHT)
+        self._entries = view.entries
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        return QSize(120, scaled(ROW_HEIGHT))
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        row = index.data(ROW_ROLE)
-        if not isinstance(row, WindowRow):
-            return
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        mirror(painter, option.rect)
-        self._paint_background(painter, option.rect, option.state)
+    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
+        at, theme = index.row(), current_theme()
+        is_by_keyboard = self.view.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+        if is_by_keyboard and self.view.hasFocus() and index == self.view.currentIndex():
+            paint_row_focus(painter, box, theme.accent, is_keyboard=True)
+        row = self._entries.rows[at]
         color = "muted" if row.is_heading and row.seq else "text"
-        name = Text(row.label, color=color, elide=Qt.TextElideMode.ElideRight, grow=True, shrink=True)
-        button = [Space(ROW_HEIGHT - 8)] if index.row() == self.covered_row else []
-        start = self._entries.start_of(index.row())
-        indent = [Space(_INDENT_PX)] if start < index.row() else []
-        content = Row([*indent, kind_dot(row.kind), name, *button, *self._end(index.row())], 8)
-        paint_box(painter, QRectF(option.rect).adjusted(_OUT_PX, 0, -_OUT_PX, 0), current_theme(), content)
-        painter.restore()
-
-    def _paint_background(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
-        color = ""
-        if state & QStyle.StateFlag.State_Selected:
-            color = current_theme().selection
-        elif state & QStyle.StateFlag.State_MouseOver:
-            color = current_theme().row_hover
-        if color:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(color))
-            painter.drawRoundedRect(QRectF(rect).adjusted(1, 1, -1, -1), 7, 7)
-        if state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_KeyboardFocusChange:
-            painter.setPen(QPen(QColor(current_theme().accent), 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(QRectF(rect).adjusted(2, 2, -2, -2), 7, 7)
+        name = Text(row.label, color=color, grow=True, shrink=True)
+        button = [Space(ROW_HEIGHT - 8)] if at == self.covered_row else []
+        indent = [Space(_INDENT_PX)] if self._entries.start_of(at) < at else []
+        dot = Dot(SEGMENT_LOOKS[row.kind].color, 8)
+        content = Row([*indent, dot, Space(4 - _GAP_PX), name, *button, *self._end(at)], _GAP_PX)
+        paint_box(painter, box.adjusted(_OUT_PX, 0, -_OUT_PX, 0), theme, content)
 
     def end_px(self, at: int) -> float:
         """Return how wide what `_end` returns is, with the gaps before it and the one at the row's end."""
-        return _OUT_PX + 8 + Row(self._end(at), 8).width()
+        return _OUT_PX + _GAP_PX + Row(self._end(at), _GAP_PX).width()
 
     def _end(self, at: int) -> list[Box]:
         """Return state, if it is unusual, and tokens: of a group those of all in it, and its mark."""
@@ -284,17 +243,6 @@ class RequestDelegate(QStyledItemDelegate):
         state = [Pill(shown.shown_state, tone, px=10, high=16)] if shown.shown_state else []
         mark = [Icon("chevron-right" if closed else "chevron-down", "faint", 14)] if group else []
         return [*state, *mark, Text((group or row).tokens_text, 12, "muted")]
-
-
-def kind_dot(kind: WindowItemKind) -> Box:
-    """Return the dot of a kind, with room behind it."""
-
-    def draw(pen: Pen, rect: QRectF) -> None:
-        pen.qt.setPen(Qt.PenStyle.NoPen)
-        pen.qt.setBrush(QColor(SEGMENT_COLORS[kind](pen.theme)))
-        pen.qt.drawEllipse(QPointF(rect.left() + _DOT_PX / 2, rect.center().y()), _DOT_PX / 2, _DOT_PX / 2)
-
-    return Drawing((_DOT_PX + 4, _DOT_PX), draw)
 
 
 def _identity(row: WindowRow) -> tuple[object, ...]:
@@ -312,7 +260,7 @@ class RequestList(Themed, QListView):
         super().__init__()
         self.is_read_only, self._keys = False, keys
         self.entries = RequestModel(self)
-        self._delegate = RequestDelegate(self.entries, self)
+        self._delegate = RequestDelegate(self)
         self.setModel(self.entries)
         self.setItemDelegate(self._delegate)
         self.setUniformItemSizes(True)
@@ -323,11 +271,10 @@ class RequestList(Themed, QListView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setAccessibleName(tr("Next request"))
-        self.button = _RowButton("ellipsis", tr("Pin, cache, leave out…"), px=14, edge=_EDGE)
+        tip = tr("Pin, cache, leave out…")
+        self.button = _RowButton("ellipsis", tip, px=14, edge=_EDGE, name="row_menu")
         self.button.setParent(self.viewport())
-        self.button.setObjectName("row_menu")
         self.button.hide()
-        self._button_row: WindowRow | None = None
         self.button.clicked.connect(self._open_button_menu)
         self.button.left.connect(self._show_button)
         self.entered.connect(self._show_button)
@@ -388,7 +335,6 @@ class RequestList(Themed, QListView):
             self._trigger(("show",), index.data(ROW_ROLE))
 
     def apply_theme(self) -> None:
-        set_style_sheet(self, "QListView { background: transparent; border: 0; }")
         self._hide_rows()
         self.scheduleDelayedItemsLayout()  # else rows keep the height of the text size before
 
@@ -447,7 +393,6 @@ class RequestList(Themed, QListView):
         is_shown = row is not None and not self.is_read_only and not _CHANGES.isdisjoint(row.actions)
         self.button.setVisible(is_shown)
         if is_shown:
-            self._button_row = row
             rect, edge = self.visualRect(index), scaled(_EDGE)
             x = rect.right() - round(self._delegate.end_px(index.row())) - edge - _AROUND
             place = QRect(x, rect.center().y() - edge // 2, edge, edge)
@@ -459,8 +404,9 @@ class RequestList(Themed, QListView):
             self.viewport().update()
 
     def _open_button_menu(self) -> None:
-        if self._button_row is not None:
-            self._open_menu(self._button_row, self.button.mapToGlobal(self.button.rect().bottomLeft()))
+        if self._delegate.covered_row >= 0:
+            row = self.entries.rows[self._delegate.covered_row]
+            self._open_menu(row, self.button.mapToGlobal(self.button.rect().bottomLeft()))
 
     def _open_menu(self, row: WindowRow, at: QPoint) -> None:
         menu = EntryMenu(self)

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
-
-from PySide6.QtCore import QModelIndex, QPointF, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import (
-    QAccessibleWidget,
-    QFrame,
-    QScrollArea,
-    QStackedLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAccessibleWidget, QFrame, QScrollArea, QStackedLayout, QWidget
 
 from helix_desktop.ui.design.accessibility import LabelInterface, announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
@@ -22,33 +12,25 @@ from helix_desktop.ui.design.cards import Card, DisclosureHead, EmptyState, Help
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
 from helix_desktop.ui.design.layout import FlowBox, LazyPage, ResponsiveRow, column, line, pane, row
-from helix_desktop.ui.design.mirror import mirror, set_margins
-from helix_desktop.ui.design.style.theme import Theme, Themed
+from helix_desktop.ui.design.mirror import set_margins
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
-from helix_desktop.ui.inspector.context_bar import SEGMENT_COLORS, ContextBar
+from helix_desktop.ui.inspector.context_bar import ContextBar
 from helix_desktop.ui.inspector.inspector_data import (
+    NEWEST_REQUESTS,
+    SEGMENT_LOOKS,
     InspectorState,
-    ProviderCacheRow,
     ProviderCacheState,
     RequestTexts,
-    Segment,
-    SegmentKind,
 )
 from helix_desktop.ui.inspector.request_list import RequestList
+from helix_desktop.ui.kit.boxes import Dot, Pen
 from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.kit.intents import (
-    FocusComposer,
-    Intent,
-    LookAtStep,
-    ShowRequest,
-    perform,
-)
+from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
 from helix_desktop.ui.kit.window_commands import ContextCommands
 from helix_desktop.words.gauge_source import gauge_source_text
-from helix_desktop.words.numbers import (
-    format_tokens,
-)
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
 
@@ -57,18 +39,14 @@ _MARGINS, _BAR_MARGINS = (8, 6, 8, 16), (8, 6, 0, 16)
 _SIDES = (8, 0, 8, 0)  # margins of what has no ground that reaches out, as rows have
 
 
-T = TypeVar("T")
-W = TypeVar("W", bound=QWidget)
-
-
 class ShowCacheUses(Intent, frozen=True):
     """What all requests read from the prompt cache, as a text."""
 
 
 class KeyValue(Themed, QWidget):
-    """A name, its value at the other end, and before both a colored dot if there is a color."""
+    """A name, its value at the other end, and before both a dot in the color of a token, if there is one."""
 
-    def __init__(self, name: str, value: str, dot: Callable[[Theme], str] | None = None) -> None:
+    def __init__(self, name: str = "", value: str = "", dot: str = "") -> None:
         super().__init__()
         self._dot = dot
         self._name = TextLine(name, 12, role="muted")
@@ -88,35 +66,17 @@ class KeyValue(Themed, QWidget):
         self.setAccessibleName(tr("{name}: {value}", name=name, value=value))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        if self._dot is None:
-            return
-        painter = QPainter(self)
-        mirror(painter, self.rect())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self._dot(self._theme)))
-        painter.drawEllipse(QPointF(4, self._name.height() / 2), 4, 4)
-
-
-def _fill(
-    layout: QVBoxLayout, views: list[W], make: Callable[[], W], shown: Sequence[T]
-) -> Iterator[tuple[W, T]]:
-    """Return a view for each of what is to be shown, new ones where they are too few; hide the others."""
-    while len(views) < len(shown):
-        views.append(make())
-        layout.addWidget(views[-1])
-    for at, view in enumerate(views):
-        view.setVisible(at < len(shown))
-    return zip(views, shown, strict=False)
+        if self._dot:
+            Pen.of_widget(self, self._theme).write(
+                Dot(self._dot, 8), 0, QRectF(0, 0, self.width(), self._name.height())
+            )
 
 
 class ProviderCacheCard(Card):
-    """The bill of the session as providers reported it, and what its newest requests read."""
+    """The session's bill as providers reported it, and what its newest requests read, or why not more."""
 
     def __init__(self) -> None:
         super().__init__((12, 9, 12, 11), 6)
-        self._state: ProviderCacheState | None = None
-        self._lines: list[_RequestLine] = []
         self._share = Pill("", "ok")
         self._share.setToolTip(
             tr(
@@ -124,53 +84,34 @@ class ProviderCacheCard(Card):
                 "session. Summaries, side questions and subagents aren't counted here."
             )
         )
-        requests = PushButton(tr("Show all"), "link", name="show_requests")
-        requests.setAccessibleName(tr("Show all requests"))
-        requests.clicked.connect(lambda: perform(self, ShowCacheUses()))
-        self.body.addWidget(
-            ResponsiveRow(TextLine(tr("Provider's discount"), 13, 600), [self._share, requests])
-        )
-        self._figures = tuple(KeyValue("", "") for _ in range(5))
-        for figure in self._figures:
-            self.body.addWidget(figure)
-        self.body.addWidget(line())
-        self._rows = column(gap=7)
-        self.body.addLayout(self._rows)
+        show_all = PushButton(tr("Show all"), "link", name="show_requests", words=tr("Show all requests"))
+        show_all.clicked.connect(lambda: perform(self, ShowCacheUses()))
+        title = TextLine(tr("Provider's discount"), 13, 600)
+        self._figures = [KeyValue() for _ in range(5)]
+        self._requests = [
+            (SelectableText("", 12), SelectableText("", 12, "muted")) for _ in range(NEWEST_REQUESTS)
+        ]
+        self._request_rows = [pane(column(*texts, gap=1)) for texts in self._requests]
+        for part in (ResponsiveRow(title, [self._share, show_all]), *self._figures, line()):
+            self.body.addWidget(part)
+        self.body.addLayout(column(*self._request_rows, gap=7))
         self.hide()
 
     def show_state(self, state: ProviderCacheState | None) -> None:
         """Show other figures and requests; None hides the card."""
         self.setVisible(state is not None)
-        if state is None or state == self._state:
+        if state is None:
             return
-        self._state = state
         self._share.set_text(state.share, "ok" if state.has_hits else "neutral")
         self._share.setVisible(bool(state.share))
-        figures = (
-            (tr("Read"), state.read),
-            (tr("Written"), state.cache_writes),
-            (tr("New"), state.fresh),
-            (tr("Session cost"), state.cost),
-            (tr("Requested lifetime"), state.lifetime),
-        )
-        for figure, (name, value) in zip(self._figures, figures, strict=True):
-            figure.set_value(name, value)
-            figure.setVisible(bool(value))
-        for request, shown in _fill(self._rows, self._lines, _RequestLine, state.rows):
-            request.show_row(shown)
-
-
-class _RequestLine(QWidget):
-    """What one request read, and below it why not more."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._read, self._reason = SelectableText("", 12), SelectableText("", 12, "muted")
-        self.setLayout(column(self._read, self._reason, gap=1))
-
-    def show_row(self, row: ProviderCacheRow) -> None:
-        self._read.setText(row.text)
-        show_text(self._reason, row.reason)
+        for at, figure in enumerate(self._figures):
+            figure.setVisible(at < len(state.figures))
+            figure.set_value(*(state.figures[at] if at < len(state.figures) else ("", "")))
+        for at, (read, reason) in enumerate(self._requests):
+            self._request_rows[at].setVisible(at < len(state.requests))
+            texts = state.requests[at] if at < len(state.requests) else ("", "")
+            read.setText(texts[0])
+            show_text(reason, texts[1])
 
 
 class Breakdown(QWidget):
@@ -178,14 +119,16 @@ class Breakdown(QWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._legend: dict[SegmentKind, KeyValue] = {}
+        self._legend = {kind: KeyValue(dot=look.color) for kind, look in SEGMENT_LOOKS.items()}
+        for kind, part in self._legend.items():
+            part.setToolTip(translate(SEGMENT_LOOKS[kind].tip))
         self.provider_cache = ProviderCacheCard()
         self.own_count = SelectableText("", 12, "muted")
         self.cost, self.policy = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
-        self._legend_box = column(gap=5)
         self.setLayout(
             column(
-                *(self._legend_box, self.own_count, self.cost, self.policy, self.provider_cache),
+                *(column(*self._legend.values(), gap=5), self.own_count, self.cost, self.policy),
+                self.provider_cache,
             )
         )
 
@@ -193,29 +136,14 @@ class Breakdown(QWidget):
         show_text(self.own_count, state.own_count)
         show_text(self.policy, state.own_policy)
         show_text(self.cost, state.cost_text)
-        self._show_legend(state)
+        segments = {segment.kind: segment for segment in state.segments}
+        for kind, part in self._legend.items():
+            segment = segments.get(kind)
+            # What is free is said by the line below the bar.
+            part.setVisible(segment is not None and segment.tokens > 0 and kind != "free")
+            if segment is not None:
+                part.set_value(segment.label, format_tokens(segment.tokens))
         self.provider_cache.show_state(state.provider_cache)
-
-    def _show_legend(self, state: InspectorState) -> None:
-        """Show the parts of the bar, but for what is free: the line below the bar says what is left."""
-        visible = [part for part in state.segments if part.tokens > 0 and part.kind != "free"]
-        if list(self._legend) != [segment.kind for segment in visible]:
-            rows, self._legend = self._legend, {}
-            for at, segment in enumerate(visible):
-                row = rows.pop(segment.kind, None) or self._legend_row(segment)
-                self._legend[segment.kind] = row
-                self._legend_box.insertWidget(at, row)
-                row.raise_()  # a screen reader reads them in this order
-            for row in rows.values():
-                self._legend_box.removeWidget(row)
-                row.deleteLater()
-        for segment in visible:
-            self._legend[segment.kind].set_value(segment.label, format_tokens(segment.tokens))
-
-    def _legend_row(self, segment: Segment) -> KeyValue:
-        row = KeyValue(segment.label, "", SEGMENT_COLORS[segment.kind])
-        row.setToolTip(_explain(segment.kind))
-        return row
 
 
 class RequestReader(QWidget):
@@ -480,14 +408,3 @@ class Inspector(Themed, QWidget):
         if current.isValid() and self.requests.hasFocus():
             center = self.requests.mapTo(self._page, self.requests.visualRect(current).center())
             self._scroll.ensureVisible(center.x(), center.y(), 0, 60)
-
-
-def _explain(kind: SegmentKind) -> str:
-    match kind:
-        case "handover":
-            return tr("In place of compacted messages, which the agent can recall.")
-        case "user":
-            return tr("Your messages, with the files and outputs that you attached.")
-        case "recalled":
-            return tr("Outputs that the agent recalled. What you attach counts as yours.")
-    return ""

@@ -207,33 +207,43 @@ class Space(Box):
         return scaled(self.px)
 
 
-_MEASURED = 2_000  # characters: more than any row has room for
+MEASURED = 2_000  # characters: more than any row has room for
 
 
 @dataclass(slots=True, eq=False)
-class Text(Box):
-    """One line; cut where there is no room, with the whole of it as its tip. `marks` are what was searched.
-
-    `cut` shortens it to so many pixels; without one it loses its end, or what `elide` says.
-    """
+class TextBox(Box):
+    """Words in one font and color, which is a token."""
 
     words: str
     px: int = 13
     color: str = "text"
     weight: int = 400
     is_code: bool = False
+
+    def face(self) -> tuple[QFont, QFontMetricsF]:
+        return face(self.px, self.weight, self.is_code)
+
+    @property
+    def accessible_text(self) -> str:
+        return self.words
+
+
+@dataclass(slots=True, eq=False)
+class Text(TextBox):
+    """One line; cut where there is no room, with the whole of it as its tip. `marks` are what was searched.
+
+    `cut` shortens it to so many pixels; without one it loses its end, or what `elide` says.
+    """
+
     elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight
     cut: Callable[[QFontMetricsF, str, float], str] | None = None
     marks: Sequence[tuple[int, int]] = ()
     _shown: str = ""
     _wide: float = -1.0
 
-    def face(self) -> tuple[QFont, QFontMetricsF]:
-        return face(self.px, self.weight, self.is_code)
-
     def width(self) -> float:
         if self._wide < 0:
-            words, base_px = self.words[:_MEASURED], QApplication.font().pixelSize()
+            words, base_px = self.words[:MEASURED], QApplication.font().pixelSize()
             self._wide = _advance(words, self.px, self.weight, self.is_code, base_px) + 1
         return self._wide
 
@@ -246,8 +256,8 @@ class Text(Box):
             self._shown = ""
         elif self.width() > rect.width():
             metrics, room, words = self.face()[1], rect.width(), self.words
-            if len(words) > _MEASURED:
-                words = words[: _MEASURED // 2] + words[-_MEASURED // 2 :]
+            if len(words) > MEASURED:
+                words = words[: MEASURED // 2] + words[-MEASURED // 2 :]
             cut = self.cut or (lambda metrics, words, room: metrics.elidedText(words, self.elide, room))
             self._shown, self.tip = cut(metrics, words, room), self.words
 
@@ -272,10 +282,6 @@ class Text(Box):
                 ground = QRectF(self.rect.x() + left - 1, 0, right - left + 2, metrics.height())
                 ground.moveTop(self.rect.center().y() - metrics.height() / 2)
                 pen.box(ground, "warn_soft", "", 3)
-
-    @property
-    def accessible_text(self) -> str:
-        return self.words
 
 
 @dataclass(slots=True, eq=False)

@@ -22,7 +22,7 @@ from helix_desktop.ui.design.mirror import (
     visual_rect,
 )
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.kit.boxes import Box, Pen, RowText, face
+from helix_desktop.ui.kit.boxes import MEASURED, Box, Pen, RowText, TextBox
 from helix_desktop.words.direction import first_direction
 
 CODE_PAD_PX = 3
@@ -79,6 +79,15 @@ def format_range(start: int, length: int, form: QTextCharFormat) -> QTextLayout.
     return part
 
 
+def _change_format(start: int, end: int, is_struck_out: bool) -> QTextLayout.FormatRange:
+    form = QTextCharFormat()
+    form.setFontStrikeOut(is_struck_out)
+    form.setFontUnderline(not is_struck_out)
+    if not is_struck_out:
+        form.setFontWeight(600)
+    return format_range(start, end - start, form)
+
+
 def _padded(form: QTextCharFormat) -> QTextCharFormat:
     padded = QTextCharFormat(form)
     padded.setFontLetterSpacingType(QFont.SpacingType.AbsoluteSpacing)
@@ -86,25 +95,22 @@ def _padded(form: QTextCharFormat) -> QTextCharFormat:
     return padded
 
 
-_MEASURED = 2_000  # characters: more than any row has room for
 _LINE_HEIGHT = 1.4  # of words that wrap, in font sizes
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
 @dataclass(slots=True, eq=False)
-class Words(Box):
+class Words(TextBox):
     """Text that wraps, and is selected across rows; `tail` stands behind its last word, as chips do.
 
-    `is_marked_up`: signs of code and emphasis in it are shown as what they mean.
+    `is_marked_up`: signs of code and emphasis in it are shown as what they mean. Then `changed` are spans of
+    its characters, with single spaces, that are underlined, or struck out.
     """
 
-    words: str
-    px: int = 13
-    color: str = "text"
-    weight: int = 400
-    is_code: bool = False
     is_marked_up: bool = False
     tail: Sequence[Box] = ()
+    changed: Sequence[tuple[int, int]] = ()
+    is_struck_out: bool = False
     number: int = 0  # by which its row, selections and matches know it
     _layout: QTextLayout | None = None
     _styles: list[StyledPart] = field(default_factory=list)
@@ -112,8 +118,8 @@ class Words(Box):
     _tail_places: list[QPointF] = field(default_factory=list)
 
     def width(self) -> float:
-        lines = self.words[:_MEASURED].split("\n")
-        metrics = face(self.px, self.weight, self.is_code)[1]
+        lines = self.words[:MEASURED].split("\n")
+        metrics = self.face()[1]
         tail = sum(box.width() + 4 for box in self.tail)
         return max(map(metrics.horizontalAdvance, lines)) + 1 + (tail + 8 if tail else 0)
 
@@ -138,9 +144,16 @@ class Words(Box):
         return (first_direction(self.words) == "right_to_left") != is_right_to_left()
 
     def _prepare(self) -> QTextLayout:
-        words, styles = self.words, list[StyledPart]()
+        words, styles, spans = self.words, list[StyledPart](), list[tuple[int, int]]()
         if self.is_marked_up:
-            words, styles, _ = strip_markup(" ".join(self.words.split()))
+            text = " ".join(self.words.split())
+            words, styles, places = strip_markup(text)
+            ends = (
+                (places[min(start, len(text))], places[min(end, len(text))]) for start, end in self.changed
+            )
+            spans = [(start, end) for start, end in ends if start < end]
+            if self.changed and not spans:  # only signs of markup differ: they stay
+                words, styles, spans = text, [], list(self.changed)
             self.words = words
         option = QTextOption()
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
@@ -148,17 +161,18 @@ class Words(Box):
             option.setTextDirection(Qt.LayoutDirection.LeftToRight)
         elif is_right_to_left() and not self.is_marked_up:  # beside what stands before it
             option.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute)
-        layout = QTextLayout(words.replace("\n", "\u2028"), face(self.px, self.weight, self.is_code)[0])
+        layout = QTextLayout(words.replace("\n", "\u2028"), self.face()[0])
         layout.setTextOption(option)
         layout.setCacheEnabled(True)
-        if styles:
-            layout.setFormats([part for style in styles for part in formats(*style, words)])
+        if styles or spans:
+            parts = [part for style in styles for part in formats(*style, words)]
+            layout.setFormats(parts + [_change_format(*span, self.is_struck_out) for span in spans])
             self._styles = styles
         return layout
 
     def line_height(self) -> float:
         """Return how high one line is."""
-        natural = face(self.px, self.weight, self.is_code)[1].height()
+        natural = self.face()[1].height()
         return natural if self.is_code else max(natural, scaled(round(self.px * _LINE_HEIGHT)))
 
     def _wrap(self, width: float) -> float:
@@ -221,10 +235,6 @@ class Words(Box):
         yield self
         for box in self.tail:
             yield from box.parts()
-
-    @property
-    def accessible_text(self) -> str:
-        return self.words
 
     @property
     def row_text(self) -> RowText:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
@@ -26,8 +25,11 @@ class BlockText(NamedTuple):
     joiner: str | None = None
 
 
-class ListItem(ABC):
-    """One row as the list shows it; sizes and places in pixels, the origin at its top left corner."""
+class ListItem:
+    """One row as the list shows it, a tree of boxes: its texts, places to click and tips are theirs.
+
+    Sizes and places are in pixels, the origin at its top left corner.
+    """
 
     backward_entry = ""
     """Name of the place that has the keyboard first when it comes from below; empty: the last one."""
@@ -36,22 +38,35 @@ class ListItem(ABC):
     row_area = ""
     """Name of the place that a click beside all places presses; empty: none."""
 
-    def __init__(self, key: Hashable) -> None:
+    def __init__(self, key: Hashable, name: str, box: Box, theme: Theme) -> None:
         self.key = key
+        self._name, self._box, self._theme = name, box, theme
         self.width = 0.0
         self.height = 0.0
         self.room_below = 0.0
         """What it may paint below its height, where the gap to the next row or to the edge is."""
-        self._texts: Sequence[RowText] = []
         self.hit_areas: list[HitArea] = []
         self.widget: QWidget | None = None
         """A real widget that fills the row, for rows in which something is typed."""
-        self.accessible_notes: list[str] = []
+        self.parts = list(box.parts())
+        names = Counter[str]()
+        for button in (part for part in self.parts if isinstance(part, Button)):
+            names[button.name] += 1
+            if names[button.name] > 1:  # a source of two sentences, say
+                button.name = f"{button.name}#{names[button.name]}"
+        self._texts: Sequence[RowText] = [text for part in self.parts if (text := part.row_text) is not None]
+        for number, text in enumerate(self._texts):
+            text.number = number
+        self.accessible_notes = [
+            part.accessible_text
+            for part in self.parts
+            if part.accessible_text and not isinstance(part, Words)
+        ]
         """What is shown next to its texts, for screen readers."""
 
     @property
-    @abstractmethod
-    def accessible_name(self) -> str: ...
+    def accessible_name(self) -> str:
+        return self._name
 
     def layout(self, width: float) -> float:
         """Wrap to a width; the height that takes."""
@@ -60,12 +75,24 @@ class ListItem(ABC):
             self.height = self._arrange(width)
         return self.height
 
-    @abstractmethod
     def _arrange(self, width: float) -> float:
-        """Place texts and hit areas for a width; the height."""
+        height = self._box.height(width)
+        self._box.place(QRectF(0, 0, width, height))
+        self._texts = sorted(self._texts, key=lambda text: (text.rect.y(), text.number))
+        for number, text in enumerate(self._texts):
+            text.number = number
+        self.hit_areas = [area for part in self.parts for area in part.areas]
+        return height
 
-    @abstractmethod
-    def paint(self, painter: QPainter, state: PaintState) -> None: ...
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        pen = Pen(painter, self._theme, state)
+        self._box.paint(pen)
+        self.paint_focus(pen)
+
+    def paint_focus(self, pen: Pen) -> None:
+        area = self.hit_area(pen.state.focused)
+        if area is not None:
+            pen.box(area.rect, "", "accent", area.radius, 2)
 
     @property
     def texts(self) -> Sequence[RowText]:
@@ -117,18 +144,18 @@ class ListItem(ABC):
 
     def tip_at(self, x: float, y: float) -> str:
         """Return what the tooltip at a point says; empty if there is none."""
-        area = self.hit_area_at(x, y)
-        return area.tip if area is not None else ""
+        point = QPointF(x, y)
+        tips = (part.tip for part in reversed(self.parts) if part.tip and part.rect.contains(point))
+        return next(tips, "")
 
     def text_at(self, x: float, y: float) -> RowText | None:
-        texts = self.built_texts
-        at = bisect_right(texts, y, key=_top) - 1
-        if at >= 0 and texts[at].rect.contains(QPointF(x, y)):
-            return texts[at]
-        return None
+        point = QPointF(x, y)
+        return next((text for text in self.built_texts if text.rect.contains(point)), None)
 
     def nearest_position(self, x: float, y: float) -> tuple[int, int]:
         """Return the text, by number, and the position in it nearest to a point; (0, 0) without texts."""
+        if (text := self.text_at(x, y)) is not None:
+            return text.number, text.position_at(x, y)
         texts = self.built_texts
         if not texts:
             return 0, 0
@@ -167,65 +194,6 @@ class ListItem(ABC):
     def anchor_top(self, anchor: int) -> float:
         """Return the position, in pixels, of the anchor that `scroll_anchor` returned."""
         return 0.0
-
-
-class BoxItem(ListItem):
-    """A row that is a tree of boxes: its texts, places to click and tips are theirs."""
-
-    def __init__(self, key: Hashable, name: str, box: Box, theme: Theme) -> None:
-        super().__init__(key)
-        self._name, self._box, self._theme = name, box, theme
-        self.parts = list(box.parts())
-        names = Counter[str]()
-        for button in (part for part in self.parts if isinstance(part, Button)):
-            names[button.name] += 1
-            if names[button.name] > 1:  # a source of two sentences, say
-                button.name = f"{button.name}#{names[button.name]}"
-        self._texts = [text for part in self.parts if (text := part.row_text) is not None]
-        for number, text in enumerate(self._texts):
-            text.number = number
-        self.accessible_notes = [
-            part.accessible_text
-            for part in self.parts
-            if part.accessible_text and not isinstance(part, Words)
-        ]
-
-    @property
-    def accessible_name(self) -> str:
-        return self._name
-
-    def _arrange(self, width: float) -> float:
-        height = self._box.height(width)
-        self._box.place(QRectF(0, 0, width, height))
-        self._texts = sorted(self._texts, key=lambda text: (text.rect.y(), text.number))
-        for number, text in enumerate(self._texts):
-            text.number = number
-        self.hit_areas = [area for part in self.parts for area in part.areas]
-        return height
-
-    def paint(self, painter: QPainter, state: PaintState) -> None:
-        pen = Pen(painter, self._theme, state)
-        self._box.paint(pen)
-        self.paint_focus(pen)
-
-    def paint_focus(self, pen: Pen) -> None:
-        area = self.hit_area(pen.state.focused)
-        if area is not None:
-            pen.box(area.rect, "", "accent", area.radius, 2)
-
-    def tip_at(self, x: float, y: float) -> str:
-        point = QPointF(x, y)
-        tips = (part.tip for part in reversed(self.parts) if part.tip and part.rect.contains(point))
-        return next(tips, "")
-
-    def text_at(self, x: float, y: float) -> RowText | None:
-        point = QPointF(x, y)
-        return next((text for text in self._texts if text.rect.contains(point)), None)
-
-    def nearest_position(self, x: float, y: float) -> tuple[int, int]:
-        """Return the nearest position: texts stand side by side, too, unlike those of other rows."""
-        text = self.text_at(x, y)
-        return (text.number, text.position_at(x, y)) if text else super().nearest_position(x, y)
 
 
 def _top(text: RowText) -> float:

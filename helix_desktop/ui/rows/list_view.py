@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import TypeAlias
+from collections.abc import Hashable, Iterable, Iterator
+from typing import NamedTuple, TypeAlias
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -24,11 +24,10 @@ from helix_desktop.ui.design.focus import FocusRing, keep_own_tab_order, mark_pa
 from helix_desktop.ui.design.style.theme import Theme, Themed, current_theme, set_style_sheet
 from helix_desktop.ui.kit.boxes import HitArea, PaintState, TextMark, color_of
 from helix_desktop.ui.kit.intents import Intent, perform
-from helix_desktop.ui.rows.item import ListItem
-from helix_desktop.ui.rows.row_widget import RowArea, RowWidget
+from helix_desktop.ui.rows.item import BlockText, ListItem
+from helix_desktop.ui.rows.row_widget import RowArea
 from helix_desktop.ui.rows.scroll_layout import PlacedRow
-from helix_desktop.ui.rows.selection import Selection, TextPosition
-from helix_desktop.ui.rows.viewport import HitResult, ListViewport, Spinner
+from helix_desktop.ui.rows.viewport import HitResult, ListViewport, RowSource
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
@@ -37,126 +36,142 @@ tr = Translator("Controls")
 _MAX_SEARCH_ROWS = 200  # rows; Tab does not search further for a button
 
 
-class FocusOrder(QObject):
-    def __init__(self, rows: ListViewport) -> None:
-        super().__init__(rows)
-        self._rows = rows
+_MAX_RENDERED_ROWS = 200  # larger selections are copied from the rows' source, so that copying stays quick
 
-    def step(self, forward: bool) -> bool:
-        """Go to the next place, or the one before; False when there is none within reach."""
-        widget = self._rows.widget_pool.focused_widget()
-        if widget is None or widget.item is None:
-            return forward and self.enter(forward=True)
-        stop = widget.stop_name
-        self._build_next(widget.item, stop, forward)
-        names = [area.name for area in widget.item.hit_areas]
-        at = names.index(stop) if stop in names else -1
-        at += 1 if forward else -1
-        if 0 <= at < len(names):
-            return self._focus(widget.index, widget.item.hit_areas[at])
-        return self._search(widget.index + (1 if forward else -1), forward)
 
-    def enter(self, *, forward: bool) -> bool:
-        """Come in from outside: to the first visible place; backward to the last, or where a row wants it."""
-        placed = self._rows.scroll_layout.placed
-        if not placed:
-            return False
-        visible = [(row.row_index, area) for row in placed for area in self.visible_areas(row)]
-        if not forward:
-            entries = {row.row_index: self._rows.item(row.row_index).backward_entry for row in placed}
-            visible = [(row, area) for row, area in visible if area.name == entries[row]] or visible[-1:]
-        if visible:
-            return self._focus(*visible[0])
-        return self._search(placed[-1 if forward else 0].row_index, forward)
+class TextPosition(NamedTuple):
+    """A place between two characters: row, text of that row, position in the text."""
 
-    def focus_area(self, key: Hashable, *names: str) -> bool:
-        """Go to the first of these places that a row has; False if it has none of them."""
-        index = self._rows.source.index_of(key)
-        if index is None:
-            return False
-        item = self._rows.item(index)
-        found = (area for name in names if (area := item.hit_area(name)) is not None)
-        area = next(found, None)
-        return area is not None and self._focus(index, area)
+    row: int
+    text: int
+    position: int
 
-    def visible_areas(self, placed: PlacedRow) -> list[HitArea]:
-        """Return the places of a row that are wholly in sight."""
-        top = placed.y + self._rows.source.gap(placed.row_index)
-        height = self._rows.column.height
-        areas = self._rows.item(placed.row_index).hit_areas
-        return [area for area in areas if top + area.rect.top() >= 0 and top + area.rect.bottom() <= height]
 
-    def _build_next(self, item: ListItem, name: str, forward: bool) -> None:
-        """Have the place after, or before, a place built; without a name the first, or last, of the item."""
-        here = item.hit_area(name)
-        edge = 0.0 if forward else item.height
-        edge = here.rect.y() if here is not None else edge
-        heights = [area.rect.y() for area in item.hit_areas if area.name != name]
-        if forward:
-            item.build_hit_area(
-                edge, min((y for y in heights if y > edge), default=item.height), forward=True
+class Selection:
+    """From an anchor to a head; empty when they are the same."""
+
+    def __init__(self, source: RowSource) -> None:
+        self._source = source
+        self.anchor: TextPosition | None = None
+        self.head: TextPosition | None = None
+
+    def __bool__(self) -> bool:
+        return self.anchor is not None and self.anchor != self.head
+
+    def clear(self) -> None:
+        self.anchor = self.head = None
+
+    def on_row_added(self, index: int) -> None:
+        """Select nothing if it reaches to a row that moves down."""
+        bounds = self.bounds()
+        if bounds is not None and bounds[1].row >= index:
+            self.clear()
+
+    def start(self, position: TextPosition) -> None:
+        self.anchor = self.head = position
+
+    def extend(self, position: TextPosition) -> None:
+        if self.anchor is None:
+            self.anchor = position
+        self.head = position
+
+    def select(self, first: TextPosition, last: TextPosition) -> None:
+        self.anchor, self.head = first, last
+
+    def bounds(self) -> tuple[TextPosition, TextPosition] | None:
+        """Return the earlier and the later end, or None when nothing is selected."""
+        if self.anchor is None or self.head is None or self.anchor == self.head:
+            return None
+        return min(self.anchor, self.head), max(self.anchor, self.head)
+
+    def ranges(self, index: int, item: ListItem) -> dict[int, tuple[int, int]]:
+        """Return the selected positions of a row that are in sight or near, by number of the text."""
+        bounds = self.bounds()
+        if bounds is None or not bounds[0].row <= index <= bounds[1].row:
+            return {}
+        first, last = bounds
+        result = {}
+        for text in item.built_texts:
+            number = text.number
+            start = first.position if (index, number) == first[:2] else 0
+            end = last.position if (index, number) == last[:2] else text.length
+            if (index, number) >= first[:2] and (index, number) <= last[:2] and start < end:
+                result[number] = (start, end)
+        return result
+
+    def select_row(self, index: int) -> None:
+        bounds = self._row_bounds(index)
+        if bounds is not None:
+            self.select(*bounds)
+
+    def select_all(self) -> None:
+        last = self._source.count() - 1
+        if last >= 0:
+            last_bounds, first = self._row_bounds(last), self._row_bounds(0)
+            self.select(
+                first[0] if first else TextPosition(0, 0, 0),
+                last_bounds[1] if last_bounds else TextPosition(last, 0, 1),
             )
-        else:
-            item.build_hit_area(max((y for y in heights if y < edge), default=0.0), edge, forward=False)
 
-    def _search(self, index: int, forward: bool) -> bool:
-        step = 1 if forward else -1
-        for _ in range(_MAX_SEARCH_ROWS):
-            if not 0 <= index < self._rows.source.count():
-                return False
-            item = self._rows.item(index)
-            self._build_next(item, "", forward)
-            if item.hit_areas:
-                return self._focus(index, item.hit_areas[0 if forward else -1])
-            index += step
-        return False
+    def is_row_selected(self, index: int) -> bool:
+        """Return True if exactly one row is selected as a whole."""
+        bounds = self._row_bounds(index)
+        return bounds is not None and self.bounds() == bounds
 
-    def _focus(self, index: int, area: HitArea) -> bool:
-        self._rows.ensure_visible(index, area)
-        widget = self._widget(index)
-        if widget is not None:
-            widget.focus_area(area.name)
-        return widget is not None
+    def text(self) -> str:
+        """Return the selected words as they are shown, rows apart by an empty line."""
+        bounds = self.bounds()
+        if bounds is None:
+            return ""
+        first, last = bounds
+        many = last.row - first.row > _MAX_RENDERED_ROWS
+        parts = []
+        for index in range(first.row, min(last.row, self._source.count() - 1) + 1):
+            if many and first.row < index < last.row:
+                parts.append(self._source.source_text(index))
+                continue
+            parts.append(_join_texts(self._selected_texts(index, first, last)))
+        return "\n\n".join(part for part in parts if part)
 
-    def _widget(self, index: int) -> RowWidget | None:
-        return self._rows.widget_pool.visible.get(self._rows.source.key(index))
+    def _row_bounds(self, index: int) -> tuple[TextPosition, TextPosition] | None:
+        item = self._source.get(index)
+        first, last = item.edge_text(last=False), item.edge_text(last=True)
+        if first is None or last is None:
+            return None
+        return TextPosition(index, first, 0), TextPosition(index, last, item.text(last).length)
+
+    def _selected_texts(self, index: int, first: TextPosition, last: TextPosition) -> Iterator[BlockText]:
+        """Return a row's selected text; positions are needed only where the selection starts and ends."""
+        item = self._source.get(index)
+        for words in item.block_texts():
+            at = (index, words.number)
+            if not first[:2] <= at <= last[:2]:
+                continue
+            if at in (first[:2], last[:2]):
+                text = item.text(words.number)
+                start = first.position if at == first[:2] else 0
+                end = last.position if at == last[:2] else text.length
+                if start < end:
+                    yield words._replace(text=text.text(start, end))
+            else:
+                yield words
 
 
-class ListInteractions(QObject):
-    focus_leave_requested = Signal(bool)
+def _join_texts(selected: Iterable[BlockText]) -> str:
+    """Words of one row: items of a list below each other, others apart by an empty line."""
+    parts: list[str] = []
+    after_item = False
+    for words in selected:
+        if any(parts):
+            separator = "\n" if after_item and words.is_list_item else "\n\n"
+            parts.append(separator if words.joiner is None else words.joiner)
+        parts.append(words.text)
+        after_item = words.is_list_item
+    return "".join(parts)
 
-    def __init__(self, rows: ListViewport, mouse: ListMouse, selection: Selection) -> None:
-        super().__init__(rows)
-        self._rows, self._mouse, self._selection = rows, mouse, selection
-        self.focus = FocusOrder(rows)
-        pool = rows.widget_pool
-        pool.paint_state = self._paint_state
-        pool.focus_stepped.connect(self._step_focus)
-        for clicked in (mouse.clicked, pool.activated):
-            clicked.connect(self._activate)
 
-    def _paint_state(self, index: int, item: ListItem) -> PaintState:
-        return PaintState(
-            QRectF(),
-            hovered=name_in(item.key, self._mouse.hovered),
-            pressed=name_in(item.key, self._mouse.pressed),
-            tick=self._rows.animation_tick,
-            marks=self._marks(index, item),
-        )
-
-    def _activate(self, index: int, area: HitArea) -> None:
-        if isinstance(area.action, Intent):
-            perform(self, area.action)
-
-    def _step_focus(self, forward: bool) -> None:
-        """Move the keyboard to the next place; leaves the list after the last one."""
-        if not self.focus.step(forward):
-            self.focus_leave_requested.emit(forward)
-
-    def _marks(self, index: int, item: ListItem) -> dict[int, list[TextMark]]:
-        color = color_of(current_theme().text_selection)
-        ranges = self._selection.ranges(index, item).items()
-        return {number: [TextMark(*span, color)] for number, span in ranges}
+AreaId: TypeAlias = tuple[Hashable, str]
+"""A place to click: the key of its row, and its name there."""
 
 
 def name_in(key: Hashable, area: AreaId | None) -> str:
@@ -164,8 +179,6 @@ def name_in(key: Hashable, area: AreaId | None) -> str:
     return area[1] if area is not None and area[0] == key else ""
 
 
-AreaId: TypeAlias = tuple[Hashable, str]
-"""A place to click: the key of its row, and its name there."""
 _EDGE_MS = 30
 _DOUBLE, _TRIPLE = 2, 3
 
@@ -175,9 +188,9 @@ class ListMouse(QObject):
     """Index of a row, and the place in it that was clicked."""
     changed = Signal()
 
-    def __init__(self, rows: ListViewport, selection: Selection, viewport: QWidget) -> None:
+    def __init__(self, rows: ListViewport, viewport: QWidget) -> None:
         super().__init__(viewport)
-        self._rows, self._selection, self.viewport = rows, selection, viewport
+        self._rows, self.selection, self.viewport = rows, Selection(rows.source), viewport
         self.hovered: AreaId | None = None
         self.pressed: AreaId | None = None
         self.last_index = -1
@@ -227,7 +240,7 @@ class ListMouse(QObject):
             return
         pressed, self.pressed = self.pressed, None
         link, self._link = self._link, ""
-        is_click = self._is_selecting and not self._selection
+        is_click = self._is_selecting and not self.selection
         self._is_selecting = False
         self._edge_timer.stop()
         located = self._rows.hit_test(event.position())
@@ -235,7 +248,7 @@ class ListMouse(QObject):
             area = located.item.hit_area_at(located.x, located.y)
             if area is not None and pressed == (located.item.key, area.name):
                 self._click_area(located, area, event)
-            elif link and not self._selection and self.link_of(located) == link:
+            elif link and not self.selection and self.link_of(located) == link:
                 self._open_link(link)
             elif is_click and located.row_index == self.last_index:
                 area = located.item.hit_area(located.item.row_area)
@@ -271,11 +284,11 @@ class ListMouse(QObject):
         if self._clicks >= _DOUBLE and hit.item.built_texts:
             text = hit.item.text(spot.text)
             start, end = text.word_range(spot.position, whole_block=self._clicks >= _TRIPLE)
-            self._selection.select(spot._replace(position=start), spot._replace(position=end))
-        elif extend and self._selection.anchor is not None:
-            self._selection.extend(spot)
+            self.selection.select(spot._replace(position=start), spot._replace(position=end))
+        elif extend and self.selection.anchor is not None:
+            self.selection.extend(spot)
         else:
-            self._selection.start(spot)
+            self.selection.start(spot)
             self._is_selecting = True
         self._is_selecting = self._is_selecting or extend
         self.changed.emit()
@@ -283,7 +296,7 @@ class ListMouse(QObject):
     def _extend_selection(self) -> None:
         located = self._rows.hit_test(self._position)
         if located is not None:
-            self._selection.extend(_text_position(located))
+            self.selection.extend(_text_position(located))
             self.changed.emit()
         outside = self._position.y() < 0 or self._position.y() > self.viewport.height()
         if outside != self._edge_timer.isActive():
@@ -350,18 +363,37 @@ class RowListView(Themed, QAbstractScrollArea):
         self._ring = FocusRing(self)
         mark_pane_stop(self)
 
-    def use(
-        self, rows: ListViewport, selection: Selection, mouse: ListMouse, interactions: ListInteractions
-    ) -> None:
-        self._rows, self._selection, self._mouse, self._interactions = rows, selection, mouse, interactions
-        Spinner(rows)
+    def use(self, rows: ListViewport, mouse: ListMouse) -> None:
+        self._rows, self._mouse, self._selection = rows, mouse, mouse.selection
         rows.layout_changed.connect(mouse.refresh)
         mouse.changed.connect(rows.repaint)
-        interactions.focus_leave_requested.connect(self._leave)
-        rows.widget_pool.focus_lost.connect(self.setFocus)
+        pool = rows.widget_pool
+        pool.paint_state = self._paint_state
+        pool.focus_stepped.connect(self._step_focus)
+        pool.focus_lost.connect(self.setFocus)
+        for clicked in (mouse.clicked, pool.activated):
+            clicked.connect(self._activate)
         bar = self.verticalScrollBar()
         bar.rangeChanged.connect(lambda low, high: bar.setEnabled(high > low))  # else its handle is shown
         bar.setEnabled(False)
+
+    def _paint_state(self, index: int, item: ListItem) -> PaintState:
+        return PaintState(
+            QRectF(),
+            hovered=name_in(item.key, self._mouse.hovered),
+            pressed=name_in(item.key, self._mouse.pressed),
+            tick=self._rows.animation_tick,
+            marks=self._marks(index, item),
+        )
+
+    def _marks(self, index: int, item: ListItem) -> dict[int, list[TextMark]]:
+        color = color_of(current_theme().text_selection)
+        ranges = self._selection.ranges(index, item).items()
+        return {number: [TextMark(*span, color)] for number, span in ranges}
+
+    def _activate(self, index: int, area: HitArea) -> None:
+        if isinstance(area.action, Intent):
+            perform(self, area.action)
 
     def show_style(self, theme: Theme) -> None:
         """Show ring, ground and scroll bar in a theme."""
@@ -447,11 +479,11 @@ class RowListView(Themed, QAbstractScrollArea):
         """Coming back with Shift+Tab begins at the last button in sight."""
         super().focusInEvent(event)
         if event.reason() == Qt.FocusReason.BacktabFocusReason:
-            self._interactions.focus.enter(forward=False)
+            self._enter(forward=False)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Tab goes through the buttons of the rows before it leaves."""
-        if forward and self.hasFocus() and self._interactions.focus.enter(forward=True):
+        if forward and self.hasFocus() and self._enter(forward=True):
             return True
         return super().focusNextPrevChild(forward)
 
@@ -467,10 +499,88 @@ class RowListView(Themed, QAbstractScrollArea):
             menu.addAction(tr("Copy"), self.copy)
         menu.addAction(tr("Select all"), self.select_all)
 
-    def _leave(self, forward: bool) -> None:
-        self.setFocus(Qt.FocusReason.ShortcutFocusReason)  # to be seen, and to stay here
+    def _step_focus(self, forward: bool) -> None:
+        """Move the keyboard to the next place; leave the list after the last one."""
+        if not self._focus_next(forward):
+            self.setFocus(Qt.FocusReason.ShortcutFocusReason)  # to be seen, and to stay here
+            if forward:
+                super().focusNextPrevChild(True)
+
+    def _focus_next(self, forward: bool) -> bool:
+        """Go to the next place, or the one before; False when there is none within reach."""
+        widget = self._rows.widget_pool.focused_widget()
+        if widget is None or widget.item is None:
+            return forward and self._enter(forward=True)
+        stop = widget.stop_name
+        self._build_next(widget.item, stop, forward)
+        names = [area.name for area in widget.item.hit_areas]
+        at = names.index(stop) if stop in names else -1
+        at += 1 if forward else -1
+        if 0 <= at < len(names):
+            return self._focus(widget.index, widget.item.hit_areas[at])
+        return self._focus_beyond(widget.index + (1 if forward else -1), forward)
+
+    def _enter(self, *, forward: bool) -> bool:
+        """Come in from outside: to the first visible place; backward to the last, or where a row wants it."""
+        placed = self._rows.scroll_layout.placed
+        if not placed:
+            return False
+        visible = [(row.row_index, area) for row in placed for area in self.visible_areas(row)]
+        if not forward:
+            entries = {row.row_index: self._rows.item(row.row_index).backward_entry for row in placed}
+            visible = [(row, area) for row, area in visible if area.name == entries[row]] or visible[-1:]
+        if visible:
+            return self._focus(*visible[0])
+        return self._focus_beyond(placed[-1 if forward else 0].row_index, forward)
+
+    def focus_area(self, key: Hashable, *names: str) -> bool:
+        """Go to the first of these places that a row has; False if it has none of them."""
+        index = self._rows.source.index_of(key)
+        if index is None:
+            return False
+        item = self._rows.item(index)
+        found = (area for name in names if (area := item.hit_area(name)) is not None)
+        area = next(found, None)
+        return area is not None and self._focus(index, area)
+
+    def visible_areas(self, placed: PlacedRow) -> list[HitArea]:
+        """Return the places of a row that are wholly in sight."""
+        top = placed.y + self._rows.source.gap(placed.row_index)
+        height = self._rows.height
+        areas = self._rows.item(placed.row_index).hit_areas
+        return [area for area in areas if top + area.rect.top() >= 0 and top + area.rect.bottom() <= height]
+
+    def _build_next(self, item: ListItem, name: str, forward: bool) -> None:
+        """Have the place after, or before, a place built; without a name the first, or last, of the item."""
+        here = item.hit_area(name)
+        edge = 0.0 if forward else item.height
+        edge = here.rect.y() if here is not None else edge
+        heights = [area.rect.y() for area in item.hit_areas if area.name != name]
         if forward:
-            super().focusNextPrevChild(True)
+            item.build_hit_area(
+                edge, min((y for y in heights if y > edge), default=item.height), forward=True
+            )
+        else:
+            item.build_hit_area(max((y for y in heights if y < edge), default=0.0), edge, forward=False)
+
+    def _focus_beyond(self, index: int, forward: bool) -> bool:
+        step = 1 if forward else -1
+        for _ in range(_MAX_SEARCH_ROWS):
+            if not 0 <= index < self._rows.source.count():
+                return False
+            item = self._rows.item(index)
+            self._build_next(item, "", forward)
+            if item.hit_areas:
+                return self._focus(index, item.hit_areas[0 if forward else -1])
+            index += step
+        return False
+
+    def _focus(self, index: int, area: HitArea) -> bool:
+        self._rows.ensure_visible(index, area)
+        widget = self._rows.widget_pool.visible.get(self._rows.source.key(index))
+        if widget is not None:
+            widget.focus_area(area.name)
+        return widget is not None
 
 
 def _style(kind: str, theme: Theme) -> str:

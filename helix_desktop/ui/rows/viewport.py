@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, Protocol
 
 from PySide6.QtCore import QObject, QPointF, QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtWidgets import QScrollBar, QWidget
+from PySide6.QtWidgets import QScrollBar
 
 from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.design.style.fonts import scaled
@@ -50,141 +50,11 @@ class RowSource(Protocol):
         """Show a row as its words from now on, because its item has raised `error`."""
 
 
-class TextColumn:
-    """Where the rows stand, in the middle; all measures in pixels of the viewport."""
-
-    def __init__(self, viewport: QWidget, source: RowSource) -> None:
-        self._viewport = viewport
-        self._source = source
-
-    @property
-    def width(self) -> float:
-        return self._source.column_width(self._viewport.width())
-
-    @property
-    def left(self) -> float:
-        return float(round((self._viewport.width() - self.width) / 2))
-
-    @property
-    def height(self) -> int:
-        """Height of what is in sight."""
-        return self._viewport.height()
-
-    def item(self, index: int) -> ListItem:
-        """Return the item of a row, laid out for the column."""
-        item = self._source.get(index)
-        try:
-            item.layout(self.width)
-        except Exception as error:  # noqa: BLE001 - of one row, which must not take the others with it
-            item = self.show_plain(index, error)
-        return item
-
-    def show_plain(self, index: int, error: Exception) -> ListItem:
-        """Show a row as its words from now on, because its item has raised `error`."""
-        item = self._source.show_plain(index, error)
-        item.layout(self.width)
-        return item
-
-    def gap(self, index: int) -> float:
-        return self._source.gap(index)
-
-    def row_height(self, index: int) -> float:
-        """Height of a row with the room above it."""
-        return self.gap(index) + self.item(index).height
-
-
 _IDLE_S = 0.004  # of one slice while nothing else happens
 _MIN_BUILD_S = 0.001  # of building, even when placing has taken all the time
 _PAUSE_MS = 4  # between two of them
 _LOOKAHEAD_VIEWPORTS = 1.0  # viewports above and below that are built ahead
 _MAX_ROUNDS = 40  # of building and placing in one go; each makes at least one row exact
-
-
-class IncrementalBuilder(QObject):
-    """Replaces estimated heights with exact ones without moving what the user reads."""
-
-    rows_moved = Signal()
-    """What was built has moved rows, or is to be placed again."""
-
-    def __init__(self, parent: QObject, scroll_layout: ScrollLayout, column: TextColumn) -> None:
-        super().__init__(parent)
-        self._scroll_layout = scroll_layout
-        self._column = column
-        self._timer = QTimer(self, singleShot=True)
-        self._timer.timeout.connect(self._build_ahead)
-        self._is_visible_built = True
-
-    def build(self, deadline: float) -> None:
-        """Build what is in sight of the placed rows and place them again; goes on later when time is up.
-
-        `deadline` is a time of time.perf_counter.
-        """
-        deadline = max(deadline, time.perf_counter() + _MIN_BUILD_S)
-        for _ in range(_MAX_ROUNDS):
-            before = [(row.row_index, row.height) for row in self._scroll_layout.placed]
-            self._is_visible_built = self._pass(0.0, deadline)
-            self._place()
-            if before == [(row.row_index, row.height) for row in self._scroll_layout.placed]:
-                break
-            if time.perf_counter() > deadline:
-                self._is_visible_built = False
-                break
-        self._timer.start(0 if not self._is_visible_built else _PAUSE_MS)
-
-    def _build_ahead(self) -> None:
-        if not self._is_visible_built:
-            self.rows_moved.emit()
-            return
-        deadline = time.perf_counter() + _IDLE_S
-        before = list(self._scroll_layout.placed)
-        done = self._pass(_LOOKAHEAD_VIEWPORTS, deadline)
-        self._place()
-        if before != self._scroll_layout.placed:
-            self.rows_moved.emit()
-        if done and self._read_ahead(deadline):
-            self._timer.stop()
-        else:
-            self._timer.start(_PAUSE_MS)
-
-    def _place(self) -> None:
-        if self._scroll_layout.is_following:
-            self._scroll_layout.scroll_to_end()
-        self._scroll_layout.layout(self._column.height)
-
-    def _pass(self, lookahead: float, deadline: float) -> bool:
-        """Build each placed row within the viewport, or as far as `lookahead` viewports beyond."""
-        done, placed = True, self._scroll_layout.placed
-        for row in reversed(placed) if self._scroll_layout.is_following else placed:
-            try:
-                done = self._build(row, lookahead * self._column.height, deadline) and done
-            except Exception as error:  # noqa: BLE001 - of one row, which must not take the others with it
-                self._column.show_plain(row.row_index, error)
-                done = False
-        return done
-
-    def _build(self, row: PlacedRow, margin: float, deadline: float) -> bool:
-        item, height = self._column.item(row.row_index), self._column.height
-        top = -row.y - self._column.gap(row.row_index)
-        bottom = top + height
-        is_first = row is self._scroll_layout.placed[0]
-        ends_in_sight = is_first and row.y + row.height <= height and row.y < 0
-        upwards = self._scroll_layout.is_following or ends_in_sight
-        pin = item.scroll_anchor(top, bottom, at_end=upwards)
-        stood = item.anchor_top(pin)
-        done = item.build(top - margin, bottom + margin, deadline, upwards=upwards)
-        if is_first:
-            self._scroll_layout.scroll_by(item.anchor_top(pin) - stood)
-        return done
-
-    def _read_ahead(self, deadline: float) -> bool:
-        for row in self._scroll_layout.placed:
-            try:
-                if not self._column.item(row.row_index).read_ahead(deadline):
-                    return False
-            except Exception as error:  # noqa: BLE001 - as above
-                self._column.show_plain(row.row_index, error)
-                return False
-        return True
 
 
 class HitResult(NamedTuple):
@@ -197,9 +67,10 @@ class HitResult(NamedTuple):
 
 
 class ListViewport(QObject):
-    """Lays the visible rows out, and moves the scroll bar along.
+    """Lays the visible rows out, in the middle, and moves the scroll bar along; in pixels of the viewport.
 
-    What takes longer than `slice_s` seconds to build comes into sight a frame later.
+    Estimated heights become exact without moving what the user reads. What takes longer than `slice_s`
+    seconds to build comes into sight a frame later.
     """
 
     layout_changed = Signal()
@@ -211,23 +82,52 @@ class ListViewport(QObject):
         super().__init__(viewport)
         self.source = source
         self._follows_end = follows_end
-        self.column = TextColumn(viewport, source)
-        self.scroll_layout = ScrollLayout(self.column.row_height, bottom_px)
+        self._area = viewport
+        self.scroll_layout = ScrollLayout(
+            lambda index: source.gap(index) + self.item(index).height, bottom_px
+        )
         self.scroll_layout.is_following = follows_end
         self.unseen_count = 0
         self.animation_tick = 0
         self.slice_s = _SLICE_S
         self.widget_pool = RowWidgetPool(viewport)
-        self._builder = IncrementalBuilder(self, self.scroll_layout, self.column)
-        self._builder.rows_moved.connect(self._show_built)
         self.widget_pool.failed.connect(self._show_plain, Qt.ConnectionType.QueuedConnection)
+        self._build_timer = QTimer(self, singleShot=True)
+        self._build_timer.timeout.connect(self._build_ahead)
+        self._is_visible_built = True
+        self._spin_timer = QTimer(self)
+        self._spin_timer.timeout.connect(self._spin)
         self._bar = bar
         self._syncing = False
         self._synced_value = 0
 
-    def px(self, size: float) -> float:
-        """Return a measure at the text size in force."""
-        return size * scaled(100) / 100
+    @property
+    def column_width(self) -> float:
+        return self.source.column_width(self._area.width())
+
+    @property
+    def left(self) -> float:
+        return float(round((self._area.width() - self.column_width) / 2))
+
+    @property
+    def height(self) -> int:
+        """Height of what is in sight."""
+        return self._area.height()
+
+    def item(self, index: int) -> ListItem:
+        """Return the item of a row, laid out for the column."""
+        item = self.source.get(index)
+        try:
+            item.layout(self.column_width)
+        except Exception as error:  # noqa: BLE001 - of one row, which must not take the others with it
+            item = self.show_plain(index, error)
+        return item
+
+    def show_plain(self, index: int, error: Exception) -> ListItem:
+        """Show a row as its words from now on, because its item has raised `error`."""
+        item = self.source.show_plain(index, error)
+        item.layout(self.column_width)
+        return item
 
     @property
     def is_following(self) -> bool:
@@ -236,7 +136,7 @@ class ListViewport(QObject):
 
     @property
     def is_at_end(self) -> bool:
-        return self.scroll_layout.is_at_end(self.column.height)
+        return self.scroll_layout.is_at_end(self.height)
 
     def reset(self) -> None:
         """Show other rows, from their end if it is followed."""
@@ -281,7 +181,7 @@ class ListViewport(QObject):
             return
         value = self._bar.value()
         by = value - self._synced_value
-        if abs(by) <= 2 * self.column.height and 0 < value < self._bar.maximum():
+        if abs(by) <= 2 * self.height and 0 < value < self._bar.maximum():
             self.scroll_by(by)
             return
         if by < 0:
@@ -295,7 +195,7 @@ class ListViewport(QObject):
     def show_row(self, index: int, offset: float | None = None) -> None:
         """Scroll a row to `offset` pixels below the top, by default a small margin."""
         self.set_following(False)
-        self.scroll_layout.scroll_to_row(index, self.px(8) if offset is None else offset)
+        self.scroll_layout.scroll_to_row(index, scaled(8) if offset is None else offset)
         self._layout()
         if self.is_at_end:
             self.set_following(True)
@@ -303,7 +203,7 @@ class ListViewport(QObject):
 
     def ensure_visible(self, index: int, area: HitArea) -> None:
         """Scroll as little as is needed to have a place of a row in sight."""
-        room = self.column.height - _EDGE
+        room = self.height - _EDGE
         placed = self.placed_row(index)
         if placed is None:
             self.show_row(index, room / 3 - area.rect.y())
@@ -323,9 +223,6 @@ class ListViewport(QObject):
         self.scroll_layout.is_following = following and self._follows_end
         self.set_following(self.is_at_end)
 
-    def item(self, index: int) -> ListItem:
-        return self.column.item(index)
-
     def placed_row(self, index: int) -> PlacedRow | None:
         """Return where a row stands; None when it is out of sight."""
         return next((row for row in self.scroll_layout.placed if row.row_index == index), None)
@@ -334,7 +231,7 @@ class ListViewport(QObject):
         """Return where a place of a row in sight stands in the viewport."""
         placed = self.placed_row(index)
         top = (placed.y if placed is not None else 0.0) + self.source.gap(index)
-        return visual_rect(area.rect, self.column.width).translated(self.column.left, top).toRect()
+        return visual_rect(area.rect, self.column_width).translated(self.left, top).toRect()
 
     def hit_test(self, point: QPointF) -> HitResult | None:
         """Return the row at, or nearest to, a point of the viewport; None when there are no rows."""
@@ -347,66 +244,122 @@ class ListViewport(QObject):
             placed = row
         item = self.item(placed.row_index)
         top = placed.y + self.source.gap(placed.row_index)
-        here = visual_rect(QRectF(point.x() - self.column.left, point.y() - top, 0, 0), item.width)
+        here = visual_rect(QRectF(point.x() - self.left, point.y() - top, 0, 0), item.width)
         return HitResult(placed.row_index, item, here.x(), here.y())
 
     def _layout(self, deadline: float | None = None) -> None:
         deadline = deadline or time.perf_counter() + self.slice_s
-        self.scroll_layout.layout(self.column.height)
-        self._builder.build(deadline)
+        self.scroll_layout.layout(self.height)
+        self._build(deadline)
         rows = [
             (row, self.source.get(row.row_index), self.source.gap(row.row_index))
             for row in self.scroll_layout.placed
         ]
-        self.widget_pool.place(rows, self.column.left)
+        self.widget_pool.place(rows, self.left)
         self._sync_bar()
+        if not self._busy_widgets():
+            self._spin_timer.stop()
+        elif not self._spin_timer.isActive():
+            self._spin_timer.start(_CLOCK_MS if is_motion_reduced() else _SPIN_MS)
         self.layout_changed.emit()
 
     def _show_plain(self, key: Hashable, error: Exception) -> None:
         index = self.source.index_of(key)
         if index is not None and not self.source.is_plain(key):
-            self.column.show_plain(index, error)
+            self.show_plain(index, error)
             self.refresh()
             self.repaint()
+
+    def _build(self, deadline: float) -> None:
+        """Build what is in sight of the placed rows and place them again; goes on later when time is up.
+
+        `deadline` is a time of time.perf_counter.
+        """
+        deadline = max(deadline, time.perf_counter() + _MIN_BUILD_S)
+        for _ in range(_MAX_ROUNDS):
+            before = [(row.row_index, row.height) for row in self.scroll_layout.placed]
+            self._is_visible_built = self._build_placed(0.0, deadline)
+            self._place()
+            if before == [(row.row_index, row.height) for row in self.scroll_layout.placed]:
+                break
+            if time.perf_counter() > deadline:
+                self._is_visible_built = False
+                break
+        self._build_timer.start(0 if not self._is_visible_built else _PAUSE_MS)
+
+    def _build_ahead(self) -> None:
+        if not self._is_visible_built:
+            self._show_built()
+            return
+        deadline = time.perf_counter() + _IDLE_S
+        before = list(self.scroll_layout.placed)
+        done = self._build_placed(_LOOKAHEAD_VIEWPORTS, deadline)
+        self._place()
+        if before != self.scroll_layout.placed:
+            self._show_built()
+        if done and self._for_placed(lambda _, item: item.read_ahead(deadline)):
+            self._build_timer.stop()
+        else:
+            self._build_timer.start(_PAUSE_MS)
 
     def _show_built(self) -> None:
         """Paint what was built, also in rows whose place and height stay as they are."""
         self._layout()
         self.repaint()
 
+    def _place(self) -> None:
+        if self.is_following:
+            self.scroll_layout.scroll_to_end()
+        self.scroll_layout.layout(self.height)
+
+    def _for_placed(self, work: Callable[[PlacedRow, ListItem], bool]) -> bool:
+        """Do some work on each placed row, from the end if that is followed; return True if all is done."""
+        done, placed = True, self.scroll_layout.placed
+        for row in reversed(placed) if self.is_following else placed:
+            try:
+                done = work(row, self.item(row.row_index)) and done
+            except Exception as error:  # noqa: BLE001 - of one row, which must not take the others with it
+                self.show_plain(row.row_index, error)
+                done = False
+        return done
+
+    def _build_placed(self, lookahead: float, deadline: float) -> bool:
+        """Build each placed row within the viewport, or as far as `lookahead` viewports beyond."""
+        height = self.height
+        margin = lookahead * height
+
+        def build(row: PlacedRow, item: ListItem) -> bool:
+            top = -row.y - self.source.gap(row.row_index)
+            bottom = top + height
+            is_first = row is self.scroll_layout.placed[0]
+            ends_in_sight = is_first and row.y + row.height <= height and row.y < 0
+            upwards = self.is_following or ends_in_sight
+            pin = item.scroll_anchor(top, bottom, at_end=upwards)
+            stood = item.anchor_top(pin)
+            done = item.build(top - margin, bottom + margin, deadline, upwards=upwards)
+            if is_first:
+                self.scroll_layout.scroll_by(item.anchor_top(pin) - stood)
+            return done
+
+        return self._for_placed(build)
+
     def _sync_bar(self) -> None:
-        height = self.column.height
+        height = self.height
         self._syncing = True
         self._bar.setRange(0, round(self.scroll_layout.max_position(height)))
         self._bar.setPageStep(height)
-        self._bar.setSingleStep(round(self.px(22)))
+        self._bar.setSingleStep(scaled(22))
         self._bar.setValue(round(self.scroll_layout.position))
         self._synced_value = self._bar.value()
         self._syncing = False
 
-
-class Spinner(QObject):
-    """Turns what shows work in progress, and lets its clock go on, while any of it is in sight."""
-
-    def __init__(self, viewport: ListViewport) -> None:
-        super().__init__(viewport)
-        self._viewport = viewport
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self._spin)
-        viewport.layout_changed.connect(self._update_timer)
-
-    def _busy(self) -> list[RowWidget]:
-        visible = self._viewport.widget_pool.visible.values()
+    def _busy_widgets(self) -> list[RowWidget]:
+        visible = self.widget_pool.visible.values()
         return [widget for widget in visible if widget.item is not None and widget.item.is_busy]
 
-    def _update_timer(self) -> None:
-        if not self._busy():
-            self._timer.stop()
-        elif not self._timer.isActive():
-            self._timer.start(_CLOCK_MS if is_motion_reduced() else _SPIN_MS)
-
     def _spin(self) -> None:
+        """Turn what shows work in progress, and let its clock go on, while any of it is in sight."""
         if not is_motion_reduced():
-            self._viewport.animation_tick += 1
-        for widget in self._busy():
+            self.animation_tick += 1
+        for widget in self._busy_widgets():
             widget.update()

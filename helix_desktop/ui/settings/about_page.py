@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, Qt, QUrl, Signal, qVersion
+from PySide6.QtCore import QSignalBlocker, Qt, QUrl, qVersion
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QLabel, QWidget
 
@@ -19,7 +19,7 @@ from helix_desktop.services.build_info import update_status
 from helix_desktop.services.diagnostics import FILE_NAMES, Diagnostics, DiagnosticsFile, write_bundle
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.design.buttons import PushButton, Switch, show_copied
+from helix_desktop.ui.design.buttons import PushButton, Switch, copy_text
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout import FlowBox, column, line, row
@@ -49,17 +49,15 @@ class DataFolder(QWidget):
         super().__init__()
         self._services, self._folder = session.app, session.app.data_folder
         async_actions = AsyncActions(session.actions.scope, self._show_error)
-        path = label(str(self._folder), "mono", wrap=True)
-        path.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
+        path = _selectable("mono")
+        path.setText(str(self._folder))
         show = PushButton(tr("Show folder"), "", "folder-open", name="show_folder")
+        show.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder))))
         move = PushButton(tr("Move…"), name="move_data", words=tr("Move the data to another folder"))
+        move.clicked.connect(lambda: async_actions.start(self._move(), "move data"))
         self._status = label("", "note", wrap=True)
         self._status.hide()
         self.setLayout(column(path, FlowBox([show, move]), self._status, gap=6))
-        show.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder))))
-        move.clicked.connect(lambda: async_actions.start(self._move(), "move data"))
 
     async def _move(self) -> None:
         """Ask for the folder and for confirmation. Raises HelixError for a folder that cannot be used."""
@@ -113,7 +111,9 @@ class DiagnosticsDialog(TextsDialog):
         self.with_names.setObjectName("with_names")
         self._status = label("", "note", wrap=True)
         self.notice, self.error = label("", "note", wrap=True), label("", "error", wrap=True)
-        self.save = PushButton(tr("Save…"), "primary", name="save")
+        self.save = PushButton(
+            tr("Save…"), "primary", name="save", on_click=lambda: self._start(self._save())
+        )
         included = tr(
             "A zip file for a bug report: versions, settings, policies, sizes, the self-check, and the end "
             "of the app's logs. You choose where it's saved. Nothing is sent."
@@ -140,7 +140,6 @@ class DiagnosticsDialog(TextsDialog):
             item.setCheckState(0, Qt.CheckState.Checked)
         self.list.changed.connect(self._update)
         self.with_names.toggled.connect(lambda _: self._toggle_names())
-        self.save.clicked.connect(lambda: self._start(self._save()))
         self._update()
 
     async def run(self) -> Path | None:
@@ -200,13 +199,9 @@ class DiagnosticsDialog(TextsDialog):
         with_names = self.with_names.isChecked()
         files = await self._diagnostics.collect(with_names=with_names)
         self._show(files, with_names)
-        reason = self._diagnostics.keychain_problem
-        show_text(
-            self.notice,
-            tr("Without a keychain ({reason}), keys are recognized by their form.", reason=reason)
-            if reason
-            else "",
-        )
+        if reason := self._diagnostics.keychain_problem:
+            words = tr("Without a keychain ({reason}), keys are recognized by their form.", reason=reason)
+            show_text(self.notice, words)
 
     async def _run_self_check(self) -> None:
         self._report = await self._diagnostics.run_self_check()
@@ -240,35 +235,37 @@ class DiagnosticsDialog(TextsDialog):
 class AboutPage(QWidget):
     """Looks for a newer release when the user asks: never by itself."""
 
-    release_page_requested = Signal(str)
-    """The page of a release, https, that the user has seen and clicked."""
-
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session, self._build_info = session, session.app.build_info
         start = session.start
-        self._is_checking = False
+        self._is_checking, self._report, self._release_url = False, "", ""
         self._build, self._versions = _selectable("strong"), _selectable("muted")
         self._error = label("", "error", wrap=True)
         self._error.hide()
-        self._copy = PushButton(tr("Copy"), "", "copy", name="copy", on_click=self._copy_report)
-        self._copy.setAccessibleName(tr("Copy version details for a bug report"))
+        copy = PushButton(
+            tr("Copy"), "", "copy", name="copy", words=tr("Copy version details for a bug report")
+        )
+        copy.clicked.connect(lambda: copy_text(copy, self._report))
         self._check_updates = PushButton(tr("Check for updates"), "", "refresh-cw", name="check_updates")
+        self._check_updates.clicked.connect(lambda: start(self._look_for_updates(), "newest release"))
         diagnostics = PushButton(tr("Save diagnostics…"), "", "archive", name="save_diagnostics")
+        diagnostics.clicked.connect(lambda: start(self._save_bundle(), "diagnostics"))
         self._diagnostics_status = _selectable("note")
         self._diagnostics_status.hide()
         self._release = label("", "note", wrap=True)
-        self._open_release = PushButton("", "link", "external-link", name="open_release")
-        data_folder = DataFolder(session)
+        self._open_release = PushButton(
+            "", "link", "external-link", name="open_release", on_click=self._open_release_page
+        )
         licenses = PushButton(tr("Open-source licenses…"), "", "file-text", name="licenses")
-        self._report = self._release_url = ""
+        licenses.clicked.connect(lambda: start(self._show_licenses(), "licenses"))
         body = column(
             self._build, self._versions, self._error,
-            FlowBox([self._copy, diagnostics, licenses, self._check_updates]),
+            FlowBox([copy, diagnostics, licenses, self._check_updates]),
             self._diagnostics_status,
             self._release,
             row(self._open_release, None), 8, line(), 8,
-            label(tr("Data"), "strong"), data_folder,
+            label(tr("Data"), "strong"), DataFolder(session),
             gap=6,
         )  # fmt: skip
         page, _ = scrolling_page(
@@ -277,11 +274,6 @@ class AboutPage(QWidget):
             body,
         )
         self.setLayout(column(page))
-        self._check_updates.clicked.connect(lambda: start(self._look_for_updates(), "newest release"))
-        diagnostics.clicked.connect(lambda: start(self._save_bundle(), "diagnostics"))
-        licenses.clicked.connect(lambda: start(self._show_licenses(), "licenses"))
-        self._open_release.clicked.connect(lambda: self.release_page_requested.emit(self._release_url))
-        self.release_page_requested.connect(_open_release_page)
         self.show_release("")
 
     async def refresh(self) -> None:
@@ -342,9 +334,10 @@ class AboutPage(QWidget):
         finally:
             self._is_checking = False
 
-    def _copy_report(self) -> None:
-        QGuiApplication.clipboard().setText(self._report)
-        show_copied(self._copy)
+    def _open_release_page(self) -> None:
+        """Open the release's page in the browser, as the user has seen and clicked it."""
+        if self._release_url.startswith("https://"):
+            QDesktopServices.openUrl(QUrl(self._release_url))
 
 
 def _selectable(role: str) -> QLabel:
@@ -353,9 +346,3 @@ def _selectable(role: str) -> QLabel:
         Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
     )
     return widget
-
-
-def _open_release_page(url: str) -> None:
-    """Open a release's page in the browser, as the user has seen and clicked it."""
-    if url.startswith("https://"):
-        QDesktopServices.openUrl(QUrl(url))

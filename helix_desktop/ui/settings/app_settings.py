@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
@@ -139,13 +139,12 @@ class RolesPage(QWidget):
         slow_models = self._values.get("slow_models")
         for model in slow_models:
             words = tr("{model} needed more than {seconds} s.", model=model.label, seconds=model.deadline_s)
-            button = PushButton(tr("Try again"), name="try_again")
-            button.setAccessibleName(tr("Try {model} again", model=model.label))
+            tip = tr("Try {model} again", model=model.label)
+            button = PushButton(tr("Try again"), name="try_again", words=tip)
             others = tuple(other for other in slow_models if other != model)
             button.clicked.connect(lambda _=False, others=others: self._values.set("slow_models", others))
             sign = IconLabel("triangle-alert", px=16, color_token="warn")
-            holder = pane(row(sign, label(words, wrap=True), button, gap=9, stretch=1))
-            self._slow_rows.addWidget(holder)
+            self._slow_rows.addWidget(pane(row(sign, label(words, wrap=True), button, gap=9, stretch=1)))
         self._slow_card.setVisible(bool(slow_models))
 
 
@@ -223,24 +222,17 @@ def _role(role: str) -> _Part:
     return _Part(lambda settings: getattr(settings, role), change)
 
 
-def _changed_names(names: Sequence[str]) -> dict[str, Any]:
-    shown, hidden = home_changes(names)
-    return {"home_shown": shown, "home_hidden": hidden}
-
-
-def _changed_lines(lines: Sequence[str]) -> dict[str, Any]:
-    added, removed = reading_changes(lines)
-    return {"reading_added": added, "reading_removed": removed}
-
-
 _PARTS = {
     **{f"notify_{name}": _notification(name) for name in NOTIFICATIONS},
     **{f"role:{role}": _role(role) for role, _, _ in ROLES},  # not its name alone: a workspace has its own
     "model_labels": _Part(model_labels, lambda _, labels: {}),
-    "home_names": _Part(lambda settings: settings.home_names, lambda _, names: _changed_names(names)),
+    "home_names": _Part(
+        lambda settings: settings.home_names,
+        lambda _, names: dict(zip(("home_shown", "home_hidden"), home_changes(names), strict=True)),
+    ),
     "reading_lines": _Part(
         lambda settings: reading_lines(settings.reading_added, settings.reading_removed),
-        lambda _, lines: _changed_lines(lines),
+        lambda _, lines: dict(zip(("reading_added", "reading_removed"), reading_changes(lines), strict=True)),
     ),
 }
 

@@ -52,12 +52,11 @@ class _Places(QWidget):
         self.place.clear()
         clear_layout(self._rows)
         for place in places:
-            remove = PushButton(tr("Remove"), "link", name=f"exclude:{place}")
-            remove.setAccessibleName(tr("Remove {place}", place=place))
+            words = tr("Remove {place}", place=place)
+            remove = PushButton(tr("Remove"), "link", name=f"exclude:{place}", words=words)
             others = tuple(other for other in places if other != place)
             remove.clicked.connect(lambda _=False, others=others: self._form.write(_PLACES, others))
-            line = pane(row(TextLine(place, 13), remove, gap=6, stretch=0))
-            self._rows.addWidget(line)
+            self._rows.addWidget(pane(row(TextLine(place, 13), remove, gap=6, stretch=0)))
 
     def _add(self) -> None:
         places = self._form.values.get(_PLACES)
@@ -102,11 +101,16 @@ class DataPage(QWidget):
         entries = (self.stored, self.removable, self.trashed, self.shortfall)
         totals = card(column(*entries, 5, self.history, 5, self.all_data, margins=(16, 12, 16, 13), gap=5))
         self.forms = [Form(fields, settings) for fields in (CACHED_OUTPUTS, FILE_HISTORY)]
-        clean = PushButton(tr("Clean up…"), name="clean_up")
-        trash = PushButton(tr("Trash…"), "", "trash-2", name="trash")
-        forget = PushButton(tr("Remove a secret…"), "danger", name="forget")
+        start = self._start
+        clean = PushButton(tr("Clean up…"), name="clean_up", on_click=lambda: start(CleanUp()))
+        trash = PushButton(tr("Trash…"), "", "trash-2", name="trash", on_click=lambda: start(ShowTrash()))
+        forget = PushButton(
+            tr("Remove a secret…"), "danger", name="forget", on_click=lambda: start(RemoveSecret())
+        )
         self._workspace_parts = (totals, *self.forms, FlowBox([clean, trash, forget], right_from=2))
-        backup = PushButton(tr("Export…"), "", "save", name="export")
+        backup = PushButton(
+            tr("Export…"), "", "save", name="export", on_click=lambda: perform(self, Export())
+        )
         words = tr("A backup is one file for each workspace. Each file is read again and checked.")
         note = label(words, "note", wrap=True)
         for part in self._workspace_parts:
@@ -116,9 +120,6 @@ class DataPage(QWidget):
         title = label(tr("Data folder"), "strong")
         body.addWidget(card(column(title, self.data_folder, margins=(16, 12, 16, 13), gap=5)))
         self.setLayout(column(page))
-        for button, intent in ((clean, CleanUp()), (trash, ShowTrash()), (forget, RemoveSecret())):
-            button.clicked.connect(lambda _=False, intent=intent: self._start(intent))
-        backup.clicked.connect(lambda: perform(self, Export()))
         settings.changed.connect(self._on_setting)
         self.show_no_workspace()
 

@@ -49,9 +49,7 @@ class InstructionsEditor(QWidget):
         self.save_button = PushButton(tr("Save"), name=f"save:{name}")
         start = session.start
         self.save_button.clicked.connect(lambda: start(self._save(), "save instructions"))
-        self.conflict = EditConflict(f"instructions:{name}")
-        self.conflict.stored_chosen.connect(self._use_stored)
-        self.conflict.edit_kept.connect(self._keep_edit)
+        self.conflict = EditConflict(f"instructions:{name}", self._use_stored, self._keep_edit)
         below = row(self.file, self.save_button, gap=10, stretch=0)
         self.setLayout(column(self.title, self.text, self.conflict, below, gap=6))
         self.text.setAccessibleName(title)

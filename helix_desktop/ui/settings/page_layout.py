@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLayout, QSizePolicy, QSpacerItem, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
@@ -62,19 +62,14 @@ def scrolling_page(title: str, lead: str, body: QLayout) -> tuple[VerticalScroll
 class EditConflict(QWidget):
     """Says that what is edited here was also saved elsewhere, and lets the user decide; hidden until then."""
 
-    stored_chosen = Signal()
-    edit_kept = Signal()
-
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, use_stored: Callable[[], object], keep_edit: Callable[[], object]) -> None:
         """`name` begins the names of the buttons, for tests."""
         super().__init__()
         words = label(tr("Also changed elsewhere since you began to edit it. Which one counts?"), wrap=True)
-        theirs = PushButton(tr("Use the saved one"), name=f"{name}:use_stored")
-        mine = PushButton(tr("Keep mine"), name=f"{name}:keep_edit")
-        theirs.setToolTip(tr("Show what is saved now in place of what you typed"))
-        mine.setToolTip(tr("Save then replaces what was saved elsewhere"))
-        theirs.clicked.connect(self.stored_chosen)
-        mine.clicked.connect(self.edit_kept)
+        tip = tr("Show what is saved now in place of what you typed")
+        theirs = PushButton(tr("Use the saved one"), name=f"{name}:use_stored", tip=tip, on_click=use_stored)
+        tip = tr("Save then replaces what was saved elsewhere")
+        mine = PushButton(tr("Keep mine"), name=f"{name}:keep_edit", tip=tip, on_click=keep_edit)
         icon = IconLabel("triangle-alert", px=16, color_token="warn")
         self.setLayout(row(icon, ResponsiveRow(words, [theirs, mine], 300), gap=8, stretch=1))
         self.hide()

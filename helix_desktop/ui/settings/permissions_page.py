@@ -36,28 +36,19 @@ from helix_desktop.workspaces.saved_rules import SavedRules, user_rules
 tr = Translator("Settings: Permissions")
 text = TextContext("Settings: Permissions")
 
-_EFFECTS: tuple[tuple[RuleEffect, str], ...] = (
-    ("deny", text("Never")),
-    ("ask", text("Always ask")),
-    ("allow", text("Allow")),
-)
-_KINDS: tuple[tuple[RuleKind, str], ...] = (
-    ("pattern", text("Commands like")),
-    ("path", text("Changes to the file")),
-    ("folder", text("Changes to files in")),
-    ("host", text("Web pages from")),
-)
-_EXAMPLES: dict[RuleKind, str] = {
-    "pattern": "git push *",
-    "path": ".envrc",
-    "folder": "src/app",
-    "host": "docs.python.org",
+_EFFECTS: dict[RuleEffect, tuple[str, tuple[str, str]]] = {
+    "deny": (text("Never"), ("shield-alert", "error")),
+    "ask": (text("Always ask"), ("shield-question-mark", "accent_text")),
+    "allow": (text("Allow"), ("shield-check", "ok")),
 }
-_ICONS: dict[RuleEffect, tuple[str, str]] = {
-    "allow": ("shield-check", "ok"),
-    "ask": ("shield-question-mark", "accent_text"),
-    "deny": ("shield-alert", "error"),
+"""Their names, and the icon and color of their rules."""
+_KINDS: dict[RuleKind, tuple[str, str]] = {
+    "pattern": (text("Commands like"), "git push *"),
+    "path": (text("Changes to the file"), ".envrc"),
+    "folder": (text("Changes to files in"), "src/app"),
+    "host": (text("Web pages from"), "docs.python.org"),
 }
+"""What rules are about, and an example of it."""
 _OUTDATED: dict[McpChange, str] = {
     "server": text("The server has changed since you allowed this. The agent asks again."),
     "tool": text("The server describes a tool differently since you allowed this. The agent asks again."),
@@ -107,7 +98,7 @@ class _Rule(Line, frozen=True, kw_only=True):
     def make(self, form: Form) -> QWidget:
         line = Line.make(self, form)
         assert isinstance(line, QLineEdit)
-        form.values.follow("kind", lambda kind: line.setPlaceholderText(_EXAMPLES[kind]))
+        form.values.follow("kind", lambda kind: line.setPlaceholderText(_KINDS[kind][1]))
         return line
 
     def beside(self, form: Form) -> QWidget:
@@ -115,8 +106,8 @@ class _Rule(Line, frozen=True, kw_only=True):
 
 
 NEW_RULE = (
-    Choice("effect", text("Effect"), choices=_EFFECTS),
-    Choice("kind", text("Applies to"), choices=_KINDS),
+    Choice("effect", text("Effect"), choices=[(key, words) for key, (words, _) in _EFFECTS.items()]),
+    Choice("kind", text("Applies to"), choices=[(key, words) for key, (words, _) in _KINDS.items()]),
     _Rule("pattern", text("Name or pattern"), live=True, room=1),
 )
 
@@ -275,11 +266,6 @@ class PermissionsPage(QWidget):
             words = join_sentences(translate(_DEMO_TEXTS[calls]), tr("Other models still ask."))
             self.demo_calls.rows["runs_demo_calls"].show_note(words)
 
-    @property
-    def status_text(self) -> str:
-        """Return what it says holds commands back."""
-        return self._status.text()
-
     def show_sandbox(self, status: str, is_confined: bool) -> None:
         """Say what holds commands back now; `is_confined`: something does."""
         self._status.setText(translate(status))
@@ -287,23 +273,19 @@ class PermissionsPage(QWidget):
 
     def show_trust(self, path: str, trusted: bool) -> None:
         clear_layout(self._trust)
-        icon, color = ("shield-check", "ok") if trusted else ("shield-question-mark", "accent_text")
-        status = (
-            tr("This folder is trusted.") if trusted else tr("This folder isn't trusted. Nothing runs in it.")
-        )
-        change = PushButton(
-            tr("Revoke trust") if trusted else tr("Trust folder…"),
-            "danger" if trusted else "primary",
-            name="change_trust",
-        )
+        if trusted:
+            icon, status, offer = _EFFECTS["allow"][1], tr("This folder is trusted."), tr("Revoke trust")
+        else:
+            icon, offer = _EFFECTS["ask"][1], tr("Trust folder…")
+            status = tr("This folder isn't trusted. Nothing runs in it.")
+        change = PushButton(offer, "danger" if trusted else "primary", name="change_trust")
         change.clicked.connect(lambda: self._change_trust(not trusted))
         words = pane(column(label(status, wrap=True), label(path, "faint", wrap=True), gap=3))
         parts = row(
-            IconLabel(icon, px=18, color_token=color), ResponsiveRow(words, [change]),
+            IconLabel(icon[0], px=18, color_token=icon[1]), ResponsiveRow(words, [change]),
             margins=(14, 10, 10, 10), gap=12, stretch=1,
         )  # fmt: skip
-        framed = card(parts)
-        self._trust.addWidget(framed)
+        self._trust.addWidget(card(parts))
 
     def show_rules(
         self,
@@ -320,8 +302,7 @@ class PermissionsPage(QWidget):
         self._heading.setVisible(bool(rules))
         clear_layout(self._rules)
         for rule in rules:
-            framed = self._card(rule, usage.get(rule.text), changes.get(rule.text, ""))
-            self._rules.addWidget(framed)
+            self._rules.addWidget(self._card(rule, usage.get(rule.text), changes.get(rule.text, "")))
 
     def _lead_text(self, workspace_name: str, has_rules: bool) -> str:
         if has_rules:
@@ -342,7 +323,7 @@ class PermissionsPage(QWidget):
     def _card(self, rule: PermissionRule, usage: RuleUsage | None, change: McpChange) -> QFrame:
         revoke = PushButton(tr("Revoke"), "danger", name="revoke", on_click=lambda: self._revoke(rule))
         revoke.setAccessibleName(tr("Revoke: {rule}", rule=rule.text))
-        icon, color = ("shield-question-mark", "warn") if change else _ICONS[rule.effect]
+        icon, color = ("shield-question-mark", "warn") if change else _EFFECTS[rule.effect][1]
         is_of_session = rule.scope == "session"
         saved = (
             tr("In this session, until Helix Desktop closes")

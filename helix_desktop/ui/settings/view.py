@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, Literal, TypeVar
 
 import msgspec
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QHideEvent, QKeyEvent, QPainter, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -23,7 +23,7 @@ from shiboken6 import isValid
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.design.fields import ComboBox, SearchField
+from helix_desktop.ui.design.fields import ComboBox, Index, SearchField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import PageArea, VerticalScrollArea, column, pane, row
 from helix_desktop.ui.design.page_stack import PageName, PageNames
@@ -127,7 +127,7 @@ def _control_title(control: _Control) -> str:
 
 
 class _HitDelegate(LineDelegate):
-    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
         hit: Hit = index.data(_HIT_ROLE)
         section = [Text(hit.section, 11, "muted")] if hit.section else []
         content = Column([Text(hit.title), *section])
@@ -170,6 +170,7 @@ class SettingsSearch(QWidget):
         """Finds what has all the typed words."""
         self.field, self.hits = _Field(self), QListWidget()
         self.field.setObjectName("search_settings")
+        self.setFocusProxy(self.field)
         self.hits.setObjectName("found_settings")
         self.hits.setAccessibleName(tr("Found settings"))
         self.hits.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -184,9 +185,6 @@ class SettingsSearch(QWidget):
         self.field.textChanged.connect(self._search)
         self.hits.itemClicked.connect(self.choose)
         self.hits.itemActivated.connect(self.choose)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.field.setFocus(event.reason())
 
     def _search(self, typed: str) -> None:
         self.hits.clear()

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
-from PySide6.QtCore import QBuffer, QIODevice, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QColor,
     QFontMetricsF,
     QHideEvent,
     QImage,
-    QImageWriter,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -48,7 +47,7 @@ from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Pinned
 from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import FactKind
 from helix_desktop.domain.text_format import plain_line
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason, verbatim
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.replay.measure import (
     ComparedFact,
@@ -72,6 +71,7 @@ from helix_desktop.ui.design.plot import Plot, axis_width, paint_axis, paint_cur
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.ui.design.viewer.picture import png_bytes
 from helix_desktop.ui.kit.intents import ClosePage, FocusComposer, perform
 from helix_desktop.ui.kit.notices import Notice, show_folder
 from helix_desktop.ui.kit.session import Session
@@ -315,38 +315,28 @@ class Survival(msgspec.Struct, frozen=True):
     @property
     def stats(self) -> Iterator[tuple[str, str, str]]:
         """Yield figures: a name, the managed one, and the unmanaged one with what it is compared with it."""
-        own, other = self.figures.managed, self.figures.unmanaged
+        own, other, per_token = self.figures.managed, self.figures.unmanaged, self.price / 1_000_000
 
-        def compared(managed: float, unmanaged: float, shown: str) -> str:
+        def billed(tokens: float) -> str:
+            return f"≈ {format_usd(tokens * per_token) if per_token else size(tokens)}"
+
+        def size(tokens: float) -> str:
+            return format_tokens(round(tokens))
+
+        for name, managed, unmanaged, shown in (
+            (tr("Tokens sent"), own.input_tokens, other.input_tokens, size),
+            (tr("Input billed") if per_token else tr("Tokens billed"), own.billed, other.billed, billed),
+            (tr("Largest request"), own.peak_window, other.peak_window, size),
+        ):
             share = format_whole_percent(managed / unmanaged if unmanaged else 1.0)
-            return tr("{share} of {unmanaged} without Helix", share=share, unmanaged=shown)
-
-        sent = format_tokens(other.input_tokens)
-        yield (
-            tr("Tokens sent"), format_tokens(own.input_tokens),
-            compared(own.input_tokens, other.input_tokens, sent),
-        )  # fmt: skip
-        per_token, billed = self.price / 1_000_000, (own.billed, other.billed)
-        mine, unmanaged = (
-            format_usd(tokens * per_token) if per_token else format_tokens(round(tokens)) for tokens in billed
-        )
-        name = tr("Input billed") if per_token else tr("Tokens billed")
-        yield name, f"≈ {mine}", compared(*billed, f"≈ {unmanaged}")
-        peak = format_tokens(other.peak_window)
-        yield (
-            tr("Largest request"), format_tokens(own.peak_window),
-            compared(own.peak_window, other.peak_window, peak),
-        )  # fmt: skip
-        reachable = format_whole_percent(self.figures.reach.reachable_share)
-        in_context = format_whole_percent(
-            self.figures.reach.window_bytes / self.figures.reach.output_bytes
-            if self.figures.reach.output_bytes
-            else 1.0
-        )
+            without = tr("{share} of {unmanaged} without Helix", share=share, unmanaged=shown(unmanaged))
+            yield name, shown(managed), without
+        reach = self.figures.reach
+        in_context = reach.window_bytes / reach.output_bytes if reach.output_bytes else 1.0
         yield (
             tr("Outputs that can be recalled"),
-            reachable,
-            tr("{share} of their text in context", share=in_context),
+            format_whole_percent(reach.reachable_share),
+            tr("{share} of their text in context", share=format_whole_percent(in_context)),
         )
 
     @property
@@ -620,12 +610,9 @@ class SurvivalPage(ThemedBackground):
 
     def _key_of(self, conversation: Conversation) -> _Key:
         transcript = conversation.session.transcript
-        items = transcript.messages.items
+        items, info = transcript.messages.items, conversation.window.frame.info
         policy = transcript.session_policy or self._session.workspace.policy
-        last, info = (
-            items[-1].seq if items and transcript.messages.steps else 0,
-            conversation.window.frame.info,
-        )
+        last = items[-1].seq if items and transcript.messages.steps else 0
         # The demo model answers where none is set up: it says nothing about where the session comes from.
         is_demo = info.demo and _imported(conversation) is not None
         return conversation.session.id, last, policy, REFERENCE_WINDOW if is_demo else info.window
@@ -778,14 +765,10 @@ def _imported(conversation: Conversation) -> SessionImported | None:
 
 
 def _write(path: Path, image: QImage) -> None:
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    writer = QImageWriter(buffer, b"png")
-    if not writer.write(image):
-        raise HelixError(text("Couldn't save {file}.", file=path), verbatim(writer.errorString()))
+    """Raises HelixError."""
     try:
         new = path.with_name(path.name + ".new")
-        new.write_bytes(buffer.data().data())
+        new.write_bytes(png_bytes(image))
         replace_file(new, path)
     except OSError as error:
         raise HelixError(

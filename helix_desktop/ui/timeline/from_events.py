@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Container, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal
+from typing import TypeVar
 
 from msgspec.structs import replace
 
+from helix_desktop.context.log.steps import Step
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import ended_observations
 from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.context.window.window import first_handover_tokens
 from helix_desktop.context.window.window_breakdown import covers_around, summary_name
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
+    ATTACHED_SWEEP_REASONS,
     Excluded,
     FoldMade,
     FormChosen,
@@ -47,29 +49,31 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.text_format import ellipsize, one_line
-from helix_desktop.ui.timeline.card_data import (
+from helix_desktop.ui.timeline.cards import (
+    ActionKind,
     Attempt,
     FailureCard,
-    FoldCard,
     FormCard,
-    HandoverCard,
     ManualActionCard,
-    ObservationsCard,
-    PlacedCard,
     Retry,
+    Rewrite,
     SweepCard,
     TimelineCard,
     UndoCard,
-    UsagePoint,
-    card_title,
+    output_name,
 )
-from helix_desktop.words.answer_ends import window_learned_text
-from helix_desktop.words.call_targets import call_title, given_text
-from helix_desktop.words.costs import cost_text
-from helix_desktop.words.efforts import effort_refused_text
+from helix_desktop.ui.timeline.summary_cards import (
+    ChangeCard,
+    ChangePart,
+    FoldCard,
+    HandoverCard,
+    ObservationsCard,
+    PlacedCard,
+)
+from helix_desktop.ui.timeline.usage_chart import UsagePoint
+from helix_desktop.words.call_targets import given_text
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.message_states import hold_text
-from helix_desktop.words.models import slow_model_text
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrites import chosen_form_text, context_change_text, excluded_text, pin_text
 from helix_desktop.words.summary_coverage import missing_rules_text
@@ -77,42 +81,8 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
+R = TypeVar("R", bound=Rewrite)
 _NAME_CHARS = 60  # of an output's name
-
-
-def _output_name(output: ToolAnswered) -> str:
-    return one_line(call_title(output.name, output.target))
-
-
-def form_card(recorded: RecordedEvent, transcript: Transcript, is_demo: bool) -> FormCard | None:
-    """Return the card of an output whose form was chosen; None for one that simply is whole.
-
-    `is_demo`: the demo model was asked for it, which has no price.
-    """
-    event = recorded.event
-    if not isinstance(event, ToolAnswered) or event.recalled or event.outcome != "ran":
-        return None
-    if event.form == "full" and event.chosen == "rule" and not event.full_tokens:
-        return None
-    full = event.full_tokens or (event.tokens if event.form == "full" else 0)
-    is_part = event.form == "full" and not event.whole
-    return FormCard(
-        recorded.seq,
-        recorded.at,
-        ellipsize(_output_name(event), _NAME_CHARS),
-        "preview" if is_part else event.form,
-        event.chosen,
-        output_tokens(full) if full else 0,
-        output_tokens(event.tokens),
-        event.digest,
-        event.asked,
-        translate(event.intake_note) or slow_model_text(event.intake_slow_model),
-        cost_text(
-            event.intake_tokens, event.intake_cost, is_demo, event.intake_estimated, event.intake_unpriced
-        ),
-        recorded.seq in transcript.rewrites.chosen_forms,
-        is_unasked=bool(event.intake_slow_model),
-    )
 
 
 def build_cards(
@@ -127,29 +97,6 @@ def build_cards(
     `points` say what each rewrite made of the window.
     """
     return _CardReducer(transcript, sent, points).read(log)
-
-
-def _session_choice(recorded: RecordedEvent) -> ManualActionCard | None:
-    seq, at = recorded.seq, recorded.at
-    match recorded.event:
-        case PolicyChosen(policy=fields):
-            return ManualActionCard(seq, at, "policy", session_policy_text(policy_from_event(fields)), 0)
-        case HoldSet(on=on):
-            return ManualActionCard(seq, at, "hold" if on else "resume", hold_text(on), 0)
-        case SessionBranched(how=how):
-            return ManualActionCard(seq, at, "branch", _branch_text(how), 0)
-    return None
-
-
-def _branch_text(how: BranchKind) -> str:
-    match how:
-        case "edit":
-            return tr("Version begins here: message edited")
-        case "retry":
-            return tr("Version begins here: answer retried")
-        case "rewind":
-            return tr("Branch begins here: rewound")
-    return tr("Branch begins here")
 
 
 class _CardReducer:
@@ -173,14 +120,14 @@ class _CardReducer:
                 self._is_demo = recorded.event.demo
             elif (card := self._card(recorded)) is not None:
                 retaken = self._transcript.retaken.get(recorded.seq, 0)
-                if retaken and isinstance(card, HandoverCard | SweepCard | FoldCard | PlacedCard):
+                if retaken and isinstance(card, Rewrite):
                     card = replace(card, retaken=retaken)
                 self._cards[recorded.seq] = card
         for seq in self._transcript.rewrites.handovers:
             card = self._cards.get(seq)  # the transcript may be newer than the log
             name = self._cards.get(self._transcript.rewrites.replaced_by(seq))
             if isinstance(card, HandoverCard) and name is not None:
-                self._cards[seq] = replace(card, replaced_by=card_title(name))
+                self._cards[seq] = replace(card, replaced_by=name.title)
         for target, seq in self._pins.items():
             card = self._cards[seq]
             if isinstance(card, ManualActionCard):
@@ -189,7 +136,7 @@ class _CardReducer:
         for inner, outer in (*covers_around(self._transcript).items(), *self._covers_of_outputs()):
             name = self._cards.get(outer)
             if name is not None:
-                self._show_inside(inner, card_title(name))
+                self._show_inside(inner, name.title)
         for seq in self._transcript.rewrites.sweeps:
             self._show_carried(seq)
         placed = {card.facts.seq for card in self._cards.values() if isinstance(card, PlacedCard)}
@@ -210,22 +157,68 @@ class _CardReducer:
                 self._newest_attempt["observations"] = recorded.seq
 
     def _card(self, recorded: RecordedEvent) -> TimelineCard | None:
-        return (
-            self._covering_card(recorded)
-            or self._small_card(recorded)
-            or self._manual_action(recorded)
-            or _session_choice(recorded)
-            or self._failure(recorded)
-            or form_card(recorded, self._transcript, self._is_demo)
-        )
+        seq, at = recorded.seq, recorded.at
+        match recorded.event:
+            case HandoverMade() as event:
+                card = _handover(recorded, event, self._handover_titles, self._transcript)
+                if event.origin:  # that the session starts from, as the inspector lists it
+                    return replace(card, after=self._sent.get(seq) or first_handover_tokens(event))
+                before, after = self._sizes.get(seq, (card.before, card.after))
+                return replace(card, before=before, after=after)
+            case HandoverDiscarded(prepared=HandoverPrepared(handover=handover, read=read)):
+                card = _handover(recorded, handover, self._handover_titles, self._transcript)
+                return replace(card, is_checkpoint=True, read=read, after=handover.tokens)
+            case FoldMade() as event:
+                counts = self._transcript.messages.counts(event.after, event.upto)
+                return self._sized(FoldCard(seq, at, event, translate(summary_name(counts))))
+            case ObservationsMade() as event:
+                return self._observations(recorded, event)
+            case ObservationsPlaced(made=made, reason=reason, threshold=share, averted_handover_at=averted):
+                facts = self._cards.get(made)
+                if not isinstance(facts, ObservationsCard):
+                    return None
+                return self._sized(PlacedCard(seq, at, facts, reason, share, averted))
+            case SweepMade() as event:
+                return self._sweep(recorded, event)
+            case Undone(target=target) if target in self._cards:
+                return UndoCard(seq, at, "undo", target, self._cards[target].title)
+            case Redone(target=target) if target in self._cards:
+                return UndoCard(seq, at, "redo", target, self._cards[target].title)
+            case FormChosen(target=target) as event:
+                text = chosen_form_text(event, self._transcript)
+                return ManualActionCard(seq, at, "form", text, target, self._is_undone(seq))
+            case Excluded(targets=targets) as event:
+                text, sizes = excluded_text(event, self._transcript), self._sizes.get(seq)
+                if sizes:
+                    text = f"{text} · {context_change_text(*sizes)}"
+                return ManualActionCard(seq, at, "exclude", text, targets[0], self._is_undone(seq))
+            case (Pinned(target=target) | Unpinned(target=target)) as event:
+                kind: ActionKind = "pin" if isinstance(event, Pinned) else "unpin"
+                self._pins[target] = seq
+                return ManualActionCard(seq, at, kind, pin_text(event, self._transcript), target)
+            case PolicyChosen(policy=fields):
+                return ManualActionCard(seq, at, "policy", session_policy_text(policy_from_event(fields)))
+            case HoldSet(on=on):
+                return ManualActionCard(seq, at, "hold" if on else "resume", hold_text(on))
+            case SessionBranched(how=how):
+                return ManualActionCard(seq, at, "branch", _branch_text(how))
+            case HandoverFailed(is_refusal=True):
+                return None
+            case ((HandoverFailed() | ObservationsFailed() | EffortRefused() | WindowLearned()) as event) | (
+                TurnEnded(how="failed") as event
+            ):
+                return FailureCard(seq, at, event, self._retry_of(recorded), self._is_demo)
+            case ToolAnswered(recalled="", outcome="ran") as event:
+                if event.form == "full" and event.chosen == "rule" and not event.full_tokens:
+                    return None  # it simply is whole
+                is_changed = seq in self._transcript.rewrites.chosen_forms
+                return FormCard(seq, at, event, is_changed, is_demo=self._is_demo)
+        return None
 
     def _show_inside(self, seq: int, title: str) -> None:
         card = self._cards.get(seq)
-        match card:
-            case HandoverCard() | FoldCard() | ObservationsCard() | PlacedCard():
-                self._cards[seq] = replace(card, inside=title)
-            case SweepCard() | ManualActionCard() | FormCard():
-                self._cards[seq] = replace(card, inside=title)
+        if isinstance(card, Rewrite | ObservationsCard | ManualActionCard | FormCard):
+            self._cards[seq] = replace(card, inside=title)
 
     def _show_carried(self, seq: int) -> None:
         """Say of a sweep that was recorded with another rewrite on the card of that one."""
@@ -233,114 +226,16 @@ class _CardReducer:
         if carried is None or self._transcript.rewrites.attached_to(seq - 1) != seq:
             return
         card = self._cards.get(seq - 1)
-        if isinstance(card, HandoverCard | FoldCard | PlacedCard):
-            self._cards[seq - 1] = replace(card, carries=card_title(carried))
+        if isinstance(card, Rewrite):
+            self._cards[seq - 1] = replace(card, carries=carried.title)
 
-    def _covering_card(self, recorded: RecordedEvent) -> TimelineCard | None:
-        """Return the card of what stands for other messages."""
-        event = recorded.event
-        match event:
-            case HandoverMade():
-                card = _handover(recorded, event, self._handover_titles, self._transcript)
-                if event.origin:
-                    return replace(card, after=self._first_tokens(recorded.seq, event))
-                before, after = self._size(recorded.seq) or (card.before, card.after)
-                return replace(card, before=before, after=after)
-            case HandoverDiscarded(prepared=HandoverPrepared() as prepared):
-                return self._checkpoint(recorded, prepared)
-            case FoldMade():
-                return FoldCard(
-                    recorded.seq,
-                    recorded.at,
-                    event,
-                    translate(summary_name(self._transcript.messages.counts(event.after, event.upto))),
-                    *(self._size(recorded.seq) or (0, 0)),
-                    self._undone(recorded.seq),
-                )
-            case ObservationsMade():
-                return self._observations(recorded, event)
-        return None
-
-    def _checkpoint(self, recorded: RecordedEvent, prepared: HandoverPrepared) -> HandoverCard:
-        handover = prepared.handover
-        card = _handover(recorded, handover, self._handover_titles, self._transcript)
-        return replace(card, is_checkpoint=True, read=prepared.read, after=handover.tokens)
-
-    def _small_card(self, recorded: RecordedEvent) -> TimelineCard | None:
-        seq, at = recorded.seq, recorded.at
-        match recorded.event:
-            case ObservationsPlaced(made=made) as placed:
-                facts, (before, after) = self._cards.get(made), self._size(seq) or (0, 0)
-                if not isinstance(facts, ObservationsCard):
-                    return None
-                return PlacedCard(
-                    *(seq, at, facts, before, after, placed.reason, self._undone(seq), placed.threshold),
-                    averted_handover_at=placed.averted_handover_at,
-                )
-            case SweepMade() as sweep:
-                return self._sweep(recorded, sweep)
-            case Undone(target=target) if target in self._cards:
-                return UndoCard(seq, at, "undo", target, card_title(self._cards[target]))
-            case Redone(target=target) if target in self._cards:
-                return UndoCard(seq, at, "redo", target, card_title(self._cards[target]))
-        return None
-
-    def _failure(self, recorded: RecordedEvent) -> FailureCard | None:
-        seq, at, retry = recorded.seq, recorded.at, self._retry_of(recorded)
-        match recorded.event:
-            case HandoverFailed(is_refusal=True):
-                return None
-            case HandoverFailed() | ObservationsFailed() as tried:
-                safe = tr("The context is as it was, with every message.")
-                return FailureCard(
-                    *(seq, at, tried.what, tried.why, tried.spent, tried.cost, tried.refused, retry, safe),
-                    demo=self._is_demo,
-                    is_estimated=tried.estimated,
-                    unpriced=tried.unpriced,
-                )
-            case TurnEnded(how="failed") as ended:
-                is_limit = ended.cause == "budget"
-                fix = tr("Raise the budget to continue.") if is_limit else ended.fix
-                safe = tr("Every message and output until then is saved.")
-                texts = (ended.what, ended.why)
-                return FailureCard(
-                    seq, at, *texts, retry=retry, safe=safe, fix=fix, is_turn=True, is_limit=is_limit
-                )
-            case EffortRefused() as effort:
-                fix = tr("Choose another effort in the model menu, or leave it to the provider.")
-                return FailureCard(seq, at, effort_refused_text(effort), effort.reason, fix=fix)
-            case WindowLearned(reason=reason) as learned:
-                fix = tr("To use another size, reset or enter it in Settings → Providers.")
-                return FailureCard(seq, at, window_learned_text(learned), reason, fix=fix)
-        return None
-
-    def _manual_action(self, recorded: RecordedEvent) -> ManualActionCard | None:
-        seq, at = recorded.seq, recorded.at
-        match recorded.event:
-            case FormChosen(target=target) as choice:
-                text = chosen_form_text(choice, self._transcript)
-                return ManualActionCard(seq, at, "form", text, target, self._undone(seq))
-            case Excluded(targets=targets) as excluded:
-                text, sizes = excluded_text(excluded, self._transcript), self._size(seq)
-                if sizes:
-                    text = f"{text} · {context_change_text(*sizes)}"
-                return ManualActionCard(seq, at, "exclude", text, targets[0], self._undone(seq))
-            case Pinned(target=target) | Unpinned(target=target) as pin:
-                kind: Literal["pin", "unpin"] = "pin" if isinstance(pin, Pinned) else "unpin"
-                self._pins[target] = seq
-                return ManualActionCard(seq, at, kind, pin_text(pin, self._transcript), target)
-        return None
-
-    def _undone(self, seq: int) -> bool:
+    def _is_undone(self, seq: int) -> bool:
         return not self._transcript.rewrites.is_active(seq)
 
-    def _size(self, seq: int) -> tuple[int, int] | None:
-        """Return what a rewrite made of the next request, in tokens; None: not known."""
-        return self._sizes.get(seq)
-
-    def _first_tokens(self, seq: int, handover: HandoverMade) -> int:
-        """Return the tokens of the handover that a session starts from, as the inspector lists it."""
-        return self._sent.get(seq) or first_handover_tokens(handover)
+    def _sized(self, card: R) -> R:
+        """Return a card with what the rewrite made of the next request, and whether it was undone."""
+        before, after = self._sizes.get(card.seq, (0, 0))
+        return replace(card, before=before, after=after, is_undone=self._is_undone(card.seq))
 
     def _retry_of(self, recorded: RecordedEvent) -> Retry | None:
         """Return what can be tried again: the newest try, if its summary was not used; the newest turn."""
@@ -360,7 +255,7 @@ class _CardReducer:
         events = [
             item.event for seq in sweep.masked if (item := self._transcript.messages.item(seq)) is not None
         ]
-        outputs = [(event.digest, _output_name(event)) for event in events if isinstance(event, ToolAnswered)]
+        outputs = [(event.digest, output_name(event)) for event in events if isinstance(event, ToolAnswered)]
         replies = [event for event in events if isinstance(event, AssistantSpoke)]
         arguments = [
             (digest, ellipsize(one_line(given_text(call.name, call_target(call.arguments))), _NAME_CHARS))
@@ -377,26 +272,25 @@ class _CardReducer:
             for attachment in event.attachments
             if attachment.image
         ]
-        return SweepCard(
+        sweep_card = SweepCard(
             recorded.seq,
             recorded.at,
             len(outputs),
-            *(self._size(recorded.seq) or (0, 0)),
             sweep.reason,
             (*outputs, *arguments, *images),
-            self._undone(recorded.seq),
             sum(len(reply.short) for reply in replies),
             len(messages),
-            undone_with=self._undone_with(recorded.seq),
-            averted_handover_at=sweep.averted_handover_at,
+            self._undone_with(recorded.seq),
+            sweep.averted_handover_at,
         )
+        return self._sized(sweep_card)
 
     def _undone_with(self, seq: int) -> str:
         """Return the title of what a sweep was recorded with, if the undo of that undid the sweep too."""
-        if not self._undone(seq) or seq in self._transcript.rewrites.undone:
+        if not self._is_undone(seq) or seq in self._transcript.rewrites.undone:
             return ""
         card = self._cards.get(seq - 1)
-        return card_title(card) if card is not None else ""
+        return card.title if card is not None else ""
 
     def _observations(self, recorded: RecordedEvent, event: ObservationsMade) -> ObservationsCard:
         counts = self._transcript.messages.counts(event.after, event.upto)
@@ -417,6 +311,17 @@ class _CardReducer:
         )
 
 
+def _branch_text(how: BranchKind) -> str:
+    match how:
+        case "edit":
+            return tr("Version begins here: message edited")
+        case "retry":
+            return tr("Version begins here: answer retried")
+        case "rewind":
+            return tr("Branch begins here: rewound")
+    return tr("Branch begins here")
+
+
 def _handover(
     recorded: RecordedEvent, event: HandoverMade, titles: Mapping[int, str], transcript: Transcript
 ) -> HandoverCard:
@@ -425,11 +330,83 @@ def _handover(
         recorded.at,
         event,
         titles[recorded.seq],
-        event.before,
-        event.after,
         translate(handover_counts(transcript, event).text),
+        before=event.before,
+        after=event.after,
         is_undone=transcript.can_redo(recorded.seq),
         missing=missing_rules_text(event.coverage),
         read=event.read,
         checkpoint=titles.get(event.checkpoint, ""),
     )
+
+
+def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[TimelineCard]:
+    """Return cards, newest first, with all rewrites before one request as one, and its undo as one.
+
+    Those beside a handover are parts of its card.
+    """
+    groups = _groups(cards, [step.seq for step in steps])
+    merged: list[TimelineCard] = []
+    newest_undo = None
+    for card in cards:
+        group = groups.get(card.target if isinstance(card, UndoCard) else card.seq)
+        if isinstance(card, UndoCard):
+            if group is None or (card.kind, group) != newest_undo:
+                name = card.name if group is None else group.title
+                merged.append(replace(card, name=name))
+            newest_undo = (card.kind, group)
+        elif group is None:
+            merged.append(card)
+        elif card.seq == (group.parts[0].seq if isinstance(group, ChangeCard) else group.seq):
+            merged.append(group)
+    return merged
+
+
+def _groups(cards: Sequence[TimelineCard], answers: Sequence[int]) -> dict[int, ChangeCard | HandoverCard]:
+    """Return the cards that stand for several, by the events of their parts, and their own."""
+    requests: dict[int, list[ChangePart]] = {}
+    handovers: dict[int, HandoverCard] = {}  # the oldest of a request
+    for card in cards:
+        request = bisect_left(answers, card.seq)
+        match card:
+            case SweepCard() | FoldCard() | PlacedCard() if request:
+                requests.setdefault(request, []).append(card)
+            case HandoverCard(is_checkpoint=False, event=HandoverMade(origin="", revises=0)) if request:
+                handovers[request] = card
+    groups: dict[int, ChangeCard | HandoverCard] = {}
+    for request, parts in requests.items():
+        group = _group(handovers.get(request), parts)
+        if group is not None:
+            groups |= dict.fromkeys((group.seq, *(part.seq for part in parts)), group)
+    return groups
+
+
+def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> ChangeCard | HandoverCard | None:
+    own = {part.seq for part in parts} | ({handover.seq} if handover is not None else set())
+    rewrites = [part for part in parts if not _is_attached(part, own)]
+    active = tuple(part.seq for part in rewrites if not (part.is_undone or part.inside))
+    undone = tuple(part.seq for part in rewrites if part.is_undone)
+    if handover is not None:
+        undo_with = undone if handover.is_undone else active
+        return replace(handover, parts=tuple(parts), undo_with=undo_with)
+    if len(parts) == 1:
+        return None
+    sized = [part for part in parts if part.before]
+    oldest = min(rewrites, key=lambda part: part.seq)
+    return ChangeCard(
+        oldest.seq,
+        parts[0].at_ms,
+        tuple(parts),
+        active,
+        undone,
+        before=sized[-1].before if sized else 0,
+        after=sized[0].after if sized else 0,
+        is_undone=bool(undone) and not active,
+        inside=parts[0].inside if all(part.inside for part in parts) else "",
+        retaken=sum(part.retaken for part in parts),
+    )
+
+
+def _is_attached(part: ChangePart, seqs: Container[int]) -> bool:
+    """Return True of a sweep that holds and falls with the rewrite before it."""
+    return isinstance(part, SweepCard) and part.reason in ATTACHED_SWEEP_REASONS and part.seq - 1 in seqs

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
-import msgspec
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QMenu, QWidget
@@ -27,58 +26,25 @@ from helix_desktop.ui.kit.intents import (
     ShowEvent,
 )
 from helix_desktop.ui.kit.words import Words
-from helix_desktop.ui.rows.item import BoxItem, ListItem
-from helix_desktop.ui.rows.list_view import ListInteractions, ListMouse, RowListView
-from helix_desktop.ui.rows.selection import Selection
+from helix_desktop.ui.rows.item import ListItem
+from helix_desktop.ui.rows.list_view import ListMouse, RowListView
 from helix_desktop.ui.rows.viewport import ListViewport
-from helix_desktop.ui.timeline.card_data import (
-    ChangeCard,
-    Continuation,
-    FailureCard,
-    FoldCard,
-    FormCard,
-    HandoverCard,
-    ManualActionCard,
-    ObservationsCard,
-    PlacedCard,
-    RunningCard,
-    SweepCard,
-    TimelineCard,
-    UndoCard,
-    card_groups,
-    card_title,
-    send_form_text,
-)
-from helix_desktop.ui.timeline.small_cards import (
+from helix_desktop.ui.timeline.cards import (
     CardLook,
+    FailureCard,
+    FormCard,
+    Node,
     OpenCardMenu,
+    Rewrite,
+    TimelineCard,
+    TimelineRow,
     ToggleFold,
-    change_box,
-    change_title,
-    failure_box,
-    failure_texts,
-    form_box,
-    form_details,
-    form_title,
-    manual_action_box,
-    running_box,
-    running_name,
-    state_pills,
-    sweep_box,
-    sweep_title,
-    undo_box,
 )
 from helix_desktop.ui.timeline.summary_cards import (
-    continued_box,
-    continued_text,
-    fold_box,
-    fold_name,
-    handover_box,
-    handover_name,
-    observations_box,
-    observations_name,
-    placed_box,
-    placed_name,
+    ChangeCard,
+    ContinuedRow,
+    HandoverCard,
+    ObservationsCard,
 )
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_token_change
@@ -94,25 +60,24 @@ _TOP_PX = 5  # between two cards, half of it
 _SIDE, _BOTTOM = 22, 20  # pixels beside the column, below the last card
 _MARK_MS = 2_500  # in which a card that something led to stands out
 _MIN_FOLDED = 3  # entries between two handovers; fewer stay as they are
-_CARD_ESTIMATE, _SUMMARY_ESTIMATE, _HANDOVER_ESTIMATE = 48.0, 84.0, 160.0  # pixels at 100 %
-
-Node: TypeAlias = Literal["", "live", "handover", "compacted", "sweep", "failure", "limit", "mark"]
 
 
-class ContinuedRow(msgspec.Struct, frozen=True):
-    """The sessions that go on from here."""
-
-    sessions: tuple[Continuation, ...]
-
-
-class FoldedRow(msgspec.Struct, frozen=True):
+class FoldedRow(TimelineRow, frozen=True):
     """What happened between two handovers, behind one line; newest first."""
 
     cards: tuple[TimelineCard, ...]
 
     @property
+    def key(self) -> Hashable:
+        return "folded", self.cards[-1].seq
+
+    @property
+    def below(self) -> Sequence[TimelineCard]:
+        return self.cards
+
+    @property
     def text(self) -> str:
-        count = sum(isinstance(card, _REWRITES) for card in self.cards)
+        count = sum(isinstance(card, Rewrite | ObservationsCard) for card in self.cards)
         if not count:
             return tr.plural(len(self.cards), "%n entry", "%n entries")
         return tr.plural(count, "%n context change", "%n context changes")
@@ -120,39 +85,21 @@ class FoldedRow(msgspec.Struct, frozen=True):
     @property
     def change(self) -> str:
         """Return what became of the context in tokens; empty where no size is known."""
-        active = (card for card in self.cards if isinstance(card, _SIZED) and not card.is_undone)
-        sized = [card for card in active if card.before]
+        rewrites = (card for card in self.cards if isinstance(card, Rewrite))
+        sized = [card for card in rewrites if card.before and not card.is_undone]
         return format_token_change(sized[-1].before, sized[0].after) if sized else ""
 
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        is_open, action = look.is_open("rewrites"), ToggleFold("rewrites")
+        head = fold_head("fold:rewrites", action, self.text, self.change, "muted", is_open=is_open)
+        return Frame(head, (14, 0, 14, 0)), dotted((self.text, self.change))
 
-_SIZED = (SweepCard, FoldCard, PlacedCard, ChangeCard)
-_REWRITES = (*_SIZED, ObservationsCard)
-Row: TypeAlias = QWidget | ContinuedRow | RunningCard | FoldedRow | TimelineCard
+
+Row: TypeAlias = QWidget | TimelineRow
 
 
 def key_of(row: Row) -> Hashable:
-    match row:
-        case ContinuedRow():
-            return "continued"
-        case RunningCard():
-            return "running"
-        case FoldedRow(cards=cards):
-            return "folded", cards[-1].seq
-        case ChangeCard(seq=seq):
-            return "change", seq
-        case QWidget():
-            return row.objectName()
-    return row.seq
-
-
-def rows_below(row: Row) -> Sequence[TimelineCard]:
-    """Return what stands below a row while it is open."""
-    match row:
-        case FoldedRow(cards=cards):
-            return cards
-        case ChangeCard(parts=parts) | HandoverCard(parts=parts):
-            return sorted(parts, key=lambda part: part.seq)
-    return ()
+    return row.key if isinstance(row, TimelineRow) else row.objectName()
 
 
 def fold_rewrites(cards: Sequence[TimelineCard]) -> list[FoldedRow | TimelineCard]:
@@ -164,7 +111,7 @@ def fold_rewrites(cards: Sequence[TimelineCard]) -> list[FoldedRow | TimelineCar
     between: list[TimelineCard] = []
     has_newer = False
     for card in cards:
-        if not isinstance(card, HandoverCard) and getattr(card, "retry", None) is None:
+        if not (isinstance(card, HandoverCard) or (isinstance(card, FailureCard) and card.retry)):
             between.append(card)
             continue
         is_folded = has_newer and len(between) >= _MIN_FOLDED
@@ -174,47 +121,11 @@ def fold_rewrites(cards: Sequence[TimelineCard]) -> list[FoldedRow | TimelineCar
     return rows + between
 
 
-def _box_and_name(row: Row, look: CardLook) -> tuple[Box, str]:
-    match row:
-        case HandoverCard():
-            return handover_box(row, look), handover_name(row)
-        case ObservationsCard():
-            return observations_box(row, look), observations_name(row)
-        case FoldCard():
-            return fold_box(row, look), fold_name(row)
-        case SweepCard():
-            return sweep_box(row, look), sweep_title(row)
-        case PlacedCard():
-            return placed_box(row, look), placed_name(row)
-        case ChangeCard():
-            states = (pill.words for pill in state_pills(row.is_undone, row.inside))
-            return change_box(row, look), dotted((change_title(row), *states))
-        case FormCard():
-            return form_box(row, look), dotted((form_title(row), *form_details(row)))
-        case FailureCard():
-            return failure_box(row, look), dotted(failure_texts(row))
-        case ManualActionCard():
-            return manual_action_box(row, look), card_title(row)
-        case UndoCard():
-            return undo_box(row, look), card_title(row)
-        case RunningCard():
-            return running_box(row, look), running_name(row)
-        case FoldedRow():
-            is_open = look.is_open("rewrites")
-            head = fold_head(
-                *("fold:rewrites", ToggleFold("rewrites"), row.text, row.change, "muted"), is_open=is_open
-            )
-            return Frame(head, (14, 0, 14, 0)), dotted((row.text, row.change))
-        case ContinuedRow(sessions=sessions):
-            return continued_box(sessions), dotted(continued_text(other) for other in sessions)
-    raise TypeError(row)
-
-
 class HostItem(ListItem):
     """A row that a widget fills; it is laid out anew each time, as its content comes and goes."""
 
     def __init__(self, widget: QWidget) -> None:
-        super().__init__(widget.objectName())
+        super().__init__(widget.objectName(), "", Box(), current_theme())
         self.widget = self._host = widget
 
     @property
@@ -244,16 +155,16 @@ class HostItem(ListItem):
         """Leave the painting to the widget."""
 
 
-class CardItem(BoxItem):
+class CardItem(ListItem):
     """A row with a card, and its part of the rail."""
 
     row_area = "unfold"
 
-    def __init__(self, row: Row, look: CardLook, node: Node, theme: Theme) -> None:
-        card, name = _box_and_name(row, look)
+    def __init__(self, row: TimelineRow, look: CardLook, node: Node, theme: Theme) -> None:
+        card, name = row.draw(look)
         indent = _CARD_X + (_PART_X if look.is_part else 0)
         box = Frame(card, (indent, _TOP_PX, 0, _TOP_PX)) if node else card
-        super().__init__(key_of(row), name, box, theme)
+        super().__init__(row.key, name, box, theme)
         self.row, self.look, self.node = row, look, node
         self.is_marked, self.ends = False, (False, False)
         self._card = card
@@ -307,32 +218,6 @@ class CardItem(BoxItem):
         return colors.get(self.node, theme.scrollbar)
 
 
-def _node(row: Row, live: int) -> Node:
-    node: Node = "mark"
-    match row:
-        case RunningCard():
-            node = "live"
-        case ContinuedRow() | QWidget():
-            node = ""
-        case HandoverCard():
-            node = "live" if row.seq == live else "mark" if row.is_undone else "handover"
-        case SweepCard(is_undone=False):
-            node = "sweep"
-        case FoldCard() | PlacedCard() | ChangeCard() if not row.is_undone:
-            node = "compacted" if "summaries" in card_groups(row) else "sweep"
-        case FailureCard(is_limit=True) | FormCard(has_failed=True):
-            node = "limit"
-        case FailureCard():
-            node = "failure"
-        case FormCard():
-            node = "sweep"
-    return node
-
-
-def _is_live(card: HandoverCard) -> bool:
-    return not (card.is_undone or card.inside or card.replaced_by or card.is_checkpoint)
-
-
 class CardRows:
     """The rows that the list shows, and their items: made when they come into sight, kept while they hold."""
 
@@ -352,7 +237,8 @@ class CardRows:
         groups = (row for row in rows if isinstance(row, ChangeCard | HandoverCard))
         self._parts = frozenset(part.seq for group in groups for part in group.parts)
         handovers = (row for row in rows if isinstance(row, HandoverCard))
-        self._live = next((card.seq for card in handovers if _is_live(card)), 0)
+        live = (card.seq for card in handovers if card.is_live and not card.is_checkpoint)
+        self._live = next(live, 0)
         for key in self._items.keys() - self._places.keys():
             del self._items[key]
 
@@ -378,14 +264,14 @@ class CardRows:
             if not (isinstance(item, HostItem) and item.widget is row):
                 item = self._items[key] = HostItem(row)
             return item
-        seq = row.seq if isinstance(row, _CARDS) else 0
+        seq = row.seq if isinstance(row, TimelineCard) else 0
         toggled, is_later = self._toggled.get(key, frozenset()), 0 < self.past_seq < seq
         look = CardLook(self.now_ms, toggled, is_later, key in self._parts)
-        node = _node(row, self._live)
+        node = row.node(self._live)
         if not (isinstance(item, CardItem) and (item.row, item.look, item.node) == (row, look, node)):
             item = self._items[key] = CardItem(row, look, node, current_theme())
         before = self.rows[index - 1] if index else None
-        is_first = not isinstance(before, (RunningCard, FoldedRow, *_CARDS))
+        is_first = not isinstance(before, TimelineRow) or isinstance(before, ContinuedRow)
         item.ends = (is_first, index == len(self.rows) - 1)
         item.is_marked = bool(seq) and seq == self.marked_seq
         return item
@@ -403,12 +289,7 @@ class CardRows:
         item = self._items.get(key_of(row))
         if item is not None and item.height:
             return self.gap(index) + item.height
-        match row:
-            case HandoverCard() | QWidget():
-                return scaled(round(_HANDOVER_ESTIMATE))
-            case ObservationsCard() | FoldCard() | FailureCard() | RunningCard():
-                return scaled(round(_SUMMARY_ESTIMATE))
-        return scaled(round(_CARD_ESTIMATE))
+        return scaled(row.estimate if isinstance(row, TimelineRow) else 160)
 
     def source_text(self, index: int) -> str:
         return "\n".join(words.text for words in self.get(index).block_texts())
@@ -421,37 +302,17 @@ class CardRows:
         self._items.clear()
 
     def is_plain(self, key: Any) -> bool:
-        item = self._items.get(key)
-        return isinstance(item, BoxItem) and not isinstance(item, CardItem)
+        return type(self._items.get(key)) is ListItem
 
     def show_plain(self, index: int, error: Exception) -> ListItem:
         if self.is_plain(self.key(index)):
             raise error
         row = self.rows[index]
-        title = card_title(row) if isinstance(row, _CARDS) else ""
+        title = row.title if isinstance(row, TimelineCard) else ""
         frame = Frame(Words(title), (_CARD_X, _TOP_PX, 0, _TOP_PX))
-        item = BoxItem(key_of(row), title, frame, current_theme())
+        item = ListItem(key_of(row), title, frame, current_theme())
         self._items[key_of(row)] = item
         return item
-
-
-_CARDS = get_args(TimelineCard)
-
-
-class _CardInteractions(ListInteractions):
-    def __init__(self, view: CardList, rows: ListViewport, mouse: ListMouse, selection: Selection) -> None:
-        super().__init__(rows, mouse, selection)
-        self._view = view
-
-    def _activate(self, index: int, area: HitArea) -> None:
-        match area.action:
-            case ToggleFold(part=part):
-                self._view.toggle(self._view.cards.key(index), part)
-            case OpenCardMenu():
-                menu = card_menu(self._view.cards.rows[index], self._view)
-                popup_below(menu, self._view.viewport(), self._rows.place_of(index, area))
-            case _:
-                super()._activate(index, area)
 
 
 class CardList(RowListView):
@@ -466,27 +327,24 @@ class CardList(RowListView):
         self.cards = CardRows()
         self.cards.now_ms = clock()
         self.rows = ListViewport(self.cards, self._area, self.verticalScrollBar(), _BOTTOM, follows_end=False)
-        selection = Selection(self.cards)
-        mouse = ListMouse(self.rows, selection, self.viewport())
-        self.use(self.rows, selection, mouse, _CardInteractions(self, self.rows, mouse, selection))
+        self.use(self.rows, ListMouse(self.rows, self.viewport()))
         self._unmark_soon = QTimer(self, singleShot=True, interval=_MARK_MS)
         self._unmark_soon.timeout.connect(lambda: self._mark(0))
         self.apply_theme()
 
-    def show_rows(self, rows: Sequence[Row], keep: Hashable = None) -> None:
-        """Show these rows; the first whose top is in sight, or that of `keep`, stays where it is."""
+    def show_rows(self, rows: Sequence[Row]) -> None:
+        """Show these rows; the first whose top is in sight stays where it is."""
         layout = self.rows.scroll_layout
         known = {key_of(row) for row in rows}
         tops = {self.cards.key(row.row_index): row.y for row in layout.placed if row.y >= 0}
-        anchors = [key for key in tops if key in known] if layout.position > 0 else []
+        anchor = next((key for key in tops if key in known), None) if layout.position > 0 else None
         if [*map(key_of, self.cards.rows)] != [*map(key_of, rows)]:
             self._selection.clear()  # it is from row number to row number
         self.cards.set_rows(rows)
         layout.reset(map(self.cards.estimate, range(len(rows))))
-        key = keep if keep in tops else anchors[0] if anchors else None
-        index = self.cards.index_of(key) if key is not None else None
+        index = self.cards.index_of(anchor)
         if index is not None:
-            layout.scroll_to_row(index, tops[key])
+            layout.scroll_to_row(index, tops[anchor])
         self.refresh()
 
     def refresh(self) -> None:
@@ -513,6 +371,16 @@ class CardList(RowListView):
         elif index is not None:
             self.rows.relayout_in_place(index)
             self.rows.repaint()
+
+    def _activate(self, index: int, area: HitArea) -> None:
+        match area.action:
+            case ToggleFold(part=part):
+                self.toggle(self.cards.key(index), part)
+            case OpenCardMenu():
+                menu = card_menu(self.cards.rows[index], self)
+                popup_below(menu, self.viewport(), self.rows.place_of(index, area))
+            case _:
+                super()._activate(index, area)
 
     def look_at(self, seq: int) -> None:
         """Show the cards pale, and without what they do, that came after an event; 0: none."""
@@ -546,7 +414,7 @@ class CardList(RowListView):
         if self.rows.scroll_layout.position <= 0:
             return 0
         shown = (self.cards.rows[row.row_index] for row in self.rows.scroll_layout.placed)
-        return next((row.seq for row in shown if isinstance(row, _CARDS)), 0)
+        return next((row.seq for row in shown if isinstance(row, TimelineCard)), 0)
 
 
 class HostedRow(QWidget):
@@ -570,9 +438,8 @@ def card_menu(row: Row, parent: QWidget) -> QMenu:
     menu = EntryMenu(parent)
     match row:
         case HandoverCard(seq=seq):
-            is_live = not (row.is_undone or row.inside or row.replaced_by)
             is_own, is_placed = not row.event.origin, not row.is_checkpoint
-            can_run_again = is_own and is_live and is_placed
+            can_run_again = is_own and row.is_live and is_placed
             menu.add("show", tr("Show in chat"), ShowEvent(seq), is_enabled=is_placed)
             menu.add("compare", tr("Compare…"), CompareHandover(seq))
             menu.add("edit", tr("Edit…"), EditHandover(seq), is_enabled=is_own)
@@ -582,6 +449,16 @@ def card_menu(row: Row, parent: QWidget) -> QMenu:
         case FormCard():
             for form in get_args(Form):
                 if form != row.form or row.is_changed or form == "compact":
-                    choice = ChooseForm(row.seq, form, row.instructions)
-                    menu.add(f"form:{form}", send_form_text(form), choice)
+                    choice = ChooseForm(row.seq, form, row.event.asked)
+                    menu.add(f"form:{form}", _send_text(form), choice)
     return menu
+
+
+def _send_text(form: Form) -> str:
+    match form:
+        case "full":
+            return tr("Send full output")
+        case "preview":
+            return tr("Send preview")
+        case "compact":
+            return tr("Send extract…")

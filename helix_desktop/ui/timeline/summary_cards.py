@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import TypeAlias
+
+import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
-from helix_desktop.domain.events.rewrite import FoldKind
-from helix_desktop.domain.events.summary import Bullet, Observation, Section
+from helix_desktop.domain.events.rewrite import FoldKind, FoldMade, PlacementReason, SweepReason
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, Observation, ObservationsMade, Section
 from helix_desktop.domain.text_format import ellipsize, ellipsize_title, utc_day
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.cards import Tone
@@ -28,44 +31,34 @@ from helix_desktop.ui.kit.boxes import (
     link,
     rule,
 )
-from helix_desktop.ui.kit.intents import (
-    CompareHandover,
-    EditHandover,
-    OpenSession,
-    ShowEvent,
-)
+from helix_desktop.ui.kit.intents import CompareHandover, EditHandover, OpenSession, ShowEvent
 from helix_desktop.ui.kit.words import Words
-from helix_desktop.ui.timeline.card_data import (
-    Continuation,
-    FoldCard,
-    HandoverCard,
-    ObservationsCard,
-    PlacedCard,
-    card_title,
-    undo_seqs,
-)
-from helix_desktop.ui.timeline.small_cards import (
+from helix_desktop.ui.timeline.cards import (
     CardLook,
+    Group,
+    Node,
     OpenCardMenu,
+    Rewrite,
+    SweepCard,
+    TimelineCard,
+    TimelineRow,
     ToggleFold,
     bullet_row,
     code_frame,
     coverage_folds,
     fold,
     framed,
-    headline,
     icon_line,
     index_chips,
     inside_pill,
     ledger_fold,
     long_words,
-    reason_text,
     refused_fold,
     source_chip,
-    state_pills,
     time_text,
     undo_links,
     undone_pill,
+    unfold_button,
 )
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
@@ -77,14 +70,16 @@ from helix_desktop.words.message_states import (
 )
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_integer, format_token_count
-from helix_desktop.words.rewrite_reasons import retaken_text, trigger_text
+from helix_desktop.words.rewrite_reasons import placement_text, retaken_text, sweep_reason_text, trigger_text
 from helix_desktop.words.rewrites import (
     context_change_text,
     gist_sections,
+    masked_contents_text,
     ordered_sections,
     revision_size_text,
 )
 from helix_desktop.words.sessions import session_title
+from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
 
@@ -130,140 +125,167 @@ def _section_fold(section: Section, look: CardLook, color: str, *, is_flagged: b
     return fold(look, section.title, section.title, note, color, build, at_first=True)
 
 
-def handover_size(card: HandoverCard) -> str:
-    """Return what became of the context; an edit changes so little that only the difference shows it."""
-    if card.is_checkpoint:
-        return tr("Not sent yet")
-    size = revision_size_text if card.event.revises else context_change_text
-    return size(card.before, card.after)
+class HandoverCard(Rewrite, frozen=True):
+    """A handover; `messages` says how many messages and tool calls it covers.
 
+    One that `is_checkpoint` changed no request: `after` is what it would take.
+    """
 
-def handover_messages(card: HandoverCard) -> str:
-    if card.is_checkpoint:
-        return tr("Is to replace {messages}", messages=card.messages)
-    return tr("Replaces {messages}", messages=card.messages)
+    event: HandoverMade
+    title: str
+    messages: str
+    missing: MissingText = NOTHING_MISSING  # what was added below it because it does not name it
+    replaced_by: str = ""  # the handover that was written in its place
+    is_checkpoint: bool = False
+    read: int = 0  # tokens, by its calls
+    checkpoint: str = ""  # the one that it was made from
+    parts: tuple[ChangePart, ...] = ()  # what else became of the context before the same request
+    undo_with: tuple[int, ...] = ()  # of these, what is undone or redone with it
 
+    groups, estimate = ("summaries",), 160
 
-def handover_name(card: HandoverCard) -> str:
-    parts = [card_title(card), handover_messages(card), handover_size(card)]
-    return " · ".join([*parts, *([tr("Undone")] if card.is_undone else [])])
+    @property
+    def below(self) -> Sequence[TimelineCard]:
+        return sorted(self.parts, key=lambda part: part.seq)
 
+    @property
+    def undo_seqs(self) -> tuple[int, ...]:
+        return self.seq, *self.undo_with
 
-def handover_box(card: HandoverCard, look: CardLook) -> Box:
-    """Return a handover: what is open by it comes first; opened it shows everything, with what it took."""
-    color, is_flagged = "faint" if card.is_undone else "text", not card.event.origin
-    sections = [
-        Column(
-            [
-                Text(section.title, 12, "faint" if card.is_undone else "muted", 600),
-                *(bullet_row(bullet, color, is_flagged=is_flagged) for bullet in section.bullets),
-            ]
-        )
-        for section in gist_sections(card.event.sections)
-    ]
-    points = sum(len(section.bullets) for section in card.event.sections)
-    note = tr.plural(points, "%n point", "%n points")
+    @property
+    def is_live(self) -> bool:
+        """True if nothing was written in its place."""
+        return not (self.is_undone or self.inside or self.replaced_by)
 
-    def details() -> list[Box]:
-        above = gist_sections(card.event.sections)
-        parts: list[Box] = [
-            _section_fold(section, look, color, is_flagged=is_flagged)
-            for section in ordered_sections(card.event.sections)
-            if section not in above
-        ]
-        if card.event.quotes:
-            parts.append(_quotes_fold([quote.text for quote in card.event.quotes], look, color))
-        parts += [ledger_fold(card.event.ledger, look, color)] if card.event.ledger else []
-        parts += [refused_fold(card.event.refused, look)] if card.event.refused else []
-        pills = Frame(Flow(_handover_pills(card)), (0, 4, 0, 4))
-        return [rule(), *parts, pills, *coverage_folds(card.missing, look)]
+    def node(self, live: int) -> Node:
+        return "live" if self.seq == live else "mark" if self.is_undone else "handover"
 
-    is_of_request = not (card.is_checkpoint or card.event.origin)
-    why = trigger_text(card.event.trigger, card.event.threshold) if is_of_request else ""
-    retaken = retaken_text(card.retaken)
-    replaced = Words(dotted((handover_messages(card), why, retaken)), 12, "muted")
-    content = [_handover_heading(card, look, color), replaced, TwoColumns(sections)]
-    content.append(fold(look, "details", tr("All sections"), note, "muted", details))
-    if card.parts:
-        also = dotted(map(card_title, card.parts))
-        is_open = look.is_open("rewrites")
-        content.append(
-            fold_head(
-                "fold:rewrites",
-                ToggleFold("rewrites"),
-                tr("At the same time"),
-                also,
-                "muted",
-                is_open=is_open,
+    @property
+    def size_text(self) -> str:
+        """What became of the context; an edit changes so little that only the difference shows it."""
+        if self.is_checkpoint:
+            return tr("Not sent yet")
+        size = revision_size_text if self.event.revises else context_change_text
+        return size(self.before, self.after)
+
+    @property
+    def messages_text(self) -> str:
+        if self.is_checkpoint:
+            return tr("Is to replace {messages}", messages=self.messages)
+        return tr("Replaces {messages}", messages=self.messages)
+
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        """Show what is open by it first; opened it shows everything, with what it took."""
+        color, is_flagged = "faint" if self.is_undone else "text", not self.event.origin
+        sections = [
+            Column(
+                [
+                    Text(section.title, 12, "faint" if self.is_undone else "muted", 600),
+                    *(bullet_row(bullet, color, is_flagged=is_flagged) for bullet in section.bullets),
+                ]
             )
-        )
-    return framed(content, (14, 9, 12, 12), 7)
+            for section in gist_sections(self.event.sections)
+        ]
+        points = sum(len(section.bullets) for section in self.event.sections)
+        note = tr.plural(points, "%n point", "%n points")
 
+        def details() -> list[Box]:
+            above = gist_sections(self.event.sections)
+            parts: list[Box] = [
+                _section_fold(section, look, color, is_flagged=is_flagged)
+                for section in ordered_sections(self.event.sections)
+                if section not in above
+            ]
+            if self.event.quotes:
+                parts.append(_quotes_fold([quote.text for quote in self.event.quotes], look, color))
+            parts += [ledger_fold(self.event.ledger, look, color)] if self.event.ledger else []
+            parts += [refused_fold(self.event.refused, look)] if self.event.refused else []
+            pills = Frame(Flow(self._pills()), (0, 4, 0, 4))
+            return [rule(), *parts, pills, *coverage_folds(self.missing, look)]
 
-def _handover_heading(card: HandoverCard, look: CardLook, color: str) -> Box:
-    title = card_title(card)
-    end: list[Box] = [time_text(card.at_ms, look)]
-    if not (card.is_checkpoint or card.event.origin):
-        end.insert(0, Text(handover_size(card), 12, "muted"))
-    if not look.is_later:
-        label = tr("Compare {title} with another one", title=title)
-        end.append(link("compare", CompareHandover(card.seq), tr("Compare…"), label=label))
-        if not card.event.origin:
-            label = tr("Edit {title}", title=title)
-            end.append(link("edit", EditHandover(card.seq), tr("Edit…"), label=label))
-    if not card.is_checkpoint:
-        end += undo_links(
-            undo_seqs(card), look, card.is_undone, card.replaced_by or card.inside, card.carries
-        )
-    words: list[Box] = [Text(title, 14, color, 600), _handover_state(card)]
-    if card.event.origin:
-        name = ellipsize_title(session_title(card.event.origin_title), _MAX_FOCUS_CHARS)
-        words.append(_session_chip(tr("From “{title}”", title=name), card.event.origin))
-    tip = tr("More actions")
-    more = [] if look.is_later else [Button("more", OpenCardMenu(), Icon("ellipsis"), tip, "icon", tip=tip)]
-    return RowWithEnd([Flow(words), Flow(end, is_at_end=True), *more])
+        is_of_request = not (self.is_checkpoint or self.event.origin)
+        why = trigger_text(self.event.trigger, self.event.threshold) if is_of_request else ""
+        replaced = Words(dotted((self.messages_text, why, retaken_text(self.retaken))), 12, "muted")
+        content = [self._heading(look, color), replaced, TwoColumns(sections)]
+        content.append(fold(look, "details", tr("All sections"), note, "muted", details))
+        if self.parts:
+            also = dotted(part.title for part in self.parts)
+            is_open = look.is_open("rewrites")
+            content.append(
+                fold_head(
+                    "fold:rewrites",
+                    ToggleFold("rewrites"),
+                    tr("At the same time"),
+                    also,
+                    "muted",
+                    is_open=is_open,
+                )
+            )
+        parts = [self.title, self.messages_text, self.size_text, tr("Undone") if self.is_undone else ""]
+        return framed(content, (14, 9, 12, 12), 7), dotted(parts)
+
+    def _heading(self, look: CardLook, color: str) -> Box:
+        title = self.title
+        end: list[Box] = [time_text(self.at_ms, look)]
+        if not (self.is_checkpoint or self.event.origin):
+            end.insert(0, Text(self.size_text, 12, "muted"))
+        if not look.is_later:
+            label = tr("Compare {title} with another one", title=title)
+            end.append(link("compare", CompareHandover(self.seq), tr("Compare…"), label=label))
+            if not self.event.origin:
+                label = tr("Edit {title}", title=title)
+                end.append(link("edit", EditHandover(self.seq), tr("Edit…"), label=label))
+        if not self.is_checkpoint:
+            end += undo_links(
+                self.undo_seqs, look, self.is_undone, self.replaced_by or self.inside, self.carries
+            )
+        words: list[Box] = [Text(title, 14, color, 600), self._state()]
+        if self.event.origin:
+            name = ellipsize_title(session_title(self.event.origin_title), _MAX_FOCUS_CHARS)
+            words.append(_session_chip(tr("From “{title}”", title=name), self.event.origin))
+        tip = tr("More actions")
+        more = Button("more", OpenCardMenu(), Icon("ellipsis"), tip, "icon", tip=tip)
+        return RowWithEnd([Flow(words), Flow(end, is_at_end=True), *([] if look.is_later else [more])])
+
+    def _state(self) -> Pill:
+        """Return whether the context has it, or why not."""
+        if self.is_undone:
+            return undone_pill()
+        if replacement := self.replaced_by or self.inside:
+            tip = tr("Restored when “{title}” is undone", title=replacement)
+            return Pill(tr("Replaced by {title}", title=replacement), tip=tip)
+        if self.is_checkpoint:
+            return Pill(tr("Not sent yet"), tip=explain_checkpoint())
+        return Pill(translate(STATE_WORDS["in_window"].label), "accent")
+
+    def _pills(self) -> list[Box]:
+        event = self.event
+        index = index_chips(event.index, event.index_entries)
+        if event.origin:  # that another session left to this one
+            size = Pill(format_token_count(self.after), "accent", "gauge")
+            return [size, _model_pill(self), *index]
+        pills: list[Box] = [_model_pill(self)]
+        if not self.is_checkpoint:
+            pills.insert(0, Pill(self.size_text, "neutral" if self.is_undone else "accent", "gauge"))
+        if self.read:
+            pills.append(Pill(tr("Read {tokens}", tokens=format_token_count(self.read)), icon="eye"))
+        if self.checkpoint:
+            tip = tr("Written from that one and what came after it")
+            pills.append(Pill(tr("Updates {title}", title=self.checkpoint), icon="bookmark", tip=tip))
+        pills += _cost_pills(self)
+        if not event.revises:
+            pills.append(Pill(format_exact_duration(event.duration_ms), icon="clock"))
+        if event.edited:
+            pills.append(Pill(tr("Edited by you"), icon="pencil"))
+        if event.focus:
+            focus = ellipsize(event.focus, _MAX_FOCUS_CHARS)
+            pills.append(Pill(tr("Focus: {focus}", focus=focus), icon="search"))
+        return [*pills, *index]
 
 
 def _session_chip(words: str, session_id: str) -> Button:
     name = f"session:{session_id}"
     return chip(name, OpenSession(session_id), Pill(words, icon="link"), tr("Open session"))
-
-
-def _handover_state(card: HandoverCard) -> Pill:
-    """Return whether the context has it, or why not."""
-    if card.is_undone:
-        return undone_pill()
-    if replacement := card.replaced_by or card.inside:
-        tip = tr("Restored when “{title}” is undone", title=replacement)
-        return Pill(tr("Replaced by {title}", title=replacement), tip=tip)
-    if card.is_checkpoint:
-        return Pill(tr("Not sent yet"), tip=explain_checkpoint())
-    return Pill(translate(STATE_WORDS["in_window"].label), "accent")
-
-
-def _handover_pills(card: HandoverCard) -> list[Box]:
-    event = card.event
-    index = index_chips(event.index, event.index_entries)
-    if event.origin:  # that another session left to this one
-        size = Pill(format_token_count(card.after), "accent", "gauge")
-        return [size, _model_pill(card), *index]
-    pills: list[Box] = [_model_pill(card)]
-    if not card.is_checkpoint:
-        pills.insert(0, Pill(handover_size(card), "neutral" if card.is_undone else "accent", "gauge"))
-    if card.read:
-        pills.append(Pill(tr("Read {tokens}", tokens=format_token_count(card.read)), icon="eye"))
-    if card.checkpoint:
-        tip = tr("Written from that one and what came after it")
-        pills.append(Pill(tr("Updates {title}", title=card.checkpoint), icon="bookmark", tip=tip))
-    pills += _cost_pills(card)
-    if not event.revises:
-        pills.append(Pill(format_exact_duration(event.duration_ms), icon="clock"))
-    if event.edited:
-        pills.append(Pill(tr("Edited by you"), icon="pencil"))
-    if event.focus:
-        focus = ellipsize(event.focus, _MAX_FOCUS_CHARS)
-        pills.append(Pill(tr("Focus: {focus}", focus=focus), icon="search"))
-    return [*pills, *index]
 
 
 def _quotes_fold(quotes: Sequence[str], look: CardLook, color: str) -> Box:
@@ -276,13 +298,32 @@ def _quotes_fold(quotes: Sequence[str], look: CardLook, color: str) -> Box:
     return fold(look, "quotes", tr("Your messages there, word for word"), note, color, build)
 
 
-def continued_text(other: Continuation) -> str:
-    return tr("Continued in “{title}”", title=ellipsize_title(other.title, _MAX_TITLE_CHARS))
+class Continuation(msgspec.Struct, frozen=True):
+    """A session that continues this one, and its title."""
+
+    session_id: str
+    title: str
+
+    @property
+    def text(self) -> str:
+        return tr("Continued in “{title}”", title=ellipsize_title(self.title, _MAX_TITLE_CHARS))
 
 
-def continued_box(sessions: Sequence[Continuation]) -> Box:
-    """Return links to the sessions that go on from here."""
-    return Flow([_session_chip(continued_text(other), other.session_id) for other in sessions])
+class ContinuedRow(TimelineRow, frozen=True):
+    """The sessions that go on from here."""
+
+    sessions: tuple[Continuation, ...]
+
+    @property
+    def key(self) -> Hashable:
+        return "continued"
+
+    def node(self, live: int) -> Node:
+        return ""
+
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        links = [_session_chip(other.text, other.session_id) for other in self.sessions]
+        return Flow(links), dotted(other.text for other in self.sessions)
 
 
 _VITAL, _MINOR = 1, 3  # the usual one between them is not named
@@ -294,43 +335,70 @@ _INSIDE = (20, 0, 0, 6)  # pads of what opens
 _PRIORITY_PX = 106  # width of the column of priorities: a translated word is longer
 
 
-def observations_name(card: ObservationsCard) -> str:
-    return dotted((card_title(card), _observations_state(card).words))
+class ObservationsCard(TimelineCard, frozen=True):
+    """Observations, or a reflection that refines them; `quotes` are the user's words kept with them.
+
+    Of the `over` ones a later one took them out of the context. `name` is theirs once they are in place.
+    """
+
+    event: ObservationsMade
+    name: str
+    messages: str  # and tool calls, in words
+    over: tuple[Observation, ...] = ()
+    quotes: tuple[Bullet, ...] = ()
+    inside: str = ""
+    missing: MissingText = NOTHING_MISSING
+
+    groups, estimate = ("summaries",), 84
+
+    @property
+    def title(self) -> str:
+        return tr("Next summary")
+
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        """Return observations or a reflection that wait for their place."""
+        state = inside_pill(self.inside) if self.inside else Pill(tr("Not sent yet"))
+        title = Flow([Text(self.title, 14, weight=600), state])
+        icon = Icon("sparkles" if self.event.reflection else "eye")
+        content = [icon_line(icon, title, [time_text(self.at_ms, look)]), *_observations(self, look, "text")]
+        tip = explain_merged_observations() if self.event.reflection else explain_observations()
+        return framed(content, (14, 9, 12, 11), 6, tip), dotted((self.title, state.words))
 
 
-def _observations_state(card: ObservationsCard) -> Pill:
-    return inside_pill(card.inside) if card.inside else Pill(tr("Not sent yet"))
+class PlacedCard(Rewrite, frozen=True):
+    """Prepared observations, the `facts`, that took the place of messages.
 
+    `threshold` is the share of the context window that had been reached, 0 where that is not known;
+    `averted_handover_at` is as of their event.
+    """
 
-def observations_box(card: ObservationsCard, look: CardLook) -> Box:
-    """Return observations or a reflection that wait for their place."""
-    title = Flow([Text(card_title(card), 14, weight=600), _observations_state(card)])
-    icon = Icon("sparkles" if card.event.reflection else "eye")
-    content = [icon_line(icon, title, [time_text(card.at_ms, look)]), *_observations(card, look, "text")]
-    tip = explain_merged_observations() if card.event.reflection else explain_observations()
-    return framed(content, (14, 9, 12, 11), 6, tip)
+    facts: ObservationsCard
+    reason: PlacementReason
+    threshold: float = 0.0
+    averted_handover_at: float = 0.0
 
+    groups = ("summaries",)
 
-def placed_name(card: PlacedCard) -> str:
-    states = [pill.words for pill in state_pills(card.is_undone, card.inside)]
-    return dotted((_placed_title(card), *states))
+    @property
+    def title(self) -> str:
+        return self.facts.name
 
+    @property
+    def why(self) -> str:
+        if self.averted_handover_at:
+            return placement_text(self.reason, self.threshold, self.averted_handover_at)
+        is_usual = self.reason in (PlacementReason.REWRITE, PlacementReason.THRESHOLD)
+        return "" if is_usual else placement_text(self.reason, self.threshold)
 
-def _placed_title(card: PlacedCard) -> str:
-    return dotted((card_title(card), context_change_text(card.before, card.after), reason_text(card)))
+    def node(self, live: int) -> Node:
+        return "mark" if self.is_undone else "compacted"
 
-
-def placed_box(card: PlacedCard, look: CardLook) -> Box:
-    """Return observations that took the place of messages: in one line, opened with all they say."""
-    end = [
-        *state_pills(card.is_undone, card.inside),
-        time_text(card.at_ms, look),
-        *undo_links((card.seq,), look, card.is_undone, card.inside, card.carries),
-    ]
-    color = "faint" if card.is_undone else "text"
-    line = headline("eye", _placed_title(card), card.is_undone, end)
-    content = [line, *_observations(card.facts, look, color)]
-    return framed(content, (14, 4, 12, 10), 6, translate(STATE_WORDS["observed"].tooltip))
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        """Return it in one line, opened with all that the observations say."""
+        color = "faint" if self.is_undone else "text"
+        content = [self.headline("eye", look), *_observations(self.facts, look, color)]
+        tip = translate(STATE_WORDS["observed"].tooltip)
+        return framed(content, (14, 4, 12, 10), 6, tip), self.name(self.line)
 
 
 def _observations(card: ObservationsCard, look: CardLook, color: str) -> list[Box]:
@@ -394,35 +462,91 @@ def _quotes(card: ObservationsCard, look: CardLook, color: str) -> list[Box]:
 _FOLD_GLYPHS: dict[FoldKind, str] = {"fold": "list-tree", "condense": "minimize-2", "truncate": "scissors"}
 
 
-def fold_name(card: FoldCard) -> str:
-    states = [pill.words for pill in state_pills(card.is_undone, card.inside)]
-    return " · ".join([card_title(card), context_change_text(card.before, card.after), *states])
+class FoldCard(Rewrite, frozen=True):
+    """Steps that became a note."""
+
+    event: FoldMade
+    title: str
+
+    groups, estimate = ("summaries",), 84
+
+    @property
+    def why(self) -> str:
+        if self.event.how == "truncate":
+            return sweep_reason_text(SweepReason.OVERFLOW)
+        return sweep_reason_text(SweepReason.BATCH, self.event.averted_handover_at)
+
+    def node(self, live: int) -> Node:
+        return "mark" if self.is_undone else "compacted"
+
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        """Return it in one line; opens onto the note, with what it covers."""
+        color = "faint" if self.is_undone else "text"
+        is_lost = self.event.how == "truncate"
+        glyph = _FOLD_GLYPHS[self.event.how]
+        if is_lost and not self.is_undone:
+            line: Box = icon_line(Icon(glyph, "warn"), Words(self.line, weight=500), self.end(look))
+        else:
+            line = self.headline(glyph, look)
+
+        def note() -> list[Box]:
+            place = Pill(tr("Show in chat"))
+            covers = chip("covers", ShowEvent(self.event.after + 1), place, tr("Show first step in chat"))
+            pills = [covers, *index_chips(self.event.index, self.event.index_entries)]
+            words = long_words(self.event.text, "note", look, "text", 12, is_code=True)
+            return [Column([Flow(pills), code_frame(words)], 6)]
+
+        size = format_token_count(self.event.tokens + FRAMING_TOKENS)
+        content = [line, fold(look, "note", tr("Details"), size, color, note)]
+        tip = "" if is_lost else translate(STATE_WORDS["folded"].tooltip)
+        return framed(content, (14, 4, 12, 10), 6, tip), self.name(dotted((self.title, self.size_text)))
 
 
-def fold_box(card: FoldCard, look: CardLook) -> Box:
-    """Return steps that became a note in one line; opens onto the note, with what it covers."""
-    color = "faint" if card.is_undone else "text"
-    end = [
-        *state_pills(card.is_undone, card.inside),
-        time_text(card.at_ms, look),
-        *undo_links((card.seq,), look, card.is_undone, card.inside, card.carries),
-    ]
-    title = dotted((card_title(card), context_change_text(card.before, card.after), reason_text(card)))
-    is_lost = card.event.how == "truncate"
-    glyph = _FOLD_GLYPHS[card.event.how]
-    if is_lost and not card.is_undone:
-        line: Box = icon_line(Icon(glyph, "warn"), Words(title, weight=500), end)
-    else:
-        line = headline(glyph, title, card.is_undone, end)
+ChangePart: TypeAlias = SweepCard | FoldCard | PlacedCard
 
-    def note() -> list[Box]:
-        place = Pill(tr("Show in chat"))
-        covers = chip("covers", ShowEvent(card.event.after + 1), place, tr("Show first step in chat"))
-        pills = [covers, *index_chips(card.event.index, card.event.index_entries)]
-        words = long_words(card.event.text, "note", look, "text", 12, is_code=True)
-        return [Column([Flow(pills), code_frame(words)], 6)]
 
-    size = format_token_count(card.event.tokens + FRAMING_TOKENS)
-    content = [line, fold(look, "note", tr("Details"), size, color, note)]
-    tip = "" if is_lost else translate(STATE_WORDS["folded"].tooltip)
-    return framed(content, (14, 4, 12, 10), 6, tip)
+class ChangeCard(Rewrite, frozen=True):
+    """All rewrites before one request: one row with one Undo; opened, it has its `parts` below, newest first.
+
+    `seq` is the oldest of them; `undo` and `redo` are those that can be undone, and redone.
+    """
+
+    parts: tuple[ChangePart, ...]
+    undo: tuple[int, ...] = ()
+    redo: tuple[int, ...] = ()
+
+    @property
+    def below(self) -> Sequence[TimelineCard]:
+        return sorted(self.parts, key=lambda part: part.seq)
+
+    @property
+    def key(self) -> Hashable:
+        return "change", self.seq
+
+    @property
+    def groups(self) -> tuple[Group, ...]:  # type: ignore[override]  # of its parts
+        return tuple(dict.fromkeys(group for part in self.parts for group in part.groups))
+
+    @property
+    def undo_seqs(self) -> tuple[int, ...]:
+        return self.undo or self.redo
+
+    @property
+    def title(self) -> str:
+        """What became of older messages, and of outputs, in a few words each."""
+        summaries = [part.title for part in self.parts if not isinstance(part, SweepCard)]
+        sweeps = [part.counts for part in self.parts if isinstance(part, SweepCard)]
+        counts = map(sum, zip(*sweeps, strict=True))
+        return dotted((*reversed(summaries), masked_contents_text(*counts) if sweeps else ""))
+
+    @property
+    def size_text(self) -> str:
+        return context_change_text(self.before, self.after) if self.before else ""
+
+    def node(self, live: int) -> Node:
+        return "mark" if self.is_undone else "compacted" if "summaries" in self.groups else "sweep"
+
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        """Return all that became of the context before a request, in one line."""
+        corner = [unfold_button("rewrites", is_open=look.is_open("rewrites"))]
+        return framed([self.headline("layers", look, corner)], (14, 5, 8, 5), 8), self.name(self.line)

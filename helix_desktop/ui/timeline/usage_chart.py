@@ -5,7 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from typing import Literal, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -63,11 +65,32 @@ from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.plot import Plot
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint, point_kind_text
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.steps import step_name, step_text
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator
+
+PointKind: TypeAlias = Literal[
+    "turn", "sweep", "fold", "observations", "handover", "form", "exclude", "undo", "redo", "failure"
+]
+
+
+class UsagePoint(msgspec.Struct, frozen=True):
+    """Tokens in the context window just after an event, recorded at `at_ms`.
+
+    `window` is the size of the context window then. 0 for either: not known. `is_estimated`: the provider had
+    not reported it. A rewrite made of the next request's tokens `before` those `after`.
+    """
+
+    seq: int
+    used: int
+    kind: PointKind = "turn"
+    window: int = 0
+    at_ms: int = 0
+    is_estimated: bool = False
+    before: int = 0
+    after: int = 0
+
 
 _KINDS: dict[type[Event], PointKind] = {
     SweepMade: "sweep",
@@ -485,6 +508,20 @@ def downsample(points: Sequence[UsagePoint], max_points: int) -> list[UsagePoint
     return sampled
 
 
+def point_kind_text(kind: PointKind) -> str:
+    """Return what a point of the chart follows; empty for a step of the conversation."""
+    texts: dict[PointKind, str] = {
+        "sweep": tr("after outputs were cached"),
+        **dict.fromkeys(("fold", "observations", "handover"), tr("after older messages were compacted")),
+        "form": tr("after you sent an output in another form"),
+        "exclude": tr("after you left something out"),
+        "undo": tr("after an undo"),
+        "redo": tr("after a redo"),
+        "failure": tr("after a failed attempt"),
+    }
+    return texts.get(kind, "")
+
+
 def point_text(point: UsagePoint, window_size: int) -> str:
     """Return tokens in context, their share of the window (its own, else `window_size`), after what."""
     size = point.window or window_size
@@ -555,9 +592,6 @@ class UsageChart(Themed, QWidget):
             len(self._points),
             self._top,
         )
-
-    def y_of(self, used: int) -> float:
-        return self.plot.y_of(used)
 
     def x_of_event(self, seq: int) -> float:
         """Return where an event stands, in pixels from the left; 0: now."""

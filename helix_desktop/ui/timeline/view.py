@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import get_args
 
+import msgspec
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
@@ -39,45 +41,66 @@ from helix_desktop.ui.kit.intents import (
     perform,
 )
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.timeline.card_data import (
-    GROUPS,
-    Continuation,
-    FormCard,
-    Group,
-    HandoverCard,
-    PlacedCard,
-    RunningCard,
-    TimelineCard,
-    TimelineState,
-    card_group_text,
-    card_groups,
-    explain_group,
-    merge_changes,
-)
-from helix_desktop.ui.timeline.from_events import build_cards
-from helix_desktop.ui.timeline.rows import (
-    CardList,
-    ContinuedRow,
-    HostedRow,
-    Row,
-    fold_rewrites,
-    key_of,
-    rows_below,
-)
-from helix_desktop.ui.timeline.usage_chart import UsageChart, usage_points, with_current_usage
+from helix_desktop.ui.timeline.cards import FormCard, Group, RunningCard, TimelineCard, TimelineRow
+from helix_desktop.ui.timeline.from_events import build_cards, merge_changes
+from helix_desktop.ui.timeline.rows import CardList, HostedRow, Row, fold_rewrites
+from helix_desktop.ui.timeline.summary_cards import Continuation, ContinuedRow, HandoverCard, PlacedCard
+from helix_desktop.ui.timeline.usage_chart import UsageChart, UsagePoint, usage_points, with_current_usage
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
-from helix_desktop.words.numbers import (
-    format_tokens,
-)
+from helix_desktop.words.message_states import STATE_WORDS
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.steps import about_tokens, looking_at_text
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
+GROUPS: tuple[Group, ...] = get_args(Group)
 _CAPTION_ROLES: tuple[TextRole, TextRole] = ("muted", "faint")  # what the chart's figure is of, and a note
 
 MIN_CARDS = 10  # cards; a shorter timeline needs no filter
+
+
+class TimelineState(msgspec.Struct, frozen=True):
+    """All of it: cards newest first, points oldest first, tokens of the window.
+
+    `is_estimated`: the provider has not reported `used`.
+    `is_managed` is False while the policy is off: nothing is compacted by itself.
+    `fallbacks` are those of all sessions of the workspace, `steps` what the scrubber can look at.
+    """
+
+    cards: tuple[TimelineCard, ...] = ()
+    points: tuple[UsagePoint, ...] = ()
+    used: int = 0
+    window: int = 0
+    threshold: float = 0.85  # of the window, from which on it is compacted
+    running: RunningCard | None = None
+    is_managed: bool = True
+    continuations: tuple[Continuation, ...] = ()
+    fallbacks: FallbackRate = NO_SUMMARIES
+    steps: tuple[Step, ...] = ()
+    is_estimated: bool = False
+
+
+def group_text(group: Group | None) -> str:
+    """Return what the filter calls a kind of cards; None: all."""
+    texts: dict[Group | None, str] = {
+        None: tr("All"),
+        "summaries": tr("Summaries"),
+        "cached": translate(STATE_WORDS["cached"].label),
+        "yours": tr("By you"),
+    }
+    return texts[group]
+
+
+def explain_group(group: Group | None) -> str:
+    """Return what the cards of a kind are about; empty where the name says it."""
+    texts: dict[Group | None, str] = {
+        "summaries": tr("What replaced older messages, or is to replace them."),
+        "cached": tr("What tools returned or were called with, and large outputs that were shortened."),
+        "yours": tr("What you pinned, left out, undid, or sent to the agent in another form."),
+    }
+    return texts.get(group, "")
 
 
 class TimelineFilterBar(HostedRow):
@@ -90,7 +113,7 @@ class TimelineFilterBar(HostedRow):
         self._buttons: dict[Group | None, PushButton] = {}
         choice = QButtonGroup(self)
         for group in (None, *GROUPS):
-            button = PushButton(card_group_text(group), "filter")
+            button = PushButton(group_text(group), "filter")
             button.setToolTip(explain_group(group))
             button.setObjectName(f"timeline-filter-{group or 'all'}")
             button.setCheckable(True)
@@ -110,7 +133,7 @@ class TimelineFilterBar(HostedRow):
             self.changed.emit()
 
     def set_cards(self, cards: Sequence[TimelineCard]) -> None:
-        groups = {group for card in cards for group in card_groups(card)}
+        groups = {group for card in cards for group in card.groups}
         for group, button in self._buttons.items():
             button.setVisible(group is None or group in groups)
         if self.group is not None and self.group not in groups:
@@ -120,7 +143,7 @@ class TimelineFilterBar(HostedRow):
         self.is_needed = has_hidden or (len(cards) >= MIN_CARDS and len(groups) > 1)
 
     def matches(self, card: TimelineCard) -> bool:
-        return self.group in card_groups(card) if self.group is not None else _is_change(card)
+        return self.group in card.groups if self.group is not None else _is_change(card)
 
 
 def _is_change(card: TimelineCard) -> bool:
@@ -159,7 +182,16 @@ class Timeline(Themed, QWidget):
             hosted.setParent(self.cards.viewport())
             hosted.resized.connect(self.cards.refresh)
         self.setLayout(column(self.cards, self.empty))
-        self._wire()
+        MinuteClock(self).ticked.connect(self.cards.update_times)
+        self.cards.toggled.connect(self._show_rows)
+        self.cards.verticalScrollBar().valueChanged.connect(lambda _: self.scrolled.emit())
+        self.chart.point_clicked.connect(lambda seq: perform(self, ShowEvent(seq)))
+        self.chart.scrubber.step_chosen.connect(lambda seq: perform(self, LookAtStep(seq)))
+        self.empty.button_clicked.connect(lambda: perform(self, FocusComposer()))
+        self.filter_bar.changed.connect(self._show_rows)
+        here = Qt.ShortcutContext.WidgetWithChildrenShortcut
+        add_shortcut(self, "Ctrl+Z", lambda: perform(self, UndoLast()), here)
+        add_shortcut(self, "Ctrl+Shift+Z", lambda: perform(self, RedoLast()), here)
         self.set_state(self._state)
 
     def set_state(self, state: TimelineState) -> None:
@@ -191,9 +223,9 @@ class Timeline(Themed, QWidget):
         self.set_state(TimelineState(running=self._state.running))
         self._is_known = False
         self.empty.hide()
-        self.scroll_to_top()
+        self.cards.verticalScrollBar().setValue(0)
 
-    def _show_rows(self, keep: Hashable = None) -> None:
+    def _show_rows(self) -> None:
         state = self._state
         rows: list[Row] = [self._usage]
         rows += [ContinuedRow(state.continuations)] if state.continuations else []
@@ -201,13 +233,13 @@ class Timeline(Themed, QWidget):
         rows += [state.running] if state.running is not None else []
         cards = [card for card in self._changes if self.filter_bar.matches(card)]
         rows += self._with_open(cards if self.filter_bar.group else fold_rewrites(cards))
-        self.cards.show_rows(rows, keep)
+        self.cards.show_rows(rows)
 
     def _with_open(self, rows: Sequence[Row]) -> Iterator[Row]:
         for row in rows:
             yield row
-            if self.cards.cards.is_open(key_of(row), "rewrites"):
-                yield from self._with_open(rows_below(row))
+            if isinstance(row, TimelineRow) and self.cards.cards.is_open(row.key, "rewrites"):
+                yield from self._with_open(row.below)
 
     def set_running(self, card: RunningCard | None) -> None:
         """Show how far the running compaction is; None: none runs."""
@@ -221,11 +253,6 @@ class Timeline(Themed, QWidget):
             self.setFocus(Qt.FocusReason.OtherFocusReason)
         self._show_rows()
 
-    @property
-    def first_visible_seq(self) -> int:
-        """Return the event of the first card in sight; 0 at the top."""
-        return self.cards.first_visible_seq
-
     def reveal(self, seq: int, at_top: bool = False) -> None:
         """Bring the card of an event into sight, or to the top, whatever is filtered or folded."""
         placed = (card for card in self._state.cards if isinstance(card, PlacedCard))
@@ -234,18 +261,15 @@ class Timeline(Themed, QWidget):
         if card is not None and not self.filter_bar.matches(card):
             self.filter_bar.choose(None)
             if not self.filter_bar.matches(card):
-                self.filter_bar.choose(card_groups(card)[0])
+                self.filter_bar.choose(card.groups[0])
         while self.cards.cards.index_of(seq) is None:
-            rows = (row for row in self.cards.cards.rows if any(_has(card, seq) for card in rows_below(row)))
-            closed = (key for key in map(key_of, rows) if not self.cards.cards.is_open(key, "rewrites"))
-            key = next(closed, None)
+            rows = (row for row in self.cards.cards.rows if isinstance(row, TimelineRow))
+            holders = (row.key for row in rows if any(_has(card, seq) for card in row.below))
+            key = next((key for key in holders if not self.cards.cards.is_open(key, "rewrites")), None)
             if key is None:
                 break
             self.cards.toggle(key, "rewrites")
         self.cards.reveal(seq, at_top=at_top)
-
-    def scroll_to_top(self) -> None:
-        self.cards.verticalScrollBar().setValue(0)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
@@ -273,18 +297,6 @@ class Timeline(Themed, QWidget):
         usage.setLayout(column(card))
         return usage
 
-    def _wire(self) -> None:
-        MinuteClock(self).ticked.connect(self.cards.update_times)
-        self.cards.toggled.connect(self._show_rows)
-        self.cards.verticalScrollBar().valueChanged.connect(lambda _: self.scrolled.emit())
-        self.chart.point_clicked.connect(lambda seq: perform(self, ShowEvent(seq)))
-        self.chart.scrubber.step_chosen.connect(lambda seq: perform(self, LookAtStep(seq)))
-        self.empty.button_clicked.connect(lambda: perform(self, FocusComposer()))
-        self.filter_bar.changed.connect(self._show_rows)
-        here = Qt.ShortcutContext.WidgetWithChildrenShortcut
-        add_shortcut(self, "Ctrl+Z", lambda: perform(self, UndoLast()), here)
-        add_shortcut(self, "Ctrl+Shift+Z", lambda: perform(self, RedoLast()), here)
-
     def _show_numbers(self) -> None:
         state = self._state
         self._show_usage()
@@ -309,22 +321,22 @@ class Timeline(Themed, QWidget):
         self._topic.setVisible(step is None)
         self.handovers_button.setVisible(step is None)
         self.now_button.setVisible(step is not None)
-        if step is not None:
-            self._used.set_text(about_tokens(step, format_tokens(step.tokens)))
-            # The chart's point has the answer, too.
-            sent = tr("tokens in the request") if step.tokens else ""
-            self._show_captions(sent, looking_at_text(replace(step, tokens=0)))
-            return
-        about = "≈ " if state.is_estimated else ""
-        self._used.set_text(about + format_tokens(state.used))
-        look_back = tr("Drag ○ to see earlier requests") if state.steps else ""
-        self._show_captions(tr("of {size} tokens in context", size=format_tokens(state.window)), look_back)
-
-    def _show_captions(self, *words: str) -> None:
-        """Write what the figure of the chart is of; each stands whole, where need be below the other."""
-        for caption, text in zip(self._captions, words, strict=True):
-            caption.set_text(text)
-            caption.setVisible(bool(text))
+        if step is not None:  # the chart's point has the answer, too
+            used = about_tokens(step, format_tokens(step.tokens))
+            captions = (
+                tr("tokens in the request") if step.tokens else "",
+                looking_at_text(replace(step, tokens=0)),
+            )
+        else:
+            used = ("≈ " if state.is_estimated else "") + format_tokens(state.used)
+            captions = (
+                tr("of {size} tokens in context", size=format_tokens(state.window)),
+                tr("Drag ○ to see earlier requests") if state.steps else "",
+            )
+        self._used.set_text(used)
+        for caption, words in zip(self._captions, captions, strict=True):
+            caption.set_text(words)
+            caption.setVisible(bool(words))
 
     def show_fallbacks(self, rate: FallbackRate) -> None:
         """Show how many summaries of the workspace needed a fallback, if any, and what to do if many did."""
@@ -435,11 +447,11 @@ class Timeline(Themed, QWidget):
     @property
     def first_card(self) -> int | None:
         """Return the event of the first card in sight, 0 at the top; None before the first `refresh`."""
-        return self.first_visible_seq if self._is_loaded else None
+        return self.cards.first_visible_seq if self._is_loaded else None
 
 
 def _has(card: TimelineCard, seq: int) -> bool:
-    return card.seq == seq or any(below.seq == seq for below in rows_below(card))
+    return card.seq == seq or any(below.seq == seq for below in card.below)
 
 
 def _handover_as_sent(items: Sequence[WindowItem]) -> dict[int, int]:

@@ -23,11 +23,11 @@ from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.system.clock import wall_clock_ms
-from helix_desktop.ui.changes.texts import copied_share
+from helix_desktop.ui.changes.coverage import copied_share
 from helix_desktop.ui.chat.rows.row_texts import RUNNING_PHASES
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.timeline.card_data import Attempt, RunningCard, running_text
+from helix_desktop.ui.timeline.cards import Attempt, RunningCard, running_text
 from helix_desktop.ui.window.jobs import JobAction, JobRow
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.words.call_targets import call_title, call_verb

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, Signal
@@ -83,11 +84,20 @@ class CommandList(QObject):
         super().__init__(menus)
         self._menus, self._hidden = menus, frozenset(hidden)
         self._recent_actions: list[QAction] = []
-        self._groups: dict[str, Sequence[QAction]] = {}
+        self._groups: dict[str, list[QAction]] = {}
 
-    def offer(self, group: str, actions: Sequence[QAction]) -> None:
-        """Offer these commands behind those of the menus, in place of the previous ones of their group."""
-        self._groups[group] = tuple(actions)
+    def offer(self, group: str, commands: Iterable[tuple[str, str, Callable[[], object]]]) -> None:
+        """Offer commands behind those of the menus, in place of the previous ones of their group.
+
+        Each has a name that finds it, words, and what it does.
+        """
+        for action in self._groups.pop(group, []):
+            action.deleteLater()
+        self._groups[group] = actions = list[QAction]()
+        for name, words, do in commands:
+            actions.append(action := QAction(words, self))
+            action.setObjectName(name)
+            action.triggered.connect(lambda _=False, do=do: do())
         self.changed.emit()
 
     def find(self, needle: str) -> Iterator[QStandardItem]:
@@ -226,7 +236,7 @@ class HelpWindows:
         self.guide: GuideDialog | None = None
         self.command_palette: CommandPalette | None = None
         self.command_list = CommandList(window.menuBar(), (commands.all_commands, commands.switch_workspace))
-        self._topic_actions: list[QAction] = []
+        self._has_topics = False
         key_bindings.changed.connect(self._update_shortcuts)
 
     @handles(ShowCommands)
@@ -241,14 +251,10 @@ class HelpWindows:
         """Offer each topic of the guide as a command, from the first time on that commands are listed."""
         from helix_desktop.ui.help.guide import guide_pages
 
-        if self._topic_actions:
-            return
-        for topic, page in guide_pages().items():
-            action = QAction(page.title, self._window)
-            action.setObjectName(f"guide:{topic}")
-            action.triggered.connect(lambda _=False, topic=topic: self.show_topic(topic))
-            self._topic_actions.append(action)
-        self.command_list.offer(tr("Guide"), self._topic_actions)
+        if not self._has_topics:
+            self._has_topics, pages = True, guide_pages().items()
+            topics = ((f"guide:{key}", page.title, partial(self.show_topic, key)) for key, page in pages)
+            self.command_list.offer(tr("Guide"), topics)
 
     @handles(ShowGuide)
     def show_topic(self, topic: str) -> None:

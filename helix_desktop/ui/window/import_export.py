@@ -38,8 +38,8 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.window.workspace_controller import WorkspaceController
-from helix_desktop.ui.workspace_dialogs.import_sessions import choose_foreign_sessions
-from helix_desktop.ui.workspace_dialogs.share_session import share_documents
+from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
+from helix_desktop.ui.workspace_dialogs.share_session import ShareDialog
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.numbers import format_size
@@ -115,13 +115,35 @@ class ImportExportController(WindowPart):
         )
         title = tr.plural(len(digests), "Export %n stored output", "Export %n stored outputs")
         kind = await dialogs.choose(self._window, title, choices)
-        if kind == "folder":
-            if folder := await dialogs.pick_folder(self._window, tr("Save outputs to a folder")):
-                await self.save_to_folder(digests, folder)
-        elif kind:
-            title = tr("Save outputs as a zip")
-            if path := await dialogs.pick_save_file(self._window, title, f"cache{_ZIP}", _ZIP):
-                await self.save_as_zip(digests, path)
+        is_folder, title = kind == "folder", tr("Save outputs as a zip")
+        if is_folder:
+            place = await dialogs.pick_folder(self._window, tr("Save outputs to a folder"))
+        else:
+            place = await dialogs.pick_save_file(self._window, title, f"cache{_ZIP}", _ZIP) if kind else None
+        if place is not None:
+            await self.save_entries(digests, place, is_folder=is_folder)
+
+    async def save_entries(self, digests: Sequence[str], place: Path, *, is_folder: bool) -> None:
+        """Write entries into a folder, or a zip."""
+        store, done = self._session.workspace.store, ExportedEntries(place)
+
+        async def save(on_progress: OnProgress) -> bool:
+            try:
+                await (export_to_folder if is_folder else export_to_zip)(store, digests, done, on_progress)
+            except HelixError:
+                if is_folder:
+                    self._report_entries(done, place, tr("Saving stopped."))
+                raise
+            return True
+
+        kept = tr("No new file is left. A file that was there stays as it is.")
+        if is_folder:
+            kept = tr("What was saved so far stays in the folder.")
+        words = tr.plural(len(digests), "Saving %n entry", "Saving %n entries")
+        if await self._session.job(words, save, kept):
+            self._report_entries(done, place if is_folder else place.parent)
+        elif is_folder:
+            self._report_entries(done, place, tr("Saving canceled."))
 
     @handles(intents.ShareSession)
     async def _share_upto(self, seq: int) -> None:
@@ -154,39 +176,12 @@ class ImportExportController(WindowPart):
         await self._share(self._session.workspace.id, documents, handover_titles(transcript)[seq])
 
     async def _share(self, workspace_id: str, documents: Mapping[str, SharedText], title: str) -> None:
-        if saved := await share_documents(
-            self._window, self._services, self._session.actions, documents, title
-        ):
-            path, size = saved
+        dialog = ShareDialog(self._session, title, documents)
+        await dialogs.exec_async(dialog)
+        if dialog.saved is not None:
+            path, size = dialog.saved
             what = tr("{file} saved: {size}.", file=path.name, size=format_size(size))
             self._show_file(workspace_id, path, what)
-
-    async def save_to_folder(self, digests: Sequence[str], folder: Path) -> None:
-        store, done = self._session.workspace.store, ExportedEntries(folder)
-
-        async def save(on_progress: OnProgress) -> bool:
-            try:
-                await export_to_folder(store, digests, done, on_progress)
-            except HelixError:
-                self._report_entries(done, folder, tr("Saving stopped."))
-                raise
-            return True
-
-        ended = await self._session.job(
-            _job_text(len(digests)), save, tr("What was saved so far stays in the folder.")
-        )
-        self._report_entries(done, folder, tr("Saving canceled.") if ended is None else "")
-
-    async def save_as_zip(self, digests: Sequence[str], path: Path) -> None:
-        store, done = self._session.workspace.store, ExportedEntries(path)
-
-        async def save(on_progress: OnProgress) -> bool:
-            await export_to_zip(store, digests, done, on_progress)
-            return True
-
-        outcome = tr("No new file is left. A file that was there stays as it is.")
-        if await self._session.job(_job_text(len(digests)), save, outcome):
-            self._report_entries(done, path.parent)
 
     def _report_entries(self, done: ExportedEntries, folder: Path, end: str = "") -> None:
         """Say what was saved; `end` says that it ended before its time."""
@@ -298,9 +293,7 @@ class ImportExportController(WindowPart):
         workspace = self._session.workspace
         name = self._services.registry.get(workspace.id).name
         here = {session.id for session in await workspace.sessions()}
-        chosen = await choose_foreign_sessions(
-            self._window, self._services, self._session.actions, name, here
-        )
+        chosen = await ImportSessionsDialog(self._session, name, here).choose()
         if not chosen:
             return
         # What is open in memory would not see what is added to its log.
@@ -595,10 +588,6 @@ def _handover_markdown(handover: HandoverMade, transcript: Transcript) -> str:
 
 def _name_filter() -> str:
     return tr("Workspaces ({pattern});;All files (*)", pattern=f"*{ARCHIVE_SUFFIX}")
-
-
-def _job_text(count: int) -> str:
-    return tr.plural(count, "Saving %n entry", "Saving %n entries")
 
 
 async def _back_up(window: MainWindow, session: Session) -> None:

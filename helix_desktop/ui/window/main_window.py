@@ -183,6 +183,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     layout_changed = Signal()
     """Sizes, panes or the window's place changed, a moment ago; they are in the memory."""
     title_changed = Signal()
+    """`title` says something else now: the windows of one app show theirs together."""
     activated = Signal()
     """The window is in front now: folders and files may have changed meanwhile."""
     first_frame = Signal()
@@ -381,7 +382,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         for place in (self.sidebar, self.top_bar):
             place.show_git(active.git if active else NO_GIT)
         self._workspace_name = active.name if active else ""
-        self._show_window_title()
+        self.title_changed.emit()
         self.layout_store.save("workspace", active.name.encode() if active else b"")
         self._layout_timer.start()
 
@@ -392,7 +393,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         """
         self._waiting = sessions, on_screen
         self._show_waiting()
-        self._show_window_title()
+        self.title_changed.emit()
 
     def _show_waiting(self) -> None:
         sessions, on_screen = self._waiting
@@ -404,10 +405,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         """Say in the top bar and the title which session is on screen; None: none is."""
         self.top_bar.show_session(state)
         self._session_title = ellipsize_title(state.title) if state is not None else ""
-        self._show_window_title()
-
-    def _show_window_title(self) -> None:
-        self.setWindowTitle(self.title(names_session=False))
         self.title_changed.emit()
 
     def title(self, *, names_session: bool) -> str:

@@ -35,7 +35,7 @@ from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.sized_dialog import bring_to_front
 from helix_desktop.ui.kit.intents import Export, Quit, handles, perform
 from helix_desktop.ui.settings.about_page import MoveData
-from helix_desktop.ui.timeline.card_data import Attempt, running_text
+from helix_desktop.ui.timeline.cards import Attempt, running_text
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.sessions import session_title

@@ -34,16 +34,9 @@ from helix_desktop.ui.kit.commands import keep_tip
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
 from helix_desktop.ui.kit.window_commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
-from helix_desktop.ui.timeline.card_data import (
-    ChangeCard,
-    HandoverCard,
-    TimelineCard,
-    UndoCard,
-    card_title,
-    merge_changes,
-    undo_seqs,
-)
-from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.cards import TimelineCard, UndoCard
+from helix_desktop.ui.timeline.from_events import build_cards, merge_changes
+from helix_desktop.ui.timeline.summary_cards import ChangeCard, HandoverCard
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.action_labels import action_label
@@ -258,7 +251,7 @@ class RewriteController(WindowPart):
 
     async def _change_row(self, conversation: Conversation, target: int, *, is_undo: bool) -> None:
         """Undo or redo a rewrite with all that the timeline's row of it has."""
-        rows = map(undo_seqs, await self._read_changes(conversation))
+        rows = (row.undo_seqs for row in await self._read_changes(conversation))
         seqs = next((seqs for seqs in rows if target in seqs), (target,))
         await self._change_and_say(conversation, seqs, is_undo=is_undo)
 
@@ -287,7 +280,7 @@ class RewriteController(WindowPart):
         """Name what was undone or redone as the timeline does, with all that went along: it may be unseen."""
         cards, transcript = await self._read_changes(conversation), conversation.session.transcript
         changes = (card for card in cards if isinstance(card, UndoCard) and card.target in seqs)
-        name = next(map(card_title, changes), "") or tr("Context changed.")
+        name = next((card.title for card in changes), "") or tr("Context changed.")
         self._say(conversation, name, also_changed(cards, transcript, seqs), way_back)
 
     async def _pin_and_say(self, conversation: Conversation, output: int, *, is_pinned: bool) -> None:
@@ -313,10 +306,8 @@ def also_changed(cards: Iterable[TimelineCard], transcript: Transcript, seqs: Se
     """
     attached = (transcript.rewrites.attached_to(seq) for seq in seqs)
     others = sorted({*seqs, *attached} - {0, seqs[0]} - covers_around(transcript).keys())
-    names = {card.seq: card_title(card) for card in cards if not isinstance(card, ChangeCard)}
-    names |= {
-        part.seq: card_title(part) for card in cards if isinstance(card, HandoverCard) for part in card.parts
-    }
+    names = {card.seq: card.title for card in cards if not isinstance(card, ChangeCard)}
+    names |= {part.seq: part.title for card in cards if isinstance(card, HandoverCard) for part in card.parts}
     titles = tuple(names[seq] for seq in others if seq in names)
     return tr("Together with it: {changes}.", changes=titles) if titles else ""
 

@@ -1,6 +1,9 @@
-"""The figures of the session on screen: title and state, how full its context is, what it costs."""
+"""The figures of the session on screen: title, state, context, cost; asks what it may spend."""
 
 from __future__ import annotations
+
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QDialog, QWidget
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session import (
@@ -16,8 +19,12 @@ from helix_desktop.domain.cost import Budget, tokens_by_purpose
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.focus import TabsInReadingOrder
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column
+from helix_desktop.ui.kit.forms import Draft, Form, Line
 from helix_desktop.ui.kit.intents import SetBudget, ToggleContextPanel, handles
-from helix_desktop.ui.window.budget_dialog import BudgetDialog
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.top_bar import TopBarState
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
@@ -31,6 +38,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
 text = TextContext("Session")
+_budget_tr = Translator("Budget")
+_budget_text = TextContext("Budget")
 
 _SHOWN = (
     EventRecorded
@@ -44,6 +53,79 @@ _SHOWN = (
 """What changes the numbers on screen."""
 
 _NO_LIMIT = frozenset(("off", "none", "0", "$0"))
+
+
+_WIDTH_PX = 520
+
+
+def _typed_usd(cost: float) -> str:
+    """Return an amount as it is typed, with every digit of one below a cent."""
+    if not cost:
+        return ""
+    cents = f"{cost:.2f}"
+    return cents if float(cents) == cost else str(cost)
+
+
+LIMITS = (
+    Line("tokens", _budget_text("Tokens sent and received"), parse=parse_tokens, live=True, room=1,
+         format=lambda tokens: str(tokens or ""), placeholder=_budget_text("No limit")),
+    Line("cost", _budget_text("US dollars"), parse=parse_usd, live=True, room=1, format=_typed_usd,
+         placeholder=_budget_text("No limit")),
+)  # fmt: skip
+
+
+class BudgetDialog(TabsInReadingOrder, QDialog):
+    """Two limits, each of which may be left open."""
+
+    def __init__(self, parent: QWidget, state: CostState, *, has_prices: bool, is_free: bool = False) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(_budget_tr("Session budget"))
+        self.setModal(True)
+        self.setFixedWidth(_WIDTH_PX)
+        self.budget, self._spent = state.budget, state.spent
+        free = _budget_tr("This model is free. Only its tokens count.")
+        unknown = _budget_tr("Prices of this model are unknown. Only its tokens count.")
+        price_note = free if is_free else "" if has_prices else unknown
+        self._notes = {"tokens": "", "cost": price_note}
+        values = Draft({"tokens": state.budget.tokens, "cost": state.budget.cost})
+        self.form = Form(LIMITS, values, is_dialog=True, gap=8)
+        self.form.edited.connect(self._on_edited)
+        self._ok = PushButton(_budget_tr("Set budget"), "primary", name="set_budget", on_click=self.accept)
+        self._ok.setDefault(True)
+        cancel = PushButton(_budget_tr("Cancel"), name="cancel", on_click=self.reject)
+        buttons = FlowBox([cancel, self._ok], right_from=0)
+        effect = _budget_tr(
+            "When the budget is used up, the turn stops before its next model call. Nothing is lost: raise "
+            "the budget to continue. All versions of the session, subagents and compaction count."
+        )
+        words = column(label(_budget_tr("Session budget"), "title"), label(effect, "muted", wrap=True), gap=5)
+        words.addWidget(label(_budget_tr("Used so far: {usage}", usage=state.text), wrap=True))
+        limits = _budget_tr("These limits come from the workspace. Changes apply to this session only.")
+        for note in filter(None, (state.cache_text, limits if state.is_default else "")):
+            words.addWidget(label(note, "muted", wrap=True))
+        self.setLayout(column(words, 6, self.form, 8, buttons, margins=DIALOG_MARGINS, gap=8))
+        for name in self.form.fields:
+            self._on_edited(name)
+
+    def _on_edited(self, name: str) -> None:
+        """Say what a limit does that stops the session at once, or that is none."""
+        values = self.form.values
+        value, note = values.get(name), self._notes[name]
+        if self.form.line(name).text().strip() and not value:
+            note = _budget_tr("0: no limit.")
+        elif 0 < value <= getattr(self._spent, name):
+            note = _budget_tr("Used up already: the next turn stops before its first model call.")
+        self.form.rows[name].show_note(note)
+        self._ok.setEnabled(not self.form.errors())
+        if not self.form.errors():
+            self.budget = Budget(values.get("tokens"), values.get("cost"))
+
+    def event(self, event: QEvent) -> bool:
+        """Be as high as the wrapped words need, which change with what is typed."""
+        result = super().event(event)
+        if event.type() in {QEvent.Type.Show, QEvent.Type.LayoutRequest}:
+            self.setFixedHeight(self.heightForWidth(self.width()))
+        return result
 
 
 def _cost_state(conversation: Conversation) -> CostState:

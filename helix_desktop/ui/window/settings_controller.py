@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Literal
 
 from PySide6.QtCore import QEvent, Qt, QUrl
-from PySide6.QtGui import QAction, QDesktopServices, QFocusEvent, QKeyEvent
+from PySide6.QtGui import QDesktopServices, QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.domain.model_spec import LocalServer
@@ -73,29 +73,28 @@ _HEIGHT_PX = 30  # at 100 %, with keys and without
 class KeyRecorder(PushButton):
     """Pressed, it waits for keys: Esc cancels, Backspace removes, others are handed on as portable text."""
 
-    def __init__(self, command: str, assign: Callable[[tuple[str, ...]], object]) -> None:
-        """`command` are the words of the command that has the keys; `assign` gets other ones, or none."""
-        super().__init__("")
+    def __init__(self, command: str, title: str, page: KeyboardPage) -> None:
+        """`title` are the words of the command that has the keys."""
+        super().__init__("", name=f"keys:{command}", on_click=page.hide_notice)
         self.setCheckable(True)  # down while it waits
         self.setMinimumHeight(scaled(_HEIGHT_PX))
-        self._command, self._assign = command, assign
-        self.setProperty("search_title", command)
-        self._keys = ""
-        self.toggled.connect(self._show_state)
+        self.setProperty("search_title", title)
+        self._command, self._title, self._page = command, title, page
+        self.toggled.connect(self.show_state)
 
-    def show_keys(self, keys: str) -> None:
-        """Show keys as the system writes them; empty: none."""
-        self._keys = keys
-        self._show_state()
+    @property
+    def keys(self) -> str:
+        """Return the keys of the command as the system writes them; empty: none."""
+        return _names(self._page.bindings.keys(self._command))
 
-    def _show_state(self) -> None:
-        waits = self.isChecked()
-        self.setText(tr("Press keys…") if waits else self._keys or tr("Add keys"))
-        restyle(self, "kind", "" if waits or self._keys else "link")  # the keys that there are stand out
+    def show_state(self) -> None:
+        waits, keys = self.isChecked(), self.keys
+        self.setText(tr("Press keys…") if waits else keys or tr("Add keys"))
+        restyle(self, "kind", "" if waits or keys else "link")  # the keys that there are stand out
         self.setAccessibleName(
-            tr("{command}: press new keys. Esc cancels, Backspace removes.", command=self._command)
+            tr("{command}: press new keys. Esc cancels, Backspace removes.", command=self._title)
             if waits
-            else tr("Keys for {command}: {keys}", command=self._command, keys=self._keys or tr("none"))
+            else tr("Keys for {command}: {keys}", command=self._title, keys=keys or tr("none"))
         )
         if waits:
             announce(self, self.accessibleName())
@@ -119,41 +118,35 @@ class KeyRecorder(PushButton):
             return
         self.setChecked(False)
         if not modifiers and key == _Key.Key_Backspace:
-            self._assign(())
+            self._page.assign(self._command, ())
         elif modifiers or key != _Key.Key_Escape:
-            self._assign((pressed_key(event),))
+            self._page.assign(self._command, (pressed_key(event),))
 
 
 class _CommandLine(QWidget):
     def __init__(self, command: str, title: str, menu: str, page: KeyboardPage) -> None:
         super().__init__()
-        bindings, assign = page.bindings, partial(page.assign, command)
         self.setObjectName(f"command:{command}")
-        self._command, self._words, self._bindings = command, f"{title} {menu}", bindings
+        self._command, self._words, self._bindings = command, f"{title} {menu}", page.bindings
         self._fixed_keys = native_key(COMMANDS[command].fixed_key)
-        self.recorder = KeyRecorder(title, assign)
-        self.recorder.clicked.connect(page.hide_notice)
-        self.recorder.setObjectName(f"keys:{command}")
-        tip, reset = tr("Reset keys for {command}", command=title), partial(assign, DEFAULT_KEYS[command])
-        self.reset = IconButton("rotate-ccw", tip, edge=28, name=f"reset:{command}", on_click=reset)
+        self.recorder = KeyRecorder(command, title, page)
+        reset, tip = DEFAULT_KEYS[command], tr("Reset keys for {command}", command=title)
+        self.reset = IconButton("rotate-ccw", tip, edge=28, name=f"reset:{command}")
+        self.reset.clicked.connect(partial(page.assign, command, reset))
         fixed = [label(tr("Always {keys}", keys=self._fixed_keys), "faint")] if self._fixed_keys else []
         ends = pane(row(self.reset, *fixed, self.recorder, gap=6))
         self.below = column(ResponsiveRow(label(title, wrap=True), [ends], 120), gap=6)
         self.setLayout(self.below)
 
-    @property
-    def _keys(self) -> str:
-        return _names(self._bindings.keys(self._command))
-
     def refresh(self) -> None:
-        self.recorder.show_keys(self._keys)
+        self.recorder.show_state()
         is_changed = self._bindings.is_changed(self._command)
         if not is_changed and self.reset.hasFocus():
             self.recorder.setFocus()
         self.reset.setVisible(is_changed)
 
     def matches(self, words: Sequence[str]) -> bool:
-        text = f"{self._words} {self._keys} {self._fixed_keys}".casefold()
+        text = f"{self._words} {self.recorder.keys} {self._fixed_keys}".casefold()
         return all(word in text for word in words)
 
 
@@ -393,13 +386,9 @@ class SettingsController(WindowPart):
             page.add()
 
     def _offer_pages(self) -> None:
-        actions = []
-        for page, title in SettingsView.page_titles().items():
-            action = QAction(title, self)
-            action.setObjectName(f"settings:{page}")
-            action.triggered.connect(lambda _=False, page=page: self.open_page(page))
-            actions.append(action)
-        self._window.help_windows.command_list.offer(tr("Settings"), actions)
+        titles = SettingsView.page_titles().items()
+        pages = ((f"settings:{page}", title, partial(self.open_page, page)) for page, title in titles)
+        self._window.help_windows.command_list.offer(tr("Settings"), pages)
 
     @property
     def view(self) -> SettingsView:

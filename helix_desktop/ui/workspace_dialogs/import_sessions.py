@@ -16,7 +16,6 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.foreign.discovery import FoundSession
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.foreign_import import ids_of
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
@@ -27,6 +26,7 @@ from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column, pane, row
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import SizedDialog
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_integer, format_size
@@ -86,19 +86,12 @@ class _SessionItem(QTreeWidgetItem):
 class ImportSessionsDialog(SizedDialog):
     """Looks for sessions when the user asks for it, and lists them to be checked."""
 
-    def __init__(
-        self,
-        parent: QWidget,
-        services: AppServices,
-        actions: AsyncActions,
-        workspace: str,
-        imported: Collection[str],
-    ) -> None:
+    def __init__(self, session: Session, workspace: str, imported: Collection[str]) -> None:
         """`workspace` is the name of where they come; `imported` are the ids of the sessions there."""
-        super().__init__(parent, tr("Import sessions"), _SIZE, _MIN_SIZE)
+        super().__init__(session.window, tr("Import sessions"), _SIZE, _MIN_SIZE)
         self.setObjectName("import_sessions")
-        self._service, self._searches = services.foreign_sessions, list[asyncio.Task[None]]()
-        self._actions = AsyncActions(actions.scope, self._fail_search)
+        self._service, self._searches = session.app.foreign_sessions, list[asyncio.Task[None]]()
+        self._actions = AsyncActions(session.actions.scope, self._fail_search)
         self._imported, self._items = imported, list[_SessionItem]()
         self._found_count = 0  # so far; it may be set by any thread
         self._poll_timer = QTimer(self, interval=_POLL_MS)
@@ -161,6 +154,14 @@ class ImportSessionsDialog(SizedDialog):
         body.setStretch(2, 1)
         self.setLayout(body)
 
+    async def choose(self) -> list[FoundSession]:
+        """Let the user look for sessions and choose some; none: it was canceled."""
+        try:
+            return self.chosen() if await dialogs.exec_async(self) else []
+        finally:
+            for task in self._searches:
+                task.cancel()
+
     def chosen(self) -> list[FoundSession]:
         """Return the checked sessions, also those that the filter hides."""
         checked = self.list.checked()
@@ -168,10 +169,6 @@ class ImportSessionsDialog(SizedDialog):
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         self._searches.append(self._actions.start(work, "look for sessions"))
-
-    def stop(self) -> None:
-        for task in self._searches:
-            task.cancel()
 
     async def _search(self, path: Path | None = None) -> None:
         """Look in a file or folder that the user has chosen; else where the agents keep their sessions."""
@@ -281,18 +278,3 @@ class ImportSessionsDialog(SizedDialog):
         out_of_sight = tr.plural(hidden, "%n of them hidden by the filter", "%n of them hidden by the filter")
         parts = (shown, selected if count else "", out_of_sight if hidden else "")
         self._status.setText(dotted(parts))
-
-
-async def choose_foreign_sessions(
-    parent: QWidget,
-    services: AppServices,
-    actions: AsyncActions,
-    workspace: str,
-    imported: Collection[str],
-) -> list[FoundSession]:
-    """Let the user look for sessions of other agents and choose some; none: it was canceled."""
-    dialog = ImportSessionsDialog(parent, services, actions, workspace, imported)
-    try:
-        return dialog.chosen() if await dialogs.exec_async(dialog) else []
-    finally:
-        dialog.stop()

@@ -12,7 +12,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.session import FilesChanged
 from helix_desktop.ui.cache.rows import CacheFilter
-from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from helix_desktop.ui.cache.source import CacheSource
 from tests.support.image_bytes import png
 from tests.support.loop_rig import LoopRig, loop_rig
 from tests.support.model_servers.chat_server import Reply, text_reply
@@ -93,7 +93,7 @@ async def test_a_file_that_changes_after_it_was_attached_is_stale(tmp_path: Path
         transcript = rig.conversation.session.transcript
         stale = [attachment.digest in transcript.stale_digests for attachment in attached]
         assert stale == [True, True, False]
-        source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation)
+        source = CacheSource(rig.workspace, lambda: rig.conversation)
         await source.ids(CacheFilter())
         rows = await source.rows([attachment.digest for attachment in attached])
         assert [bool(row.changed_since) for row in rows] == stale

@@ -10,7 +10,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.session import FilesChanged
 from helix_desktop.ui.cache.rows import CacheFilter
-from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from helix_desktop.ui.cache.source import CacheSource
 from tests.support.loop_rig import LoopRig, loop_rig
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, text_reply
 
@@ -99,7 +99,7 @@ async def test_what_the_user_changes_between_two_turns_is_noticed(tmp_path: Path
         assert str(rig.chat_requests[-1].messages[-1]["content"]).startswith(note)
         assert await ask(rig, run("true")) == []
         assert "[Files on disk" not in str(rig.chat_requests[-1].messages[-3]["content"]), "said once"
-        source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation)
+        source = CacheSource(rig.workspace, lambda: rig.conversation)
         await source.ids(CacheFilter())
         (row,) = await source.rows([rig.events(ToolAnswered)[0].digest])
         assert rig.conversation.session.log[row.changed_since - 1].event == changed

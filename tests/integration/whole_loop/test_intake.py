@@ -34,10 +34,10 @@ FILES = ("config.toml", "events.log", "notes.md")
 
 
 def fill(root: Path) -> dict[str, bytes]:
-    """Files of some 1,300 tokens with a fact in the middle of each; line ends of several kinds."""
+    """Files of some 2,900 tokens with a fact in the middle of each; line ends of several kinds."""
     files = {}
     for name, end in zip(FILES, ("\n", "\r\n", "\n"), strict=True):
-        lines = [f"{number:03} the tide at gauge {number * 7 % 90} was {number} cm" for number in range(90)]
+        lines = [f"{number:03} the tide at gauge {number * 7 % 90} was {number} cm" for number in range(200)]
         lines.insert(41, f"the harbour master of {name} is Ines")
         files[name] = end.join(lines).encode()
         (root / name).write_bytes(files[name])
@@ -128,6 +128,21 @@ async def test_the_fork_starts_with_the_bytes_of_the_request_before_it(tmp_path:
         assert b"How to keep large outputs" not in rig.chat_requests[1].received.body
         assert stored_forms(rig) == [("full", "agent")] * 3
         await rig.assert_consistent()
+
+
+async def test_a_file_of_which_the_user_wants_all_is_not_asked_about(tmp_path: Path) -> None:
+    """The agent says so with its call: no question, no preview, no recall."""
+
+    def model(request: dict[str, Any]) -> Reply:
+        if request["messages"][-1]["role"] == "tool":
+            return text_reply("Read.")
+        return StreamedReply(Call("read_file", json.dumps({"path": FILES[0], "whole": True}), id="r"))
+
+    async with loop_rig(tmp_path, model, POLICY) as rig:
+        files = fill(rig.root)
+        assert (await rig.conversation.run(f"Read all of {FILES[0]}.")).how == "done"
+        assert rig.intake_requests == []
+        assert files[FILES[0]].decode() in rig.chat_requests[-1].messages[-1]["content"]
 
 
 EIGHT = 8

@@ -43,7 +43,7 @@ from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.intents import ShareSession
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.view import SettingsPage
-from helix_desktop.ui.timeline.card_data import TimelineState
+from helix_desktop.ui.timeline.view import TimelineState
 from helix_desktop.ui.window.crash_notice import RecoverySummary, report_crash
 from helix_desktop.ui.window.jobs import JobAction, JobRow
 from helix_desktop.ui.window.main_window import CenterPage
@@ -106,7 +106,7 @@ async def _find(rig: WindowRig, page: str) -> AsyncIterator[QWidget]:
     rig.window.commands.find.trigger()
     if page == "chat":
         QTest.keyClicks(rig.chat.find_bar.field, "the")
-        await until(lambda: " of " in rig.chat.find_bar.result.text(), "which hit is shown")
+        await until(lambda: " of " in rig.chat.find_bar.count.text, "which hit is shown")
     yield rig.window
     QTest.keyClick(QApplication.focusWidget() or rig.window, Qt.Key.Key_Escape)
     rig.window.show_page("chat")

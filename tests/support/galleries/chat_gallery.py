@@ -295,9 +295,8 @@ def _divider_rows() -> list[Row]:
         DividerRow(row_key("d5"), "context", "Context: 41.2k → 38.1k", actions=(ShowInTimeline(40), _UNDO)),
         DividerRow(
             row_key("d12"),
-            "files",
+            "note",
             "2 files changed since they were read",
-            is_quiet=True,
             details=("src/app.py changed since it was read", "notes.md was deleted since it was read"),
         ),
         DividerRow(row_key("d3"), "interrupted", "Interrupted: Helix ended during this turn"),
@@ -428,7 +427,7 @@ def build_scene(rows: list[Row], theme: Theme, size: tuple[int, int]) -> tuple[Q
     window = _Scene()
     model = ChatModel(window)
     view = ChatView(model, theme)
-    composer = Composer(theme)
+    composer = Composer()
     composer.set_model("Opus 4.5")
     composer.set_estimate("≈ 1.2k tokens")
     composer.set_attachments(

@@ -27,20 +27,19 @@ from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers
 from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus, ServerDraft
 from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionPopup
 from helix_desktop.ui.chat.composer.composer import Composer
-from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.dialogs import DialogChoice, ErrorDialog, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import show_text
-from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.help.guide import GuideDialog, guide_pages
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.about_page import DiagnosticsDialog
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
-from helix_desktop.ui.timeline.card_data import RunningCard
-from helix_desktop.ui.window.budget_dialog import BudgetDialog
+from helix_desktop.ui.timeline.cards import RunningCard
 from helix_desktop.ui.window.command_list import shortcuts
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.redaction import RedactDialog, confirmation_word
+from helix_desktop.ui.window.session_status import BudgetDialog
 from helix_desktop.ui.window.settings_controller import KeyboardPage
 from helix_desktop.ui.window.trust import TrustDialog
 from helix_desktop.ui.workspace_dialogs.cleanup import CleanupDialog, TrashDialog
@@ -184,17 +183,8 @@ def chat_screens() -> Iterator[Screen]:
     yield Screen("completions", _completion_popup(window), ((0, 0), (290, 150)))
 
 
-class _TintedPopup(Themed, CompletionPopup):
-    """Takes the colors that the message field gives it in the window."""
-
-    def apply_theme(self) -> None:
-        super().apply_theme()
-        self.set_style(ChatStyle(self._theme))
-
-
 def _completion_popup(window: QWidget) -> CompletionPopup:
-    popup = _TintedPopup(window)
-    popup.apply_theme()
+    popup = CompletionPopup(window)
     rows = [CompletionItem("", f"module_{number}.py", "src/a/long/way/down") for number in range(12)]
     popup.show_rows(half_longer("Files"), rows)
     popup.show_note(half_longer("Add :10-40 for lines"), is_busy=True)

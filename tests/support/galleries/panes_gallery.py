@@ -10,17 +10,16 @@ from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, tool_option
-from helix_desktop.ui.cache.rows import CacheProgress, HandoverLink, PreviewState
+from helix_desktop.ui.cache.rows import HandoverLink, PreviewState
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.inspector.inspector_data import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
-from helix_desktop.ui.timeline.card_data import RunningCard, TimelineState
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.cards import RunningCard
+from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from helix_desktop.words.steps import sent_at_step, step_figures
 from tests.support.galleries import panes_samples as samples
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
@@ -61,7 +60,7 @@ async def cache_wide(scope: TaskScope, theme: Theme) -> QWidget:
     pane.resize(1440, 900)
     text = b"".join(b"line %d: StreamFlush was seen at src/helix/stream.py\n" % n for n in range(3_512))
     pane.show_preview(PreviewState(cache_row(2), b"x" * 9_000 + b"\n" + text))
-    pane.filter_bar.progress_row.show_progress(CacheProgress(1_204, 5_000))
+    pane.filter_bar.progress_row.show_progress("Verifying 1,204 of 5,000 entries", 1_204, 5_000)
     pane.preview.content.open_find()
     pane.preview.content.find_bar.field.setText("streamflush")
     await settle(120)
@@ -104,9 +103,13 @@ async def cache_diff(scope: TaskScope, theme: Theme) -> QWidget:
     pane = await _browser(scope, theme, 12, 0)
     row, previous = cache_row(0), cache_row(6)
     pane.show_preview(PreviewState(row, CODE, previous=previous))
+    before = CODE.replace(b"30 Hz", b"60 Hz").replace(b"self.flush()", b"self.stop()")
+
+    async def read(digest: str) -> bytes:
+        return CODE if digest == row.digest else before
+
+    pane.preview.content.read = read
     pane.preview.content.choose("diff")
-    diff = diff_contents(CODE.replace(b"30 Hz", b"60 Hz").replace(b"self.flush()", b"self.stop()"), CODE)
-    pane.preview.content.show_diff(previous.digest, row.digest, diff)
     await settle()
     return pane
 

@@ -16,10 +16,12 @@ from helix_desktop.context.summaries.summary_task import FallbackRate
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
 from helix_desktop.domain.errors import StoreError
+from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger, PlacementReason, SweepReason
 from helix_desktop.domain.events.summary import (
     Bullet,
+    HandoverFailed,
     HandoverMade,
     Observation,
     ObservationsMade,
@@ -35,29 +37,30 @@ from helix_desktop.ui.cache.rows import (
     CacheState,
     HandoverLink,
 )
+from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.inspector.inspector_data import (
     InspectorState,
-    ProviderCacheRow,
     ProviderCacheState,
     Segment,
     WindowRow,
 )
-from helix_desktop.ui.timeline.card_data import (
-    Continuation,
+from helix_desktop.ui.timeline.cards import (
     FailureCard,
-    FoldCard,
     FormCard,
-    HandoverCard,
     ManualActionCard,
-    ObservationsCard,
-    PlacedCard,
-    PointKind,
     SweepCard,
     TimelineCard,
-    TimelineState,
     UndoCard,
-    UsagePoint,
 )
+from helix_desktop.ui.timeline.summary_cards import (
+    Continuation,
+    FoldCard,
+    HandoverCard,
+    ObservationsCard,
+    PlacedCard,
+)
+from helix_desktop.ui.timeline.usage_chart import PointKind, UsagePoint
+from helix_desktop.ui.timeline.view import TimelineState
 from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
 
 NOW_MS = 1_795_000_000_000
@@ -133,8 +136,8 @@ def _matches(row: CacheRow, words: Sequence[str]) -> bool:
     return row.digest.startswith(words[0]) or all(word in text for word in words)
 
 
-class SampleCache:
-    """A CacheSource over rows in memory; `fetch_sizes` has the size of each fetch."""
+class SampleCache(CacheSource):
+    """Has its rows in memory; `fetch_sizes` has the size of each fetch."""
 
     def __init__(self, rows: Sequence[CacheRow]) -> None:
         self.all_rows = list(rows)
@@ -297,7 +300,7 @@ def quiet_timeline_state() -> TimelineState:
     )  # fmt: skip
     first = checkpoint_card(1, 118)
     second = checkpoint_card(2, 431, checkpoint=first.title)
-    sweep = SweepCard(120, NOW_MS - 90_000_000, 6, 9_900, 7_600)
+    sweep = SweepCard(120, NOW_MS - 90_000_000, 6, before=9_900, after=7_600)
     cards = (fold_card(462), second, sweep, first, origin)
     rate = FallbackRate(24, 3, "The summary model's window is too small.")
     after = (Continuation("s-2", "Flush the stream (3)"), Continuation("s-3", "Flush the stream (4)"))
@@ -316,15 +319,17 @@ def timeline_state() -> TimelineState:
     at = NOW_MS - 9 * 60_000
     cards: tuple[TimelineCard, ...] = (
         handover_card(3, 492),
-        SweepCard(470, at, 14, 24_400, 14_600, SweepReason.BATCH, outputs),
+        SweepCard(470, at, 14, SweepReason.BATCH, outputs, before=24_400, after=14_600),
         UndoCard(455, at - 3_000_000, "undo", 440, "Summary of 48 messages"),
         handover_card(2, 440, True, model="", demo=False, trigger=HandoverTrigger.MANUAL, threshold=0.0,
                  fallback="No model in reach."),
-        FailureCard(431, at - 4_000_000, "Compaction failed. Nothing was changed.",
-                    "The summary would not have freed a tenth of the window."),
-        SweepCard(380, at - 5_000_000, 6, 23_100, 19_000, SweepReason.OVERFLOW, outputs[:6], True),
+        FailureCard(431, at - 4_000_000, HandoverFailed(
+            "Compaction failed. Nothing was changed.",
+            "The summary would not have freed a tenth of the window.")),
+        SweepCard(380, at - 5_000_000, 6, SweepReason.OVERFLOW, outputs[:6], before=23_100, after=19_000,
+                  is_undone=True),
         handover_card(1, 210, model="gpt-oss:20b", demo=False, focus="the renderer's open questions"),
-        SweepCard(120, at - 90_000_000, 1, 9_900, 7_600),
+        SweepCard(120, at - 90_000_000, 1, before=9_900, after=7_600),
     )  # fmt: skip
     answered = tuple(
         Step(seq, 31, number, at) for number, seq in enumerate((130, 300, 400, 460, 480, 495), 1)
@@ -365,7 +370,7 @@ def observations_card(seq: int, **changes: object) -> ObservationsCard:
     text = "Long answers stall the chat view.\nRe-render **only** what changed, and keep 500 tokens/s smooth."
     values: dict[str, object] = {
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "observations": facts, "over": facts[3:],
-        "title": "Summary of 46 messages", "messages": "46 messages",
+        "name": "Summary of 46 messages", "messages": "46 messages",
         "quotes": (Bullet(text, (2,)),), "index": hashlib.sha256(b"o%d" % seq).hexdigest(),
         "duration_ms": 3_400,
     }  # fmt: skip
@@ -378,27 +383,33 @@ def long_timeline_state() -> TimelineState:
     cards: tuple[TimelineCard, ...] = (
         observations_card(498),
         fold_card(497),
-        SweepCard(496, at, 3, 18_200, 13_800, SweepReason.FOLD,
-                  (("ab" * 32, "read_file a.py"), ("cd" * 32, "read_file b.py")), calls=2),
+        SweepCard(496, at, 3, SweepReason.FOLD,
+                  (("ab" * 32, "read_file a.py"), ("cd" * 32, "read_file b.py")), calls=2,
+                  before=18_200, after=13_800),
         ManualActionCard(495, at, "pin", "You pinned read_file docs/DESIGN.md · always kept in context", 37,
                          reversal="unpin"),
         ManualActionCard(494, at, "form",
                          "You sent run_command pytest -q in full · 12.4k tokens", 31),
         *short.cards[:2],
-        PlacedCard(468, at, observations_card(466, reflection=True), 42_000, 19_100,
-                   PlacementReason.THRESHOLD),
+        PlacedCard(468, at, observations_card(466, reflection=True), PlacementReason.THRESHOLD,
+                   before=42_000, after=19_100),
         fold_card(464, how="condense", steps=96, before=8_200, after=2_100, inside="Summary of 38 messages"),
         fold_card(462, is_undone=True, steps=11),
         fold_card(460, how="truncate", steps=9, before=40_300, after=60, text=_FOLD_NOTE.splitlines()[0]),
-        FormCard(459, at, "run_command make test", "preview", "timeout", 66_900, 532, "ef" * 32, "",
-                 "The agent didn't choose in time."),
-        FormCard(454, at, "read_file build.log", "compact", "agent", 41_200, 1_310, "01" * 32,
-                 "Errors and warnings only", "", "6.2k tokens"),
-        FailureCard(453, at, "The server rejected the request.", "The message is too large.", retry="turn",
-                    safe="Every message and output until then is saved.", is_turn=True),
-        FailureCard(458, at, "No summary was written. Nothing was changed.", "The model said nothing."),
+        FormCard(459, at, ToolAnswered(
+            "c", "run_command", "", "ef" * 32, 0, 532 - FRAMING_TOKENS, 0, "make test", form="preview",
+            chosen="timeout", intake_note="The agent didn't choose in time.",
+            full_tokens=66_900 - FRAMING_TOKENS)),
+        FormCard(454, at, ToolAnswered(
+            "c", "read_file", "", "01" * 32, 0, 1_310 - FRAMING_TOKENS, 0, "build.log", form="compact",
+            asked="Errors and warnings only", chosen="agent", intake_tokens=6_200,
+            full_tokens=41_200 - FRAMING_TOKENS), is_demo=True),
+        FailureCard(453, at, TurnEnded(
+            "failed", "The server rejected the request.", "The message is too large."), retry="turn"),
+        FailureCard(458, at, HandoverFailed(
+            "No summary was written. Nothing was changed.", "The model said nothing.")),
         PlacedCard(457, at, observations_card(456, fallback="The summary model's window is too small."),
-                   19_100, 12_000, PlacementReason.MANUAL, is_undone=True),
+                   PlacementReason.MANUAL, before=19_100, after=12_000, is_undone=True),
         *short.cards[2:],
     )  # fmt: skip
     return TimelineState(cards, usage_points(kinds=("fold", "sweep", "observations")), 14_600, 24_000)
@@ -476,22 +487,25 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
 
 
 PROVIDER_CACHE = ProviderCacheState(
-    "83 %", "412k", "61.2k", "23.4k", "≈ $0.41", "1 h",
+    "83 %",
     (
-        ProviderCacheRow(248, "14:29 · 13.9k read · 640 written · 60 new"),
-        ProviderCacheRow(
-            244, "14:26 · 4.1k read · 9.7k written · 200 new",
+        ("Read", "412k"), ("Written", "61.2k"), ("New", "23.4k"), ("Session cost", "≈ $0.41"),
+        ("Requested lifetime", "1 h"),
+    ),
+    (
+        ("14:29 · 13.9k read · 640 written · 60 new", ""),
+        (
+            "14:26 · 4.1k read · 9.7k written · 200 new",
             "Outputs were cached (e240). Older messages were compacted (e241).",
         ),
-        ProviderCacheRow(
-            238, "14:23 · 0 read · 21.3k written · 80 new",
+        (
+            "14:23 · 0 read · 21.3k written · 80 new",
             "7 min since the request before; the discount lasts 5 min.",
         ),
-        ProviderCacheRow(
-            233, "14:20 · 0 read · 20.8k new", "The provider read none of it although nothing changed."
-        ),
-        ProviderCacheRow(229, "14:17 · 20.1k read · 510 new"),
+        ("14:20 · 0 read · 20.8k new", "The provider read none of it although nothing changed."),
+        ("14:17 · 20.1k read · 510 new", ""),
     ),
+    has_hits=False,
 )  # fmt: skip
 
 

@@ -122,8 +122,8 @@ def click_area(view: ChatView, key: RowKey, area_name: str) -> None:
     assert area is not None
     assert placed is not None
     top = placed.y + viewport.item_cache.gap(index)
-    middle = visual_rect(area.rect, viewport.column.width).center()
-    point = QPoint(round(viewport.column.left + middle.x()), round(top + middle.y()))
+    middle = visual_rect(area.rect, viewport.column_width).center()
+    point = QPoint(round(viewport.left + middle.x()), round(top + middle.y()))
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
 
 

@@ -12,12 +12,15 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.file_history.diff import diff_contents
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.preview import EntryContent
 from helix_desktop.ui.cache.rows import PreviewState
 from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.style.theme import DARK
+from tests.support.galleries.panes_gallery import settle
 from tests.support.galleries.panes_samples import CODE, NOW_MS, cache_row
 from tests.support.image_bytes import png
 from tests.support.window.cache_browser import wait_until
@@ -49,19 +52,29 @@ async def test_the_previous_versions_diff_is_asked_for_once(content: EntryConten
     content.show_entry(state, "stream.py", "facts")
     assert buttons(content) == {"text": True, "hex": True}
     content.show_entry(replace(state, previous=PREVIOUS), "stream.py", "facts")
-    with qtbot.waitSignal(content.diff_requested) as request:
-        content.choose("diff")
-    assert request.args == [PREVIOUS.digest, state.row.digest]
-    content.show_diff(PREVIOUS.digest, cache_row(3).digest, diff_contents(b"late", CODE))
-    assert content.diff.diff is None  # of another entry
-    content.show_diff(
-        PREVIOUS.digest, state.row.digest, diff_contents(CODE.replace(b"30 Hz", b"60 Hz"), CODE)
-    )
+    contents = {PREVIOUS.digest: CODE.replace(b"30 Hz", b"60 Hz"), state.row.digest: CODE}
+    asked: list[str] = []
+
+    async def read(digest: str) -> bytes:
+        asked.append(digest)
+        return contents[digest]
+
+    content.read = read
+    content.choose("diff")
+    content.show_entry(replace(state, row=cache_row(3)), "stream.py", "facts")
+    await settle()
+    assert content.view == "text"  # the diff was of another entry
+    content.show_entry(replace(state, previous=PREVIOUS), "stream.py", "facts")
+    content.choose("diff")
+    await settle()
+    assert content.diff.diff == diff_contents(contents[PREVIOUS.digest], CODE)
     assert content.diff.text.isVisible()
     assert "previous version" in content.meta.text
-    with qtbot.assertNotEmitted(content.diff_requested):
-        content.choose("text")
-        content.choose("diff")
+    asked.clear()
+    content.choose("text")
+    content.choose("diff")
+    await settle()
+    assert not asked
 
 
 async def test_a_choice_is_remembered_by_what_a_content_is(content: EntryContent) -> None:
@@ -97,9 +110,13 @@ async def test_long_lines_are_wrapped_on_request_which_is_remembered(content: En
 
 
 async def test_a_previous_version_that_cannot_be_read_says_so(content: EntryContent) -> None:
+    async def read(digest: str) -> bytes:
+        raise StoreError(verbatim("Removed on 20 November."))
+
+    content.read = read
     content.show_entry(PreviewState(cache_row(2), CODE, previous=PREVIOUS), "", "")
     content.choose("diff")
-    content.show_diff_error(PREVIOUS.digest, cache_row(2).digest, "Removed on 20 November.")
+    await settle()
     assert content.diff.words.text() == "Removed on 20 November."
     content.show_entry(PreviewState(cache_row(3), CODE), "", "")
     assert content.view == "text"  # it has no previous version

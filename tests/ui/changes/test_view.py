@@ -21,19 +21,12 @@ from helix_desktop.ui.changes.change_groups import (
     ChangesState,
     FileRow,
     LineCounts,
+    changes_total_text,
     file_of,
     group_changes,
-    is_redoable,
     net_rows,
 )
 from helix_desktop.ui.changes.change_list_view import CopyPatch
-from helix_desktop.ui.changes.texts import (
-    accessible_row_text,
-    change_status_text,
-    changes_total_text,
-    group_files_text,
-    turn_text,
-)
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.chat.composer.editor import files_from_mime
@@ -69,12 +62,12 @@ def test_steps_that_the_file_history_does_not_have_are_said_to_be_missing(page: 
     removed = msgspec.structs.replace(first, changes=(), is_removed=True)
     page.set_state(ChangesState(group_changes(samples.session_changes([removed])), samples.COVERAGE))
     assert not page.list.isVisible()
-    assert page.empty.sentence.startswith("1 step of this session changed files. The file history")
+    assert page.empty.sentence.text().startswith("1 step of this session changed files. The file history")
     others = [capture for capture in others if capture.turn != first.turn]
     grouped = group_changes(samples.session_changes([removed, *others]))
     page.set_state(ChangesState(grouped, samples.COVERAGE))
     group = next(group for group in grouped.by_turn if not group.rows)
-    assert group_files_text(group) == "not in the file history"
+    assert group.files_text == "not in the file history"
     page.select(group.key)
     for button in (page.detail.accept, page.detail.revert, page.detail.patch):
         assert not button.isVisible()
@@ -280,7 +273,7 @@ def test_a_binary_file_says_so_in_place_of_its_lines(page: ChangesPage) -> None:
     capture = msgspec.structs.replace(capture, added_lines=0, removed_lines=0, binary=1)
     page.set_state(ChangesState(group_changes(samples.session_changes([capture])), samples.COVERAGE))
     (row,) = [row for group in page.state.grouped.by_turn for row in group.rows] if page.state.grouped else []
-    assert accessible_row_text(row, page.counts_of(row)).split(", ").count("binary") == 1
+    assert row.accessible_text(page.counts_of(row)).split(", ").count("binary") == 1
 
 
 def test_a_change_that_was_found_after_a_crash_says_when_it_was_found(page: ChangesPage) -> None:
@@ -333,7 +326,7 @@ def test_what_differs_from_the_last_commit_can_be_read_but_not_reverted(
     (copy,) = intents
     assert isinstance(copy, CopyPatch)
     assert copy.selection.paths == ("README.md",)
-    with qtbot.waitSignal(page.filter_bar.source_changed) as chosen:
+    with qtbot.waitSignal(page.filter_bar.source_switch.view_selected) as chosen:
         press(page, "changes-of-session")
     assert chosen.args == ["session"]
 
@@ -351,7 +344,7 @@ def test_what_differs_from_the_last_commit_can_be_read_but_not_reverted(
 def test_an_empty_page_says_why(page: ChangesPage, state: str, words: str) -> None:
     page.set_state(samples.STATES[state])
     assert page.empty.isVisible()
-    assert page.empty.sentence.startswith(words)
+    assert page.empty.sentence.text().startswith(words)
     assert not page.list.isVisible()
 
 
@@ -403,10 +396,10 @@ def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(
     captures[2] = msgspec.structs.replace(captures[2], reverted=(path,))
     grouped = group_changes(samples.session_changes(captures))
     page.set_state(replace(samples.changes_state(), grouped=grouped))
-    names = [turn_text(group) for group in grouped.by_turn]
+    names = [group.title for group in grouped.by_turn]
     assert names[:3] == ["You: Rewind", "You: Redo", "You: Revert of a part"]
-    assert [change_status_text(group) for group in grouped.by_turn] == ["Open", "Undone", "Open", "Open"]
-    assert [is_redoable(group) for group in grouped.by_turn] == [True, True, True, False]
+    assert [group.status_text for group in grouped.by_turn] == ["Open", "Undone", "Open", "Open"]
+    assert [group.is_redoable for group in grouped.by_turn] == [True, True, True, False]
     assert [row.path for row in grouped.by_turn[3].rows] == [path]
     assert [group.selection.capture_ids for group in grouped.by_turn][:2] == [("r3",), ("r2",)]
     page.list.select(grouped.by_turn[0].key)
@@ -420,12 +413,12 @@ def test_a_folder_is_no_file(page: ChangesPage) -> None:
     folder = FileState("folder", mode=0o755)
     capture = msgspec.structs.replace(samples.CAPTURES[0], changes=(FileChange("empty", None, folder),))
     grouped = group_changes(samples.session_changes([capture]))
-    assert group_files_text(grouped.by_turn[0]) == "1 folder"
+    assert grouped.by_turn[0].files_text == "1 folder"
     change = samples.CAPTURES[0].changes[0]
     both = group_changes(
         samples.session_changes([msgspec.structs.replace(capture, changes=(*capture.changes, change))])
     )
-    assert group_files_text(both.by_turn[0]) == "1 file"
+    assert both.by_turn[0].files_text == "1 file"
     assert changes_total_text(both, None).startswith("1 file")
 
 

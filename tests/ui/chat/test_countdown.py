@@ -2,51 +2,71 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.presenter import Countdown
+from helix_desktop.domain.messages import RetryScheduled
+from helix_desktop.ui.chat.presenter import ArrivingAnswer
+from helix_desktop.ui.chat.rows.row_types import ChatModel, NoticeRow
 from tests.support.manual_clock import ManualClock
 
 
+class _Chat:
+    """A chat that notes what each new state of its notice counts, and when the request was sent."""
+
+    def __init__(self) -> None:
+        self.clock, self.model, self.words = ManualClock(), ChatModel(), list[str]()
+        self.answer = ArrivingAnswer(self.model, self.clock)
+        self.model.row_added.connect(self._note)
+        self.model.rows_changed.connect(lambda indexes: self._note(indexes[0]))
+
+    def _note(self, index: int) -> None:
+        row = self.model.row(index)
+        assert isinstance(row, NoticeRow)
+        self.words += re.findall(r"in (\d+) s|(now)", row.what)[0]
+
+    def retry(self, wait_s: float) -> None:
+        self.answer.show_retry(RetryScheduled(2, wait_s, "Overloaded."), lambda: self.words.append("sent"))
+
+    @property
+    def states(self) -> list[str]:
+        return [word for word in self.words if word]
+
+
 @pytest.fixture
-def clock(qtbot: QtBot) -> ManualClock:
-    return ManualClock()
+def chat(qtbot: QtBot) -> _Chat:
+    return _Chat()
 
 
-def test_it_reports_each_second_once_and_ends(clock: ManualClock) -> None:
-    seconds: list[int] = []
-    countdown = Countdown(clock)
-    countdown.start(2.4, seconds.append)
-    for _ in range(9):
-        clock.now += 0.3
-        countdown.tick()
-    assert seconds == [3, 2, 1, 0]
-    assert not countdown.is_running
+def test_it_reports_each_second_once_and_ends(chat: _Chat) -> None:
+    chat.retry(2.4)
+    for _ in range(17):
+        chat.clock.now += 0.3
+        chat.answer.tick()
+    assert chat.states[:4] == ["3", "2", "1", "now"]
+    assert chat.states[-1] == "sent"
+    assert not len(chat.model)
 
 
-def test_a_new_countdown_replaces_the_previous_one(clock: ManualClock) -> None:
-    first: list[int] = []
-    second: list[int] = []
-    countdown = Countdown(clock)
-    countdown.start(5, first.append)
-    countdown.start(0.5, second.append)
-    clock.now += 1
-    countdown.tick()
-    assert (first, second) == ([5], [1, 0])
+def test_a_new_countdown_replaces_the_previous_one(chat: _Chat) -> None:
+    chat.retry(5)
+    chat.retry(0.5)
+    chat.clock.now += 1
+    chat.answer.tick()
+    assert chat.states == ["5", "1", "now"]
+    chat.answer.stop_countdown()
 
 
-def test_a_stopped_countdown_reports_no_more(clock: ManualClock) -> None:
-    seconds: list[int] = []
-    countdown = Countdown(clock)
-    countdown.start(5, seconds.append)
-    countdown.stop()
-    assert not countdown.is_running
-    assert seconds == [5]
+def test_a_countdown_ends_with_the_answer(chat: _Chat) -> None:
+    chat.retry(5)
+    chat.answer.drop()
+    assert chat.states == ["5"]
+    assert not len(chat.model)
 
 
-def test_it_ticks_on_its_own(qtbot: QtBot) -> None:
-    seconds: list[int] = []
-    countdown = Countdown()
-    countdown.start(0.05, seconds.append)
-    qtbot.waitUntil(lambda: seconds == [1, 0])
+def test_it_ticks_on_its_own(qtbot: QtBot, chat: _Chat) -> None:
+    chat.retry(0.05)
+    chat.clock.now += 60
+    qtbot.waitUntil(lambda: chat.states == ["1", "sent"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import get_args
 
 import pytest
@@ -19,8 +18,7 @@ from helix_desktop.ui.design.cards import Dot
 from helix_desktop.ui.design.labels import IconLabel, TextLine
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, current_theme
-from helix_desktop.ui.inspector.context_bar import SEGMENT_COLORS
-from helix_desktop.ui.inspector.inspector_data import SegmentKind
+from helix_desktop.ui.inspector.inspector_data import SEGMENT_LOOKS, SegmentKind
 from helix_desktop.ui.inspector.view import KeyValue
 from helix_desktop.ui.window.sidebar.rail import WORKSPACE_COLORS
 from tests.support.window.looks import ShowLook
@@ -66,7 +64,7 @@ TEXT_PAIRS: tuple[tuple[str, str], ...] = (
 )
 """Text token and ground token of every pair that the window shows."""
 ROW_KINDS: tuple[WindowItemKind, ...] = tuple(
-    kind for kind in get_args(WindowItemKind) if kind in SEGMENT_COLORS
+    kind for kind in get_args(WindowItemKind) if kind in SEGMENT_LOOKS
 )
 
 
@@ -101,21 +99,21 @@ def test_what_is_under_the_mouse_stands_out(theme: Theme, ground: str) -> None:
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("background", ["code_surface", "added_line", "removed_line"])
 def test_code_is_readable_on_the_grounds_of_a_diff(theme: Theme, background: str) -> None:
-    for color in fields(theme.code):
-        assert contrast(getattr(theme.code, color.name), getattr(theme, background)) >= AA
+    for color in theme.code.by_name().values():
+        assert contrast(color, getattr(theme, background)) >= AA
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("kind", ROW_KINDS)
 def test_each_part_of_the_bar_has_contrast_to_its_background(theme: Theme, kind: WindowItemKind) -> None:
     for background in ("surface", "side", "canvas"):
-        assert contrast(SEGMENT_COLORS[kind](theme), getattr(theme, background)) >= GRAPHIC
+        assert contrast(getattr(theme, SEGMENT_LOOKS[kind].color), getattr(theme, background)) >= GRAPHIC
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_no_two_parts_of_the_bar_share_a_color(theme: Theme) -> None:
     kinds: tuple[SegmentKind, ...] = (*ROW_KINDS, "reserve", "free")
-    inks = [SEGMENT_COLORS[kind](theme) for kind in kinds]
+    inks = [getattr(theme, SEGMENT_LOOKS[kind].color) for kind in kinds]
     assert len(set(inks)) == len(inks)
 
 

@@ -25,6 +25,7 @@ from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, reduce_motion
 from helix_desktop.ui.design.viewer.picture import read_thumbnail, thumbnail_size
+from helix_desktop.ui.kit.boxes import PaintState, Pen
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_reasons import gauge_compaction_text
@@ -229,7 +230,8 @@ def test_a_bar_above_its_window_is_drawn_to_scale(qapp: QApplication) -> None:
     def painted(share: float) -> list[str]:
         image = QImage(100, 8, QImage.Format.Format_RGB32)
         painter = QPainter(image)
-        paint_usage_bar(painter, QRectF(0, 0, 100, 8), share, LIGHT.error, LIGHT)
+        pen = Pen(painter, LIGHT, PaintState(QRectF()))
+        paint_usage_bar(pen, QRectF(0, 0, 100, 8), share, "error")
         painter.end()
         return [image.pixelColor(x, 4).name() for x in (25, 50, 75)]
 

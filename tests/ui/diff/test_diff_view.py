@@ -15,7 +15,7 @@ from helix_desktop.ui.design.buttons import PushButton, TabButton
 from helix_desktop.ui.design.diff.canvas import CollapsedRow
 from helix_desktop.ui.design.diff.line_layouts import LineLayout, line_text
 from helix_desktop.ui.design.diff.rows import HunkMark
-from helix_desktop.ui.design.diff.view import DiffView
+from helix_desktop.ui.design.diff.view import DiffText, DiffView
 from helix_desktop.ui.design.focus import FocusRing, tab_stops
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import LIGHT
@@ -41,6 +41,15 @@ def view(qtbot: QtBot) -> DiffView:
 
 def _words(view: DiffView) -> str:
     return view.text.words_of_row(view.text.current_row)
+
+
+def point_of(text: DiffText, row: int, column: int) -> QPoint:
+    """Return where a character of a row is in the viewport: the middle of its left edge."""
+    pane, line = text._panes()[-1], text.rows.row(row)
+    at, x = text._layout_of(line.line).place_of(column) if line is not None else (0, 0.0)
+    top = text._places.top_of(row) - text.verticalScrollBar().value() + at * text._heights.lines
+    left = int(pane.text + x) - text.horizontalScrollBar().value()
+    return QPoint(left, top + text._heights.lines // 2)
 
 
 def test_keys_go_from_change_to_change_and_a_screen_reader_can_read_them(view: DiffView) -> None:
@@ -157,14 +166,14 @@ def test_lines_break_where_the_view_ends_unless_one_is_too_long_to_be_read(view:
         assert text.horizontalScrollBar().maximum() == 0
         heights = set()
         for column in (0, 40, 170, 300, len(long)):
-            point = text.point_of(2, column)
+            point = point_of(text, 2, column)
             heights.add(point.y())
             row, _, found = text._place_at(QPointF(point))
             assert (row, found) == (2, column)
         assert len(heights) > 2
-    QTest.mouseClick(text.viewport(), Qt.MouseButton.LeftButton, pos=text.point_of(2, 0))
+    QTest.mouseClick(text.viewport(), Qt.MouseButton.LeftButton, pos=point_of(text, 2, 0))
     QTest.mouseClick(
-        text.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier, text.point_of(2, 300)
+        text.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier, point_of(text, 2, 300)
     )
     assert len(text.selected_text) == 300
     text.verticalScrollBar().setValue(text.verticalScrollBar().maximum() // 2)
@@ -181,7 +190,7 @@ def test_the_first_change_is_in_sight_in_a_low_view(view: DiffView) -> None:
 
     def is_in_sight() -> bool:
         start = text.rows.change_starts[0]
-        return text.viewport().rect().contains(text.point_of(start + 1, 0))
+        return text.viewport().rect().contains(point_of(text, start + 1, 0))
 
     assert is_in_sight()
     view.resize(900, 110)
@@ -201,7 +210,7 @@ def test_what_differs_in_a_long_line_is_in_sight(view: DiffView) -> None:
 
     def is_in_sight(column: int) -> bool:
         row = view.text.rows.change_starts[0]
-        return view.text.viewport().rect().contains(view.text.point_of(row, column))
+        return view.text.viewport().rect().contains(point_of(view.text, row, column))
 
     assert is_in_sight(len(start))
     assert not is_in_sight(0)
@@ -234,7 +243,7 @@ def test_what_is_selected_is_copied_without_signs_and_numbers(view: DiffView) ->
 def test_a_selection_is_dragged_over_lines_and_scrolls_on_outside(view: DiffView) -> None:
     viewport, text = view.text.viewport(), view.text
     QTest.keyClick(text, Qt.Key.Key_F7)
-    start, end = text.point_of(text.current_row, 5), text.point_of(text.current_row + 1, 4)
+    start, end = point_of(text, text.current_row, 5), point_of(text, text.current_row + 1, 4)
     QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=start)
     QTest.mouseMove(viewport, end)
     assert text.selected_text == "20\nline"
@@ -247,7 +256,7 @@ def test_a_selection_is_dragged_over_lines_and_scrolls_on_outside(view: DiffView
 
 def test_a_double_click_selects_a_word(view: DiffView) -> None:
     QTest.keyClick(view.text, Qt.Key.Key_F7)
-    point = view.text.point_of(view.text.current_row + 1, 7)
+    point = point_of(view.text, view.text.current_row + 1, 7)
     QTest.mouseDClick(view.text.viewport(), Qt.MouseButton.LeftButton, pos=point + QPoint(2, 0))
     assert view.text.selected_text == "twenty"
 

@@ -56,7 +56,9 @@ def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -
     pane.details.click()
     state = inspector_state()
     parts = [segment for segment in state.segments if segment.kind != "free"]
-    assert [*pane.breakdown._legend] == [segment.kind for segment in parts if segment.tokens]
+    legend = pane.breakdown._legend
+    shown = [kind for kind, row in legend.items() if not row.isHidden()]
+    assert shown == [segment.kind for segment in parts if segment.tokens]
     for segment in parts:
         name = f"{segment.label}: {format_tokens(segment.tokens)}"
         assert pane.breakdown._legend[segment.kind].accessibleName() == name
@@ -64,10 +66,9 @@ def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -
         replace(segment, tokens=0) if segment.kind == "recalled" else segment for segment in state.segments
     )
     pane.set_state(replace(state, segments=without))
-    assert "recalled" not in pane.breakdown._legend
+    assert legend["recalled"].isHidden()
     pane.set_state(state)
-    legend = pane.breakdown._legend
-    rows = [legend[segment.kind] for segment in state.segments if segment.kind in legend]
+    rows = [legend[segment.kind] for segment in parts]
     qtbot.waitUntil(lambda: all(row.isVisible() for row in rows))
     qtbot.waitUntil(lambda: all(upper.y() < lower.y() for upper, lower in pairwise(rows)))
 
@@ -101,7 +102,8 @@ def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> 
     assert pane.until.isVisible()
     assert pane.requests.isVisible()
     pane.details.click()
-    assert all(part.isVisible() for part in (*hidden, *parts._legend.values()))
+    shown = [parts._legend[segment.kind] for segment in inspector_state().segments if segment.kind != "free"]
+    assert all(part.isVisible() for part in (*hidden, *shown))
 
 
 def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
@@ -155,7 +157,9 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
     """One that is compacted has a heading with its words; a row of no turn stands where it is."""
 
     def entry(seq: int, kind: WindowItemKind, question: int = 0) -> WindowRow:
-        return WindowRow(seq, kind, f"e{seq}", 10, question=question, question_name=f"Question {question}")
+        return WindowRow(
+            seq, kind, f"e{seq}", 10, "full", "", question=question, question_name=f"Question {question}"
+        )
 
     rows = (
         *(entry(90, "handover"), entry(40, "user", 40), entry(41, "assistant", 40), entry(91, "handover")),
@@ -186,7 +190,7 @@ def test_a_row_says_only_what_is_unusual() -> None:
 
 
 def test_a_row_says_that_its_file_changed_since() -> None:
-    row = WindowRow(7, "output", "read_file a.py", 40, "cached", tool="read_file", changed_since=12)
+    row = WindowRow(7, "output", "read_file a.py", 40, "cached", "", tool="read_file", changed_since=12)
     assert row.shown_state == "Cached · Changed"
     assert replace(row, state="full").shown_state == "Changed"
     assert "this is the file as it was then" in row.tooltip

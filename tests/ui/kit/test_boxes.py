@@ -26,7 +26,7 @@ from helix_desktop.ui.kit.boxes import (
     link,
 )
 from helix_desktop.ui.kit.words import Words
-from helix_desktop.ui.rows.item import BoxItem
+from helix_desktop.ui.rows.item import ListItem
 
 LONG = "A sentence that is longer than the room there is for it, however wide a window may be"
 
@@ -102,7 +102,7 @@ def test_a_tree_is_a_row_with_names_texts_tips_and_places_of_its_own() -> None:
     links = [link("source", number, "Show") for number in (1, 2)]
     tip = Pill("In context", tip="It is sent")
     content = Column([Words("One"), Row([*links, tip]), Words("Two")])
-    item = BoxItem("key", "A card", Frame(content, (9, 9, 9, 9)), LIGHT)
+    item = ListItem("key", "A card", Frame(content, (9, 9, 9, 9)), LIGHT)
     item.layout(400)
     names = [area.name for area in item.hit_areas]
     assert len(set(names)) == 2, "each is found by its own name"
@@ -118,7 +118,7 @@ def test_a_mirrored_row_has_its_first_part_at_the_other_side(direction: Qt.Layou
     QApplication.setLayoutDirection(direction)
     try:
         mark = Button("mark", None, Frame(Column([]), (20, 10, 20, 10), "error"), "Mark")
-        item = BoxItem("key", "", Row([mark]), LIGHT)
+        item = ListItem("key", "", Row([mark]), LIGHT)
         image = QImage(200, 60, QImage.Format.Format_RGB32)
         image.fill(Qt.GlobalColor.white)
         item.layout(200)

@@ -11,6 +11,7 @@ from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.settings.providers.editor import ExtrasForm, ProviderEditor
 from helix_desktop.ui.settings.providers.models import EMPTY_DRAFT, ProviderDraft, ProviderStatus
+from tests.support.default_settings import provider_errors
 from tests.support.window.buttons import press
 
 
@@ -69,7 +70,7 @@ def test_a_provider_is_not_saved_with_what_breaks_requests(
     editor.extras_form.body_field.setPlainText(body)
     press(editor.footer, "save_provider")
     assert not saved
-    assert words in editor.errors()["extras"]
+    assert words in provider_errors(editor)["extras"]
     editor.show_provider(filled, ProviderStatus("", False, "none"))
     press(editor.footer, "save_provider")
     assert saved == [filled]

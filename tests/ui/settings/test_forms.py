@@ -36,7 +36,7 @@ from helix_desktop.ui.settings.providers.models import (
 )
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from helix_desktop.ui.settings.view import SettingsView
-from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
+from tests.support.default_settings import NothingOnScreen, default_settings, provider_errors, settings_view
 from tests.support.window.buttons import find_button, find_buttons, press, trigger
 from tests.support.window.list_contents import cell_texts
 
@@ -184,7 +184,7 @@ def test_save_reports_invalid_fields(qtbot: QtBot, dialog: SettingsView) -> None
 
     with qtbot.assertNotEmitted(dialog.providers.editor.saved):
         press(dialog, "save_provider")
-    assert set(dialog.providers.editor.errors()) == {"name", "base_url", "models"}
+    assert set(provider_errors(dialog.providers.editor)) == {"name", "base_url", "models"}
     assert dialog.providers.editor.focusWidget().accessibleName() == "Name", "it may be out of sight"
 
 

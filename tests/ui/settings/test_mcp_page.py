@@ -33,7 +33,7 @@ def test_edits_of_a_server_stay_with_their_workspace(qtbot: QtBot) -> None:
     assert page.has_unsaved_edits()
     page.show_no_workspace()
     page.show_servers("Here", "/here", here)
-    assert page.cards["box"].is_open("edit")
+    assert page.cards["box"]._toggles["edit"].isChecked()
     assert page.cards["box"].editor.form.values.get("reach") == "here --fast"
     page.cards["box"].end_editing()
     assert not page.has_unsaved_edits()

@@ -14,7 +14,7 @@ from helix_desktop.services.provider_changes import DEMO
 from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.providers.models import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.providers.page import ProvidersPage
-from tests.support.default_settings import NothingOnScreen
+from tests.support.default_settings import NothingOnScreen, provider_errors
 from tests.support.window.buttons import find_button
 from tests.support.window.list_contents import cell_texts
 
@@ -146,11 +146,11 @@ def test_half_typed_extras_wait_and_keep_a_provider_from_being_saved(qtbot: QtBo
     with qtbot.assertNotEmitted(page.editor.saved):
         find_button(page.editor.footer, "save_provider").click()
     assert extras.body_field.toPlainText() == '{"top_p":'
-    assert "JSON object" in extras.error_text()
+    assert "JSON object" in extras._body_row.error_text()
     extras.body_field.setPlainText('{"top_p": 1}')
     with qtbot.assertNotEmitted(page.editor.saved):
         find_button(page.editor.footer, "save_provider").click()
-    assert extras.error_text() == "Enter a name for each header."
+    assert extras._body_row.error_text() == "Enter a name for each header."
     find_button(page.editor.footer, "discard_provider").click()
     assert not extras.body_field.toPlainText()
     assert page.list.item(0).text() == "box · m · workspace default"
@@ -172,7 +172,7 @@ def test_a_provider_is_not_saved_without_a_number_that_is_wrong(qtbot: QtBot) ->
     assert window.text() == "many"  # an edit of another number leaves what was typed
     with qtbot.assertNotEmitted(page.editor.saved):
         save.click()
-    assert page.editor.models.error_text() == "Correct the marked numbers of m."
+    assert provider_errors(page.editor)["models"] == "Correct the marked numbers of m."
     window.setText("32k")
     window.editingFinished.emit()
     with qtbot.waitSignal(page.editor.saved) as saved:
@@ -268,7 +268,7 @@ def test_a_name_says_what_it_is_saved_as_and_is_refused_where_it_is_taken(qtbot:
     assert field.note_text() == "Will be saved as local-test."
     with qtbot.assertNotEmitted(editor.saved):
         find_button(editor.footer, "save_provider").click()
-    assert editor.errors()["name"] == "The provider local-test already exists. Enter another name."
+    assert provider_errors(editor)["name"] == "The provider local-test already exists. Enter another name."
 
 
 def test_the_name_of_a_model_that_is_typed_is_saved_without_the_button_to_add_it(qtbot: QtBot) -> None:
@@ -305,5 +305,5 @@ def test_no_field_of_a_provider_moves_while_the_user_types(qtbot: QtBot) -> None
     QTest.keyClicks(name, "y own server")
     assert places() == before
     find_button(editor.footer, "save_provider").click()
-    assert "base_url" in editor.errors()
+    assert "base_url" in provider_errors(editor)
     assert places() == before

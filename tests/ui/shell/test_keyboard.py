@@ -7,10 +7,10 @@ from datetime import datetime
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QProgressBar, QPushButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.design.focus import FocusableScrollArea, mark_pane_stop
+from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.layout import column
 from helix_desktop.ui.design.style.theme import reduce_motion
 from helix_desktop.ui.kit.commands import add_shortcut
@@ -53,7 +53,7 @@ def test_the_way_to_the_next_pane_leads_past_what_is_in_a_page(qtbot: QtBot) -> 
     window = QWidget()
     qtbot.addWidget(window)
     for _ in range(2):
-        page, content = FocusableScrollArea(), QWidget()
+        page, content = QScrollArea(), QWidget()
         page.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         mark_pane_stop(page)
         content.setLayout(column(CountedButton("Undo")))
@@ -71,7 +71,7 @@ def test_the_way_to_the_next_pane_leads_past_what_is_in_a_page(qtbot: QtBot) -> 
         focus_pane(panes, 1)
         visited.add(window.focusWidget())
 
-    assert visited == set(window.findChildren(FocusableScrollArea))
+    assert visited == set(window.findChildren(QScrollArea))
     assert CountedButton.looks == 0
 
 

@@ -17,9 +17,8 @@ from helix_desktop.domain.events.rewrite import (
 )
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.ui.timeline.card_data import TimelineState
 from helix_desktop.ui.timeline.from_events import build_cards
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from helix_desktop.ui.window.rewrite_controller import also_changed
 from tests.support.galleries.panes_samples import NOW_MS
 from tests.support.timeline_pane import card, pills

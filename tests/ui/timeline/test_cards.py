@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtGui import QTextLayout
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.events.summary import Bullet
@@ -33,7 +32,8 @@ def test_marks_stay_on_their_words_where_markup_is_drawn(
     qtbot.addWidget(view)
     view.resize(600, view.heightForWidth(600))
     assert view.accessibleName() == shown
-    (layout,) = (part for part in vars(view).values() if isinstance(part, QTextLayout))
+    layout = view.words._layout
+    assert layout is not None
     underlined = [part for part in layout.formats() if part.format.fontUnderline()]
     assert [shown[part.start : part.start + part.length] for part in underlined] == marked
 

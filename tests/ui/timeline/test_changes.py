@@ -11,19 +11,10 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.log.steps import Step
 from helix_desktop.domain.events.rewrite import PlacementReason, SweepReason
 from helix_desktop.ui.kit.intents import Redo, Undo
-from helix_desktop.ui.timeline.card_data import (
-    ChangeCard,
-    ChangePart,
-    HandoverCard,
-    PlacedCard,
-    SweepCard,
-    TimelineState,
-    UndoCard,
-    card_title,
-    merge_changes,
-    undo_seqs,
-)
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.cards import SweepCard, UndoCard
+from helix_desktop.ui.timeline.from_events import merge_changes
+from helix_desktop.ui.timeline.summary_cards import ChangeCard, ChangePart, HandoverCard, PlacedCard
+from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from tests.support.galleries.panes_samples import NOW_MS, fold_card, handover_card, observations_card
 from tests.support.intents import performed
 from tests.support.timeline_pane import card, has, names, open_timeline, press, shown_seqs, top
@@ -36,10 +27,17 @@ _TITLE = "Summary of 9 messages · Summary of 46 messages · 3 outputs cached"
 def _parts(*, is_undone: bool = False) -> tuple[ChangePart, ...]:
     """Return what one request brought, newest first: facts, a fold with its sweep, a sweep of its own."""
     return (
-        PlacedCard(16, NOW_MS, observations_card(5), 13_000, 9_900, PlacementReason.REWRITE, is_undone),
-        SweepCard(15, NOW_MS, 1, 13_500, 13_000, SweepReason.FOLD, is_undone=is_undone),
+        PlacedCard(
+            *(16, NOW_MS, observations_card(5), PlacementReason.REWRITE),
+            before=13_000,
+            after=9_900,
+            is_undone=is_undone,
+        ),
+        SweepCard(15, NOW_MS, 1, SweepReason.FOLD, before=13_500, after=13_000, is_undone=is_undone),
         fold_card(14, before=14_000, after=13_500, is_undone=is_undone),
-        SweepCard(12, NOW_MS, 2, 15_000, 14_000, is_undone=is_undone, contents=(("aa", "read a.py"),)),
+        SweepCard(
+            12, NOW_MS, 2, before=15_000, after=14_000, is_undone=is_undone, contents=(("aa", "read a.py"),)
+        ),
     )
 
 
@@ -117,12 +115,15 @@ def test_its_undo_is_one_line_and_becomes_redo(qtbot: QtBot) -> None:
 
 def test_changes_beside_a_handover_are_parts_of_its_card(qtbot: QtBot) -> None:
     """They are undone with it, unless it covers them."""
-    sweep, covered = SweepCard(12, NOW_MS, 2, 15_000, 14_000), fold_card(13, inside="Summary of 9 messages")
+    sweep, covered = (
+        SweepCard(12, NOW_MS, 2, before=15_000, after=14_000),
+        fold_card(13, inside="Summary of 9 messages"),
+    )
     cards = (handover_card(1, 14), covered, sweep)
     (merged,) = merge_changes(cards, _STEPS)
     assert isinstance(merged, HandoverCard)
     assert merged.parts == (covered, sweep)
-    assert undo_seqs(merged) == (14, 12)
+    assert merged.undo_seqs == (14, 12)
     pane = open_timeline(qtbot, TimelineState(cards, steps=_STEPS, window=24_000))
     press(pane, 14, "fold:rewrites")
     assert shown_seqs(pane) == [14, 12, 13]
@@ -130,8 +131,12 @@ def test_changes_beside_a_handover_are_parts_of_its_card(qtbot: QtBot) -> None:
 
 def test_each_request_has_its_own_row() -> None:
     """A change that came alone keeps its card."""
-    cards = (SweepCard(25, NOW_MS, 1, 5_000, 4_000), *_parts(), SweepCard(8, NOW_MS, 1, 900, 800))
+    cards = (
+        SweepCard(25, NOW_MS, 1, before=5_000, after=4_000),
+        *_parts(),
+        SweepCard(8, NOW_MS, 1, before=900, after=800),
+    )
     alone, merged, first = merge_changes(cards, _STEPS)
     assert (alone, first) == (cards[0], cards[-1])
     assert isinstance(merged, ChangeCard)
-    assert card_title(merged).startswith("Summary of 9 messages")
+    assert merged.title.startswith("Summary of 9 messages")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.ui.timeline.card_data import HandoverCard, TimelineState, card_groups
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.rows import card_menu
+from helix_desktop.ui.timeline.summary_cards import HandoverCard
+from helix_desktop.ui.timeline.view import TimelineState
 from tests.support import session_rewrites
 from tests.support.galleries.panes_samples import checkpoint_card, handover_card, quiet_timeline_state
 from tests.support.histories import conversation_with
@@ -63,7 +64,7 @@ def test_a_handover_says_which_checkpoint_it_was_made_from(qtbot: QtBot) -> None
 
 def test_checkpoints_are_found_with_handovers() -> None:
     state = quiet_timeline_state()
-    groups = [card_groups(one) for one in state.cards]
+    groups = [one.groups for one in state.cards]
     assert [group for group in groups if "summaries" in group]
 
 

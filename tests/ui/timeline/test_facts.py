@@ -9,8 +9,8 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.events.rewrite import PlacementReason
 from helix_desktop.ui.kit.intents import Redo, Undo
-from helix_desktop.ui.timeline.card_data import PlacedCard, TimelineState, card_groups
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.summary_cards import PlacedCard
+from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from tests.support.galleries.panes_samples import NOW_MS, observations_card
 from tests.support.intents import performed
 from tests.support.timeline_pane import card, names, open_timeline, press, words
@@ -39,7 +39,9 @@ def test_observations_are_undone_at_their_placement(
     pane: Timeline, changes: dict[str, Any], state: str, button: str
 ) -> None:
     """Their card stands there alone, with what they say, and a link to them leads to it."""
-    placed = PlacedCard(9, NOW_MS, observations_card(5), 4_000, 2_000, PlacementReason.MANUAL, **changes)
+    placed = PlacedCard(
+        9, NOW_MS, observations_card(5), PlacementReason.MANUAL, **{"before": 4_000, "after": 2_000} | changes
+    )
     pane.set_state(TimelineState((placed,)))
     title = "Summary of 46 messages · Context: 4k → 2k · by you"
     assert card(pane, 9).accessible_name == " · ".join(filter(None, (title, state)))
@@ -59,14 +61,14 @@ def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: T
         468,
         NOW_MS,
         observations_card(5),
-        42_000,
-        19_100,
         PlacementReason.THRESHOLD,
+        before=42_000,
+        after=19_100,
         inside="Summary of 90 messages",
     )
     pane.set_state(TimelineState((placed,)))
     assert card(pane, 468).accessible_name.startswith("Summary of 46 messages")
-    assert card_groups(placed) == ("summaries",)
+    assert placed.groups == ("summaries",)
 
 
 def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:
@@ -75,9 +77,9 @@ def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:
         468,
         NOW_MS,
         observations_card(5),
-        50_400,
-        19_200,
         PlacementReason.THRESHOLD,
+        before=50_400,
+        after=19_200,
         threshold=0.38,
         averted_handover_at=0.85,
     )

@@ -11,10 +11,10 @@ from helix_desktop.domain.events.rewrite import HandoverTrigger, Pinned, Undone
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.kit.intents import ChooseForm, RetrySummary
-from helix_desktop.ui.timeline.card_data import FormCard, TimelineState, card_groups
+from helix_desktop.ui.timeline.cards import FormCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.rows import card_menu
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from tests.support.galleries.panes_samples import NOW_MS, long_timeline_state
 from tests.support.intents import performed
 from tests.support.timeline_pane import card, find_card, has, pills, press
@@ -29,7 +29,7 @@ def test_large_outputs_and_failures_can_be_acted_on(qtbot: QtBot) -> None:
     cards = long_timeline_state().cards
     forms = [form for form in cards if isinstance(form, FormCard)]
     assert {form.seq for form in forms} == {454, 459}
-    assert {card_groups(form) for form in forms} == {("cached",)}
+    assert {form.groups for form in forms} == {("cached",)}
     pane.filter_bar.choose("cached")
     actions = card_menu(card(pane, 459).row, pane).actions()
     assert [action.text() for action in actions] == ["Send full output", "Send extract…"]

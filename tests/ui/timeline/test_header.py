@@ -11,8 +11,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.kit.intents import FocusComposer, OpenSession, ShowHandovers
-from helix_desktop.ui.timeline.card_data import TimelineState
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from tests.support.galleries.panes_samples import (
     NOW_MS,
     fold_card,

@@ -11,8 +11,9 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.rewrite import Excluded, Pinned, Unpinned
 from helix_desktop.domain.events.session import HoldSet, SessionBranched
 from helix_desktop.ui.kit.intents import ShowEvent, Undo, Unpin
-from helix_desktop.ui.timeline.card_data import ManualActionCard, UsagePoint
+from helix_desktop.ui.timeline.cards import ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.usage_chart import UsagePoint
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import long_timeline_state
 from tests.support.histories import SessionSimulator

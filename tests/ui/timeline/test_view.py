@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.summaries.sections import TITLES
+from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.kit.intents import (
@@ -31,18 +32,9 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.ui.timeline.card_data import (
-    FailureCard,
-    RunningCard,
-    SweepCard,
-    TimelineCard,
-    TimelineState,
-    UndoCard,
-    UsagePoint,
-    card_groups,
-)
-from helix_desktop.ui.timeline.usage_chart import downsample, point_text
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.cards import FailureCard, RunningCard, SweepCard, TimelineCard, UndoCard
+from helix_desktop.ui.timeline.usage_chart import UsagePoint, downsample, point_text
+from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from helix_desktop.words.times import format_exact_duration
 from tests.support.galleries.panes_samples import (
     NOW_MS,
@@ -137,7 +129,7 @@ def test_unchanged_cards_are_reused(pane: Timeline) -> None:
     """A new card on top makes one item, not all."""
     before = {seq: card(pane, seq) for seq in (492, 440, 210)}
     state = timeline_state()
-    pane.set_state(replace(state, cards=(SweepCard(500, NOW_MS, 2, 9_900, 9_000), *state.cards)))
+    pane.set_state(replace(state, cards=(SweepCard(500, NOW_MS, 2, before=9_900, after=9_000), *state.cards)))
     assert {seq: card(pane, seq) for seq in before} == before
     assert card(pane, 500)
 
@@ -292,7 +284,7 @@ def test_dark_theme_reaches_cards_built_later(pane: Timeline, show_look: ShowLoo
     """A card made after the switch is dark as well."""
     show_look(DARK)
     state = timeline_state()
-    pane.set_state(replace(state, cards=(SweepCard(500, NOW_MS, 2, 9_900, 9_000), *state.cards)))
+    pane.set_state(replace(state, cards=(SweepCard(500, NOW_MS, 2, before=9_900, after=9_000), *state.cards)))
     picture = pane.cards.rows.widget_pool.visible[500].grab().toImage()
     assert picture.pixelColor(picture.width() // 2, 9).lightness() < 70
 
@@ -383,17 +375,19 @@ def test_rewrites_inside_a_later_one_are_labeled_and_have_no_undo(pane: Timeline
 
 
 def test_what_happened_between_two_handovers_is_one_line_that_opens(pane: Timeline) -> None:
-    sweeps = tuple(SweepCard(seq, NOW_MS, 2, 40_000 - seq * 100, 39_000 - seq * 100) for seq in (40, 30, 20))
+    sweeps = tuple(
+        SweepCard(seq, NOW_MS, 2, before=40_000 - seq * 100, after=39_000 - seq * 100) for seq in (40, 30, 20)
+    )
     newest, failure = (
-        SweepCard(60, NOW_MS, 1, 9_900, 9_000),
-        FailureCard(35, NOW_MS, "It failed.", retry="turn"),
+        SweepCard(60, NOW_MS, 1, before=9_900, after=9_000),
+        FailureCard(35, NOW_MS, TurnEnded("failed", "It failed."), retry="turn"),
     )
     cards: tuple[TimelineCard, ...] = (
         newest,
         handover_card(2, 50),
         *sweeps,
         handover_card(1, 10),
-        SweepCard(5, NOW_MS, 1, 900, 800),
+        SweepCard(5, NOW_MS, 1, before=900, after=800),
     )
     pane.set_state(TimelineState(cards, usage_points(), 14_600, 24_000))
     assert shown_seqs(pane) == [60, 50, 10, 5]
@@ -418,9 +412,9 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     pane.set_state(TimelineState((), (*points, drop, current), 61_000, 128_000))
     assert pane.chart.is_overfull
     assert pane.chart.sizeHint().height() > height
-    floor = pane.chart.y_of(0)
-    largest = floor - pane.chart.y_of(2_050_000)
-    drawn = [(floor - pane.chart.y_of(tokens)) / largest for tokens in (322_000, 128_000)]
+    floor = pane.chart.plot.y_of(0)
+    largest = floor - pane.chart.plot.y_of(2_050_000)
+    drawn = [(floor - pane.chart.plot.y_of(tokens)) / largest for tokens in (322_000, 128_000)]
     assert drawn == pytest.approx([322 / 2_050, 128 / 2_050])
     assert point_text(points[1], 128_000) == "2,050,000 tokens in context · 1,602 % of 128k · e2"
     about = UsagePoint(2, 64_000, window=128_000, is_estimated=True)
@@ -444,7 +438,7 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
         chip.click()
         group = pane.filter_bar.group
         assert group is not None
-        assert shown_seqs(pane) == [one.seq for one in state.cards if group in card_groups(one)] != []
+        assert shown_seqs(pane) == [one.seq for one in state.cards if group in one.groups] != []
     find_button(pane.filter_bar, "timeline-filter-summaries").click()
     assert not any(isinstance(one, UndoCard) for one in state.cards if one.seq in shown_seqs(pane))
     pane.reveal(470)
@@ -454,7 +448,7 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
     pane.set_state(
         replace(
             state,
-            cards=tuple(card_state for card_state in state.cards if "yours" not in card_groups(card_state)),
+            cards=tuple(card_state for card_state in state.cards if "yours" not in card_state.groups),
         )
     )
     assert pane.filter_bar.group is None
@@ -489,8 +483,8 @@ def test_a_card_is_brought_into_sight_wherever_it_is(qtbot: QtBot, pane: Timelin
     place = top(pane, seq)
     assert place is not None
     assert 0 <= place < pane.height()
-    pane.scroll_to_top()
-    newest = SweepCard(600, NOW_MS, 2, 9_900, 9_000)
+    pane.cards.verticalScrollBar().setValue(0)
+    newest = SweepCard(600, NOW_MS, 2, before=9_900, after=9_000)
     pane.set_state(replace(long_timeline_state(), cards=(newest, *long_timeline_state().cards)))
     assert top(pane, 600) is not None
     assert pane.cards.verticalScrollBar().value() == 0
@@ -523,9 +517,9 @@ def test_the_scroll_position_in_a_long_timeline_is_restored(qtbot: QtBot, pane: 
     pane.set_state(long_timeline_state())
     bar = pane.cards.verticalScrollBar()
     bar.setValue(500)
-    first = pane.first_visible_seq
+    first = pane.cards.first_visible_seq
     assert first
     again = open_timeline(qtbot, long_timeline_state())
-    assert again.first_visible_seq == 0
+    assert again.cards.first_visible_seq == 0
     again.reveal(first, at_top=True)
-    assert again.first_visible_seq == first
+    assert again.cards.first_visible_seq == first

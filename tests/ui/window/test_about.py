@@ -17,6 +17,7 @@ from helix_desktop.ui.settings.about_page import AboutPage
 from tests.support.local_site import http_response, redirect, serve_site
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.ui.window.test_mcp_servers import use_browser
 
 pytestmark = pytest.mark.qt_loop
 PAGE = "https://helix-desktop.invalid/releases/v9.1.0"
@@ -63,18 +64,16 @@ async def test_updates_are_looked_for_on_request_only(
 async def _check_a_newer_release(rig: WindowRig, address: str) -> None:
     """Nothing is requested or opened before the user asks."""
     about = await opened_about(rig, address)
-    opened: list[str] = []
-    about.release_page_requested.disconnect()
-    about.release_page_requested.connect(opened.append)
     assert about._release.text() == ""
-    for _ in range(2):
-        about.show_release("")
-        press(about, ASK)
-        expected = f"Version 9.1.0 from 2026-12-01 is available (you have {__version__})."
-        await until(partial(says, about, expected), "the answer")
-    assert opened == []
-    press(about, "open_release")
-    assert opened == [PAGE]
+    with use_browser() as browser:
+        for _ in range(2):
+            about.show_release("")
+            press(about, ASK)
+            expected = f"Version 9.1.0 from 2026-12-01 is available (you have {__version__})."
+            await until(partial(says, about, expected), "the answer")
+        assert browser.addresses == []
+        press(about, "open_release")
+    assert browser.addresses == [PAGE]
 
 
 async def _check_a_silent_server(rig: WindowRig, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,7 +104,7 @@ async def _check_a_denial(rig: WindowRig) -> None:
         assert (rig.rows(ApprovalRow), rig.composer.text()) == ([approval], "123"), "keys answer nothing"
         editor.clear()
         QTest.keyClicks(editor, "Write it to out.txt")
-        await until(lambda: rig.chat.view.interactions.approval_in_sight, "the card stands still")
+        await until(lambda: rig.chat.view.takes_denial, "the card stands still")
         QTest.keyClick(editor, Qt.Key.Key_Return)
         await rig.wait_for_turn_end()
         assert (rig.composer.text(), rig.events(MessageQueued)) == ("", [])
@@ -210,7 +210,7 @@ async def _check_reasons(rig: WindowRig) -> None:
         rig.window.resize(1000, 1400)  # all three in sight
         rig.type_message("Go")
         await until(lambda: len(rig.rows(ApprovalRow)) == 3, "three questions")
-        editor, interactions = rig.composer.editor, rig.chat.view.interactions
+        editor, view = rig.composer.editor, rig.chat.view
         assert editor.placeholderText() == "Deny all: write what to do instead"
         QTest.keyClicks(editor, "/compact")
         assert _deny_button(rig, 2).label == "Deny", "a command is no reason"
@@ -224,7 +224,7 @@ async def _check_reasons(rig: WindowRig) -> None:
 
         assert editor.placeholderText().startswith("Deny all")
         QTest.keyClicks(editor, "None of them")
-        await until(lambda: interactions.approval_in_sight == "c0", "the cards stand still")
+        await until(lambda: view.takes_denial, "the cards stand still")
         QTest.keyClick(editor, Qt.Key.Key_Return)
         await rig.wait_for_turn_end()
         assert rig.composer.text() == ""

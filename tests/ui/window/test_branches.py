@@ -182,7 +182,7 @@ async def _check_versions_by_keyboard_search_and_restart(rig: WindowRig) -> None
         view = rig.chat.view
         key = rig.rows(UserRow)[0].key
         top = view.chat_viewport.placed_row(0)
-        assert view._interactions.focus.focus_area(key, "version:previous")
+        assert view.focus_area(key, "version:previous")
         QTest.keyClick(QApplication.focusWidget() or rig.window, Qt.Key.Key_Return)
         await until(lambda: _place(rig) == (3, 1), "the second version")
         await until(lambda: _focused(rig) == "version:previous", "the same arrow has the keyboard")

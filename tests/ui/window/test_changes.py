@@ -226,7 +226,7 @@ async def test_a_hunk_that_was_reverted_says_so_and_comes_back(qapp: QApplicatio
         def offers() -> list[str]:
             heads = detail.diff.text.findChildren(HunkHead)
             shown = sorted((head for head in heads if head.isVisible()), key=HunkHead.y)
-            return [f"{head.words}: {head.revert.text()}" for head in shown]
+            return [f"{head._place.text}: {head.revert.text()}" for head in shown]
 
         def first_offer() -> QPushButton:
             heads = [head for head in detail.diff.text.findChildren(HunkHead) if head.isVisible()]

@@ -42,7 +42,7 @@ async def test_the_first_provider_answers_in_a_folder_that_the_demo_model_would_
         await rig.open_folder("project")
         assert rig.conversation.model.demo
         assert rig.composer.editor.placeholderText() == "Connect a model to work in this folder"
-        assert rig.chat.empty_state.sentence.startswith("Only the demo model is here")
+        assert rig.chat.empty_state.sentence.text().startswith("Only the demo model is here")
         press(rig.chat.empty_state, "empty_action")
         await until(rig.settings.isVisible, "the providers")
         assert rig.settings.current_page() == "providers"
@@ -55,7 +55,7 @@ async def test_the_first_provider_answers_in_a_folder_that_the_demo_model_would_
         assert rig.wiring.services.registry.get(rig.workspace.id).model == "", "it follows the default"
         assert rig.conversation.model.label == "box/qwen3.gguf"
         assert rig.composer.editor.placeholderText().startswith("Message: @ for files")
-        assert rig.chat.empty_state.sentence.startswith("Start a conversation.")
+        assert rig.chat.empty_state.sentence.text().startswith("Start a conversation.")
         rig.window.leave_settings()
         await rig.open_folder("second")
         assert rig.conversation.model.label == "box/qwen3.gguf"

@@ -143,7 +143,9 @@ async def test_a_file_is_chosen_by_hand_and_what_has_no_session_says_why(
         await until(lambda: rig.window.findChildren(ImportSessionsDialog), "the dialog")
         (dialog,) = rig.window.findChildren(ImportSessionsDialog)
         press(dialog, "search_computer")
-        await until(lambda: "No sessions of other agents" in dialog.empty.sentence, "the end of the search")
+        await until(
+            lambda: "No sessions of other agents" in dialog.empty.sentence.text(), "the end of the search"
+        )
         for path, is_found in ((tmp_path / "notes.jsonl", False), (next(home.glob(".pi/**/*.jsonl")), True)):
             press(dialog, "choose_file")
             await until(lambda: dialog.findChildren(QFileDialog), "the file dialog")

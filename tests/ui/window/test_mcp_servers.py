@@ -26,11 +26,9 @@ from helix_desktop.ui.chat.actions import RowKey, StopCall
 from helix_desktop.ui.chat.composer.completer import CompletionItem
 from helix_desktop.ui.chat.question_card import FormCard, FormCards
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolRow
-from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.design.fields import ComboBox
-from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.settings.mcp.page import ServerCard
 from tests.support.mcp.authorization_server import GuardedServer, browse, serve_guarded
 from tests.support.mcp.mcp_rig import raw_server, sdk_server
@@ -116,7 +114,7 @@ async def test_a_secret_that_ended_with_the_last_run_is_asked_for_once(
         assert "The MCP server box can't start: its secret is missing." in rig.banner_text()
         press(rig.window.notices, "enter")
         page = rig.settings.mcp
-        await until(lambda: "box" in page.cards and page.cards["box"].is_open("edit"), "the fields")
+        await until(lambda: "box" in page.cards and page.cards["box"].editor.isVisible(), "the fields")
         form = page.cards["box"].editor.form
         assert page.focusWidget() is form.secrets.controls["TOKEN"]
         assert page.cards["box"]._state.full_text() == "Failed", "no attempt that nothing could change"
@@ -189,7 +187,7 @@ async def test_new_tools_of_a_server_are_announced(qapp: QApplication, tmp_path:
         assert "later, latest" in rig.banner_text()
         press(rig.window.notices, "look")
         page = rig.settings.mcp
-        await until(lambda: "box" in page.cards and page.cards["box"].is_open("tools"), "its tools")
+        await until(lambda: "box" in page.cards and page.cards["box"].tools.isVisible(), "its tools")
         rig.window.notices.end("mcp-new-tools", rig.workspace.id)
         await restart_server(rig, "box")
         assert "mcp-new-tools" not in rig.window.notices.names(), "said once"
@@ -450,10 +448,10 @@ def test_the_next_question_of_a_call_has_a_card_of_its_own(qapp: QApplication) -
     urls = "https://example.org/", "https://other.example/"
     for url in urls:
         question = ServerQuestion("c1", f"Open {url}", server="raw", url=url)
-        card = cards.card_for(QuestionRow(key, question), ChatStyle(LIGHT))
+        card = cards.card_for(QuestionRow(key, question))
         shown = [part.text().replace("\u200b", "") for part in card.findChildren(QLabel)]
         assert {url, f"Open {url}"} <= set(shown)
-        assert cards.card_for(QuestionRow(key, question, "1 of 2"), ChatStyle(LIGHT)) is card
+        assert cards.card_for(QuestionRow(key, question, "1 of 2")) is card
     cards.drop(key)
 
 

@@ -91,17 +91,17 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
         editor = page.add_box.editor
         form.write("reach", "sleep 100")
         press(page.add_box, "test_server")
-        assert editor.status.text().startswith("Testing, for at most 120 s")
+        assert editor.status._message.text().startswith("Testing, for at most 120 s")
         assert editor.test.text() == "Stop test"
         press(page.add_box, "test_server")
-        assert (editor.status.text(), editor.test.text()) == ("", "Test")
+        assert (editor.status._message.text(), editor.test.text()) == ("", "Test")
         form.write("reach", "http://127.0.0.1:9/mcp")
         press(page.add_box, "test_server")
-        assert editor.status.text() == "Testing, for at most 20 s."
+        assert editor.status._message.text() == "Testing, for at most 20 s."
         press(page.add_box, "test_server")
         form.write("reach", LINE)
         press(page.add_box, "test_server")
-        await until(lambda: "6 tools" in page.add_box.editor.status.text(), "the test")
+        await until(lambda: "6 tools" in page.add_box.editor.status._message.text(), "the test")
         assert record(rig) == ()
         press(page.add_box, "save_server")
         card = await ready(page, "box")
@@ -211,15 +211,15 @@ async def _check_consent(rig: WindowRig) -> None:
     await until(lambda: "Needs your approval" in state(card), "the question")
     assert rig.wiring.services.mcp_servers.configs(rig.workspace.id)[0].approved != swapped.fingerprint
     assert not [name for name in statuses(rig) if name.startswith("mcp__")]
-    assert "EVIL=1" in card._consent_details.text()
+    assert "EVIL=1" in card._consent_words[2].text()
     await until(lambda: "The MCP server box needs your approval." in rig.banner_text(), "the banner")
-    assert "raw_server.py" in card._consent_details.text()
+    assert "raw_server.py" in card._consent_words[2].text()
     assert card._endpoint.isHidden(), "the command is there once"
     rig.wiring.services.registry.change(
         rig.workspace.id, servers=(msgspec.structs.replace(swapped, command="sh"),)
     )
     press(card, "allow")  # of the displayed state, which is outdated by now
-    await until(lambda: "was changed in the meantime" in page.error_text(), "the refusal")
+    await until(lambda: "was changed in the meantime" in page._error.text(), "the refusal")
     assert not record(rig)[0].is_consented
     rig.wiring.services.registry.change(rig.workspace.id, servers=(swapped,))
     await rig.wiring.settings.show("mcp")
@@ -243,9 +243,9 @@ async def _check_changed_files(rig: WindowRig) -> None:
     (root / "serve.py").write_text("print()\n")
     press(card, "restart")
     await until(lambda: "Needs your approval" in state(card), "the question")
-    assert "have changed since you approved it: serve.py." in card._consent_reason.text()
-    assert "it runs serve.py" in card._consent_files.text()
-    assert "the agent changes anything in the workspace" in card._consent_files.text()
+    assert "have changed since you approved it: serve.py." in card._consent_words[0].text()
+    assert "it runs serve.py" in card._consent_words[3].text()
+    assert "the agent changes anything in the workspace" in card._consent_words[3].text()
     await until(lambda: "Files that it runs have changed: serve.py." in rig.banner_text(), "the banner")
     assert "isn't running" not in rig.banner_text()
 

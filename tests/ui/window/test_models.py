@@ -37,7 +37,7 @@ async def _use_two_models(rig: WindowRig, server: ChatServer, folder: str) -> No
 
 async def _choose(rig: WindowRig, label: str) -> list[str]:
     """Select a model in the menu of the model's name; return the names checked before."""
-    rig.composer.model_clicked.emit()
+    rig.composer.model_button.click()
     menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
     checked = [action.objectName() for action in menu.actions() if action.isChecked()]
     action = menu.findChild(QAction, f"model:{label}")
@@ -54,7 +54,7 @@ async def _choose(rig: WindowRig, label: str) -> list[str]:
 
 async def _open_new_form(rig: WindowRig) -> None:
     """Add a provider from the menu of models."""
-    rig.composer.model_clicked.emit()
+    rig.composer.model_button.click()
     menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
     action = menu.findChild(QAction, "page:add_provider")
     assert isinstance(action, QAction)
@@ -172,7 +172,7 @@ async def _check_choices(rig: WindowRig, server: ChatServer) -> None:
     """It is chosen by mouse and keys, and stands beside the model."""
     button = rig.composer.model_button
     assert button.text() == "small"
-    rig.composer.model_clicked.emit()
+    rig.composer.model_button.click()
     menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
     names = [action.objectName() for action in menu.findChildren(QAction)]
     assert [name for name in names if name.startswith("effort:")] == [
@@ -376,7 +376,7 @@ def _shown_role(rig: WindowRig, role: str) -> str:
 
 
 async def _choose_here(rig: WindowRig, role: str, label: str) -> str:
-    rig.composer.model_clicked.emit()
+    rig.composer.model_button.click()
     menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
     part = menu.findChild(QMenu, f"role:{role}")
     assert isinstance(part, QMenu)
@@ -437,7 +437,7 @@ async def test_a_workspace_follows_its_models_when_they_change_or_go(
 async def _check_the_menu(rig: WindowRig) -> None:
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         await _use_three_models(rig, server)
-        rig.composer.model_clicked.emit()
+        rig.composer.model_button.click()
         menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
         words = [(action.text(), action.isChecked()) for action in menu.actions() if action.text()]
         assert words[:6] == [

@@ -74,10 +74,10 @@ async def _check_a_new_folder(rig: WindowRig) -> None:
     await rig.wiring.workspace_controller.open_folder(rig.folder / "new")
     await until(lambda: trust_question(rig), "the question")
     assert rig.conversation.session.transcript.messages.items == []
-    assert rig.chat.empty_state.sentence == "No messages yet."
+    assert rig.chat.empty_state.sentence.text() == "No messages yet."
     press(trust_question(rig)[0], "trust")
     await until(lambda: rig.window.focusWidget() is rig.composer.editor, "the composer in focus")
-    assert rig.chat.empty_state.sentence.startswith("Only the demo model is here")
+    assert rig.chat.empty_state.sentence.text().startswith("Only the demo model is here")
     await rig.run_turn("Hello")
 
 

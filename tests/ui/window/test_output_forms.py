@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QApplication, QDialog, QLabel
 from helix_desktop.context.intake.output_forms import FORMS_OPENING as QUESTION
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
 from helix_desktop.domain.events.rewrite import FormChosen
-from helix_desktop.ui.cache.source import WorkspaceCacheSource
-from helix_desktop.ui.chat.actions import ReadOriginal
+from helix_desktop.ui.cache.source import CacheSource
+from helix_desktop.ui.chat.actions import ReadContent
 from helix_desktop.ui.chat.items.tool_card import form_choice_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
-from helix_desktop.ui.timeline.card_data import FormCard, ManualActionCard
+from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
@@ -135,7 +135,7 @@ async def _check_another_model(rig: WindowRig, server: ChatServer) -> None:
     await rig.use_server(server, "other", window=64_000)
     await _check_one_number(rig)
     assert card(rig).tokens == former
-    (row,) = await WorkspaceCacheSource(rig.workspace, lambda: rig.conversation).rows([card(rig).digest])
+    (row,) = await CacheSource(rig.workspace, lambda: rig.conversation).rows([card(rig).digest])
     assert row.tokens == card(rig).tokens
     await rig.use_server(server)
 
@@ -156,7 +156,7 @@ async def _check_one_number(rig: WindowRig) -> None:
     )
     if isinstance(newest, FormCard):
         assert newest.after == row.tokens
-        rig.perform(ReadOriginal(row.key, row.digest))
+        rig.perform(ReadContent(row.key))
         await until(lambda: card(rig).original, "the original")
         assert (original := card(rig).original) is not None
         assert newest.before == original.tokens
@@ -211,7 +211,7 @@ async def test_a_model_that_was_too_slow_is_shown_and_tried_again(qapp: QApplica
             "Preview: over the size limit. box/small wasn't asked how to keep it: it was too slow before. "
             "To ask it again, go to Settings → Advanced."
         )
-        rig.chat.view.interactions.toggle(card(rig).key, "card")
+        rig.chat.view.toggle(card(rig).key, "card")
         click_area(rig.chat.view, card(rig).key, "extract:card")
         dialog = await _question(rig)
         dialog.field.setText("every tenth line")

@@ -239,7 +239,7 @@ async def _check_several_questions(rig: WindowRig) -> None:
         assert places(rig, name) == ["skip"]
         rig.chat.view.jump_to(colors.key)
         click(rig, colors, "option:1")
-        rig.chat.view.interactions.focus.focus_area(colors.key, "option:3")
+        rig.chat.view.focus_area(colors.key, "option:3")
         press_key(Qt.Key.Key_Space)
         assert chosen(rig, colors) == ("Red", "Green")
         assert places(rig, colors)[3:] == ["skip", "answer"]

@@ -18,7 +18,7 @@ from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.ui.cache.entry_actions import VerifyAllEntries
 from helix_desktop.ui.cache.rows import CacheFilter
-from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall, Redo, RedoLast, ShowEvent, UndoLast
 from helix_desktop.words.numbers import format_tokens
@@ -37,7 +37,7 @@ BY_HAND = {"protect_tokens": 100_000, "protect_steps": 50, "handover_least_gain"
 
 async def _states(rig: WindowRig) -> dict[str, str]:
     """The state of every cached output, as the cache browser shows it."""
-    source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation)
+    source = CacheSource(rig.workspace, lambda: rig.conversation)
     ids = await source.ids(CacheFilter())
     rows = await source.rows([ids[at : at + 32].hex() for at in range(0, len(ids), 32)])
     return {row.target: row.state for row in rows}

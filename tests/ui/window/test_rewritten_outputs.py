@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.context.log.window_layout import PinnedCopy
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.ui.chat.actions import ReadOriginal
+from helix_desktop.ui.chat.actions import ReadContent
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
 from helix_desktop.ui.kit.intents import Undo
 from tests.support.model_servers.chat_server import (
@@ -139,7 +139,7 @@ async def _check_an_original(rig: WindowRig) -> None:
         assert row.form == "preview"
         assert row.original is None
         rig.chat.view.jump_to(row.key)
-        rig.perform(ReadOriginal(row.key, row.digest))
+        rig.perform(ReadContent(row.key))
         await until(lambda: card(rig, "part3.txt").original, "the original")
         original = card(rig, "part3.txt").original
         assert original is not None
@@ -148,7 +148,7 @@ async def _check_an_original(rig: WindowRig) -> None:
         assert original.tokens > row.tokens
         assert card(rig, "part3.txt").shown_lines.head == row.shown_lines.head
 
-        rig.perform(ReadOriginal(row.key, row.digest, in_full=True))
+        rig.perform(ReadContent(row.key, in_full=True))
         await until(lambda: not card(rig, "part3.txt").original.head_and_tail.hidden_lines, "all lines")  # type: ignore[union-attr]  # it is there
         answer = next(event for event in rig.events(ToolAnswered) if event.target == "part3.txt")
         original_text = (await rig.workspace.store.get(answer.digest)).decode()

@@ -113,7 +113,7 @@ def place(rig: WindowRig, at: int, button: bool) -> QPoint:
     assert hit_area is not None
     spot = hit_area.rect.center() if button else QPointF(60, 20)
     top = viewport.item_cache.gap(index) + placed.y
-    return QPoint(round(viewport.column.left + spot.x()), round(top + spot.y()))
+    return QPoint(round(viewport.left + spot.x()), round(top + spot.y()))
 
 
 async def begun(rig: WindowRig, server: ChatServer, folder: str) -> None:

@@ -95,7 +95,7 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
         await until(lambda: rig.app_window.shown_session.session_id == session_id, "its session")
         await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Look at the lexer"], "its rows")
         await until(rig.composer.editor.hasFocus, "the end of the way there")
-        await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")
+        await until(lambda: rig.chat.find_bar.count.text == "2", "its word marked and counted")
         await _check_the_list_of_sessions(rig, session_id)
 
         # The signs limit what is searched; a command is run, and listed first from now on.
@@ -136,7 +136,7 @@ async def _check_the_list_of_sessions(rig: WindowRig, session_id: str) -> None:
     await until(lambda: bool(sidebar.session_list.sessions()), "the session")
     QTest.keyClick(sidebar.search, Qt.Key.Key_Return)
     await until(lambda: rig.app_window.shown_session.session_id == session_id, "its session")
-    await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")
+    await until(lambda: rig.chat.find_bar.count.text == "2", "its word marked and counted")
 
 
 async def _check_an_opening_workspace(rig: WindowRig, workspace_id: str) -> None:
@@ -213,4 +213,4 @@ async def test_sessions_and_messages_of_closed_workspaces_are_found_and_opened(
         press(switcher, Qt.Key.Key_Return)
         await until(lambda: rig.wiring.session.workspace_id == closed, "the closed workspace")
         await until(lambda: rig.app_window.shown_session.session_id == session_id, "its session")
-        await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")
+        await until(lambda: rig.chat.find_bar.count.text == "2", "its word marked and counted")

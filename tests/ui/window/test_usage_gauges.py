@@ -20,7 +20,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store import Commit, SessionSummary
-from helix_desktop.ui.chat.rows.dividers import ContextRewrite
+from helix_desktop.ui.chat.rows.from_events import ContextRewrite
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.kit.intents import Undo
 from helix_desktop.words.numbers import format_tokens

@@ -230,16 +230,16 @@ async def test_an_own_session_is_replayed_again_on_request(qapp: QApplication, t
         page = rig.window.pages.survives.get()
         rig.window.commands.show_survival.trigger()
         assert rig.window.page() == "survives"
-        await until(lambda: "Nothing to replay yet" in page.empty.sentence, "what it needs")
+        await until(lambda: "Nothing to replay yet" in page.empty.sentence.text(), "what it needs")
         rig.window.commands.show_chat.trigger()
         await rig.run_turn("Never touch main.py.")
 
         rig.window.commands.show_survival.trigger()
-        await until(lambda: "Replaying this session" in page.empty.sentence, "the job")
+        await until(lambda: "Replaying this session" in page.empty.sentence.text(), "the job")
         await until(lambda: len(rig.window.jobs.job_ids()) == 1, "its line")
         page.empty.button.click()
         await until(lambda: not rig.window.jobs.job_ids(), "its end")
-        assert page.empty.sentence == "Replay canceled. Nothing was changed."
+        assert page.empty.sentence.text() == "Replay canceled. Nothing was changed."
         page.empty.button.click()
         await until(page.report.isVisible, "the report")
         before = page.report.about.text()

@@ -8,7 +8,7 @@ from helix_desktop.context.window.window import attachment_text
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store import Commit, Content
 from helix_desktop.domain.text_format import utc_minute
-from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from helix_desktop.ui.cache.source import CacheSource
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, thinking_script
 
@@ -49,5 +49,5 @@ async def test_lines_are_those_that_the_agent_recalls_and_the_end_is_the_last_on
 async def test_an_output_has_the_tokens_in_a_message_that_the_cache_shows() -> None:
     rig = await rig_with_output()
     recalled = await rig.workspace.contents.attach(digest_of(OUTPUT))
-    (row,) = await WorkspaceCacheSource(rig.workspace, lambda: rig.conversation).rows([digest_of(OUTPUT)])
+    (row,) = await CacheSource(rig.workspace, lambda: rig.conversation).rows([digest_of(OUTPUT)])
     assert recalled.tokens == row.tokens

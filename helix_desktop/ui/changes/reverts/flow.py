@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import msgspec
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QButtonGroup, QRadioButton, QSizePolicy, QWidget
 
@@ -19,7 +19,6 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import (
-    FileState,
     PlannedFile,
     RevertPlan,
     RevertSelection,
@@ -32,7 +31,15 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.files import may_run
-from helix_desktop.ui.changes.change_groups import FileRow, LineCounts
+from helix_desktop.ui.changes.change_groups import (
+    KINDS,
+    FileRow,
+    LineCounts,
+    RowKind,
+    counts_texts,
+    files_text,
+    revert_name,
+)
 from helix_desktop.ui.changes.change_list_view import (
     AcceptChanges,
     CopyPatch,
@@ -44,7 +51,6 @@ from helix_desktop.ui.changes.change_list_view import (
 )
 from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
-from helix_desktop.ui.changes.texts import KIND_ICONS, counts_texts, files_text, revert_name
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import PushButton, show_copied
@@ -94,10 +100,6 @@ def choices_of(file: PlannedFile) -> tuple[RevertChoice, ...]:
     return ()
 
 
-def choice_text(choice: RevertChoice) -> str:
-    return translate(_CHOICES[choice])
-
-
 def plan_lead(plan: RevertPlan) -> str:
     """Return what is special about a plan, and what is to be done."""
     ready = sum(file.status == "ready" and not _is_folder(file) for file in plan.files)
@@ -138,26 +140,17 @@ def revert_button_text(plan: RevertPlan, count: int) -> str:
     return tr.plural(count, "Revert %n file", "Revert %n files")
 
 
-def _undone_text(undone: RevertPlan, files: str) -> str:
-    if undone.is_redo:
-        return tr("Redo undone: {files}", files=files)
-    if undone.scope == "rewind":
-        return tr("Rewind undone: {files}", files=files)
-    return tr("Revert undone: {files}", files=files)
-
-
-def _first_path(plan: RevertPlan) -> str:
-    """Return the path of a changed file; of a folder if only folders are."""
-    changed = [file for file in plan.files if file.status not in ("same", "blocked")]
-    return min(changed, key=_is_folder).path if changed else ""
-
-
 def done_text(plan: RevertPlan, count: int, undone: RevertPlan | None = None) -> str:
     """Return what was done to so many files; `undone` is the plan of a revert that this one undid."""
-    files = changed_files_text(count, _first_path(plan))
+    changed = [file for file in plan.files if file.status not in ("same", "blocked")]
+    path = min(changed, key=_is_folder).path if changed else ""  # a folder's if only folders are
+    files, file = changed_files_text(count, path), escape_hidden_name(path)
     if undone is not None:
-        return _undone_text(undone, files)
-    file = escape_hidden_name(_first_path(plan))
+        if undone.is_redo:
+            return tr("Redo undone: {files}", files=files)
+        if undone.scope == "rewind":
+            return tr("Rewind undone: {files}", files=files)
+        return tr("Revert undone: {files}", files=files)
     match plan.scope:
         case "hunk" if plan.is_redo:
             return tr("Part of {file} redone.", file=file)
@@ -244,29 +237,31 @@ class PlanView(QWidget):
             effect.setMinimumWidth(widest)  # so that the counts before them stand in columns
         if len(files) > MAX_ROWS:
             more = tr.plural(len(files) - MAX_ROWS, "and %n more file", "and %n more files")
-            options = choices_of(files[0])
-            choice = tr("{files}: {choice}", files=more, choice=choice_text(options[0])) if options else more
-            self._column.addWidget(label(choice, "muted", wrap=True))
+            if options := choices_of(files[0]):
+                more = tr("{files}: {choice}", files=more, choice=translate(_CHOICES[options[0]]))
+            self._column.addWidget(label(more, "muted", wrap=True))
 
     def _row(self, file: PlannedFile, choice: RevertChoice | None) -> QWidget:
-        icon, color = _icon(file)
+        icon, color = "shield-alert", "warn"
+        if file.status != "blocked":
+            kind: RowKind = "deleted" if file.former is None else "changed" if file.present else "created"
+            _, icon, color = KINDS[kind]
         path = TextLine(escape_hidden_name(file.path), 13, mono=True)
-        path.elide = Qt.TextElideMode.ElideMiddle
         counts = TextLine("", 11, 500, "ok"), TextLine("", 11, 500, "error")
         for part in counts:
             part.is_fixed_width = True
             part.hide()
         self._lines[file.path] = counts
-        note = problem_text(file.problem) if file.status == "blocked" else revert_effect_text(file)
-        words = TextLine(note, 12, role="warn" if file.status == "blocked" else "muted")
-        if file.status != "blocked":
+        if file.status == "blocked":
+            words = TextLine(problem_text(file.problem), 12, role="warn")
+        else:
+            words = TextLine(revert_effect_text(file), 12, role="muted")
             self._effects.append(words)
         name = pane(row(IconLabel(icon, px=15, color_token=color), path, *counts, gap=8, stretch=1))
         name.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         options = choices_of(file)
-        if not options:
-            return ResponsiveRow(name, [words], _PATH_PX)
-        return ResponsiveRow(name, [*self._choice(file, options, choice)], _PATH_PX)
+        others = self._choice(file, options, choice) if options else [words]
+        return ResponsiveRow(name, others, _PATH_PX)
 
     def _choice(
         self, file: PlannedFile, options: Sequence[RevertChoice], choice: RevertChoice | None
@@ -274,7 +269,7 @@ class PlanView(QWidget):
         combo = ComboBox(words=tr("What {file} becomes", file=escape_hidden_name(file.path)))
         combo.setObjectName(f"choice:{file.path}")
         for option in options:
-            combo.addItem(choice_text(option), option)
+            combo.addItem(translate(_CHOICES[option]), option)
         combo.setCurrentIndex(options.index(choice) if choice in options else 0)
         combo.currentIndexChanged.connect(lambda _: self.changed.emit())
         self._combos[file.path] = combo
@@ -288,13 +283,6 @@ class PlanView(QWidget):
         merge.clicked.connect(lambda: self.merge_requested.emit(file.path))
         self._merges[file.path] = merge
         return combo, merge
-
-
-def _icon(file: PlannedFile) -> tuple[str, str]:
-    """Return the icon of what becomes of a file, and the token of its color."""
-    if file.status == "blocked":
-        return "shield-alert", "warn"
-    return KIND_ICONS["deleted" if file.former is None else "changed" if file.present else "created"]
 
 
 _SIZE, _MIN_SIZE = (700, 520), (460, 320)
@@ -323,7 +311,6 @@ class PlanDialog(SizedDialog):
 
 
 RewindPart: TypeAlias = Literal["both", "files", "conversation"]
-REWIND_PARTS: tuple[RewindPart, ...] = get_args(RewindPart)
 _REWIND_SIZE, _REWIND_MIN_SIZE = (680, 600), (480, 420)
 _MESSAGE_CHARS = 90  # of a message in the list
 _RANGE_CHARS = 24  # of a message that are shown at least
@@ -341,17 +328,21 @@ class RewindDialog(SizedDialog):
         self._is_planned = False
         self.message_box = ComboBox(least_chars=_RANGE_CHARS)
         for event, message in messages.items():
-            words = ellipsize(" ".join(message.split()), _MESSAGE_CHARS)
-            self.message_box.addItem(words or tr("Message without text"), event)
+            shown = ellipsize(" ".join(message.split()), _MESSAGE_CHARS)
+            self.message_box.addItem(shown or tr("Message without text"), event)
         self.message_box.setCurrentIndex(max(0, self.message_box.findData(seq)))
         self.message_box.setToolTip(self.message_box.currentText())
         self.message_box.currentTextChanged.connect(self.message_box.setToolTip)
         self.message_box.currentIndexChanged.connect(lambda _: self._choose_point())
         self.buttons: dict[RewindPart, QRadioButton] = {}
         group = QButtonGroup(self)
-        labels = (tr("Files and conversation"), tr("Files only"), tr("Conversation only"))
-        for part, words in zip(REWIND_PARTS, labels, strict=True):
-            button = QRadioButton(words)
+        labels: dict[RewindPart, str] = {
+            "both": tr("Files and conversation"),
+            "files": tr("Files only"),
+            "conversation": tr("Conversation only"),
+        }
+        for part, verb in labels.items():
+            button = QRadioButton(verb)
             button.setObjectName(f"rewind-{part}")
             group.addButton(button)
             self.buttons[part] = button
@@ -363,7 +354,28 @@ class RewindDialog(SizedDialog):
         self.rewind_button = PushButton(tr("Rewind"), "primary", "rewind", name="rewind")
         self.rewind_button.setDefault(True)
         self.rewind_button.clicked.connect(self.accept)
-        self._lay_out()
+        lead = tr(
+            "Go back to just before a message. Nothing is lost: the conversation continues as a branch, and "
+            "the files can be put back."
+        )
+        words = column(label(tr("Rewind"), "title"), label(lead, "muted", wrap=True), gap=5)
+        cancel = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
+        parts = FlowBox(list(self.buttons.values()))
+        buttons = FlowBox([cancel, self.rewind_button], right_from=0)
+        layout = column(
+            words,
+            *align_labels(FieldRow(tr("Before"), self.message_box)),
+            parts,
+            self._conversation_note,
+            self._files_note,
+            self.files,
+            None,
+            buttons,
+            margins=DIALOG_MARGINS,
+            gap=12,
+        )
+        layout.setStretch(5, 100)
+        self.setLayout(layout)
         self.buttons["both"].setChecked(True)
         self.files.changed.connect(self._update)
         group.buttonToggled.connect(lambda *_: self._update())
@@ -392,30 +404,6 @@ class RewindDialog(SizedDialog):
         self._update()
         self._files_note.setText(error_text(error))
         self._files_note.show()
-
-    def _lay_out(self) -> None:
-        lead = tr(
-            "Go back to just before a message. Nothing is lost: the conversation continues as a branch, and "
-            "the files can be put back."
-        )
-        words = column(label(tr("Rewind"), "title"), label(lead, "muted", wrap=True), gap=5)
-        cancel = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
-        parts = FlowBox(list(self.buttons.values()))
-        buttons = FlowBox([cancel, self.rewind_button], right_from=0)
-        layout = column(
-            words,
-            *align_labels(FieldRow(tr("Before"), self.message_box)),
-            parts,
-            self._conversation_note,
-            self._files_note,
-            self.files,
-            None,
-            buttons,
-            margins=DIALOG_MARGINS,
-            gap=12,
-        )
-        layout.setStretch(5, 100)
-        self.setLayout(layout)
 
     def _choose_point(self) -> None:
         self._is_planned = False
@@ -446,8 +434,6 @@ class RewindDialog(SizedDialog):
         self.rewind_button.setEnabled(can_rewind and (self._is_planned or not with_files))
 
 
-ConfirmedPlan = tuple[RevertPlan, Mapping[str, RevertChoice]]
-"""A plan, in which files may have been merged by hand, and what was chosen for each path."""
 MakePlan = Callable[[WorkspaceChanges, str], Coroutine[Any, Any, RevertPlan]]
 
 
@@ -474,21 +460,6 @@ class RevertFlow:
         if (page := self._page.find()) is not None:
             await page.refresh()
 
-    async def carry_out(
-        self, workspace: OpenWorkspace, session_id: str, plan: RevertPlan
-    ) -> RevertOutcome | None:
-        """Carry out a plan once the user has chosen where they must; None if they cancel.
-
-        Raises HelixError.
-        """
-        choices: Mapping[str, RevertChoice] = {}
-        if any(not file.can_apply for file in plan.files):
-            answer = await self._ask(workspace.changes, plan)
-            if answer is None:
-                return None
-            plan, choices = answer
-        return await self.apply(workspace, session_id, plan, choices)
-
     @staticmethod
     async def apply(
         workspace: OpenWorkspace, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
@@ -511,10 +482,15 @@ class RevertFlow:
         place = workspace.id, session_id
         self._done[place] = done
 
-        def undo() -> None:
+        async def undo() -> None:
             self._done.pop(place, None)
-            self._session.start(self._undo(done), "undo revert")
+            await self._carry_out(
+                lambda changes, origin: changes.plan_redo(origin, done.capture_id), done.session_id, done.plan
+            )
 
+        undo_answer = Answer(
+            tr("Undo"), lambda: self._session.start(undo(), "undo revert"), "undo", ends=True
+        )
         what = done_text(done.plan, done.count, undone) if done.count else tr("Nothing to revert.")
         why = "" if done.count else tr("The files are already as they were before.")
         if done.capture_id:
@@ -525,7 +501,7 @@ class RevertFlow:
                 REVERTED,
                 what,
                 why,
-                answers=(Answer(tr("Undo"), undo, "undo", ends=True),) if done.capture_id else (),
+                answers=(undo_answer,) if done.capture_id else (),
                 is_brief=True,
                 workspace_id=workspace.id,
                 session_id=session_id,
@@ -542,7 +518,11 @@ class RevertFlow:
     async def merge_by_hand(self, changes: WorkspaceChanges, files: PlanView, path: str) -> None:
         """Let the user merge a file of a plan on screen; their text becomes what `merged` puts there."""
         file = next(file for file in files.plan.files if file.path == path)
-        sides = [await _content(changes, state) for state in (file.base, file.present, file.former)]
+        states = (file.base, file.present, file.former)
+        sides = [
+            await changes.content(state.digest) if state is not None and state.digest else b""
+            for state in states
+        ]
         merged = await asyncio.to_thread(merge, *sides)
         if merged is None:
             files.refuse_merge(path)
@@ -556,13 +536,6 @@ class RevertFlow:
         files.merge_requested.connect(
             lambda path: self._session.start(self.merge_by_hand(changes, files, path), "merge")
         )
-
-    async def _ask(self, changes: WorkspaceChanges, plan: RevertPlan) -> ConfirmedPlan | None:
-        dialog = PlanDialog(self._session.window, plan)
-        self.connect_merging(changes, dialog.files)
-        if await exec_async(dialog):
-            return dialog.files.plan, dialog.files.choices
-        return None
 
     @handles(PutAutoRun)
     async def put_auto_run(
@@ -623,23 +596,24 @@ class RevertFlow:
         """Do again what was taken back of a capture, or by one: of these paths, or (none named) of all."""
         await self._carry_out(lambda changes, session_id: changes.plan_redo(session_id, capture_id, paths))
 
-    async def _undo(self, done: RevertOutcome) -> None:
-        await self._carry_out(
-            lambda changes, session_id: changes.plan_redo(session_id, done.capture_id),
-            done.session_id,
-            done.plan,
-        )
-
     async def _carry_out(
         self, make_plan: MakePlan, origin: str = "", undone: RevertPlan | None = None
     ) -> None:
-        """Carry out a plan for the session on screen, or (named) for another that a revert stands in."""
+        """Carry out a plan for the session on screen, or (named) for another that a revert stands in.
+
+        The user is asked first where they must choose.
+        """
         workspace, session_id = self._session.workspace, self._session.conversation.session.id
-        plan = await make_plan(workspace.changes, origin or session_id)
-        done = await self.carry_out(workspace, origin or session_id, plan)
+        plan, choices = await make_plan(workspace.changes, origin or session_id), dict[str, RevertChoice]()
+        if any(not file.can_apply for file in plan.files):
+            dialog = PlanDialog(self._session.window, plan)
+            self.connect_merging(workspace.changes, dialog.files)
+            if not await exec_async(dialog):
+                return
+            plan, choices = dialog.files.plan, dialog.files.choices
+        done = await self.apply(workspace, origin or session_id, plan, choices)
         await self._refresh_page()
-        if done is not None:
-            self.report(workspace, session_id, done, undone)
+        self.report(workspace, session_id, done, undone)
 
     @handles(AcceptChanges)
     async def accept(self, paths: Sequence[str]) -> None:
@@ -684,10 +658,6 @@ class RevertFlow:
             await exec_async(dialog)
         finally:
             unsubscribe()
-
-
-async def _content(changes: WorkspaceChanges, state: FileState | None) -> bytes:
-    return await changes.content(state.digest) if state is not None and state.digest else b""
 
 
 def _is_shown_when_opened(place: Path, folder: Path) -> bool:

@@ -30,14 +30,14 @@ from PySide6.QtWidgets import (
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.chat.composer.editor import AddedFile
-from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle, cut_label, draw_thumbnail
+from helix_desktop.ui.chat.style import SMALL, cut_label, draw_thumbnail
 from helix_desktop.ui.design.buttons import EnterActivates, popup_below
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
 from helix_desktop.ui.design.layout import FLOW_GAP, flow_height, place_flow
-from helix_desktop.ui.design.style.icons import icon as icon_of
-from helix_desktop.ui.design.style.theme import set_style_sheet
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.viewer.picture import thumbnail_size
-from helix_desktop.ui.kit.boxes import Icon, Pen, Text
+from helix_desktop.ui.kit.boxes import Icon, Pen, Text, face
+from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.words.attachments import attachment_facts, attachment_icon, attachment_name
 from helix_desktop.words.translation import Translator
@@ -104,26 +104,57 @@ class SendAttachmentInFull(Intent, frozen=True):  # of which a preview is sent
 # fmt: on
 
 
-class _ChipButton(EnterActivates, QToolButton):
-    """Takes a chip away, or puts its text into the message."""
+class SignButton(EnterActivates, Themed, QToolButton):
+    """An icon; without a ground of its own it has one under the pointer, and with the keyboard."""
+
+    def __init__(
+        self, parent: QWidget, sign: Icon, words: str, tip: str = "", ground: str = "", edge: str = ""
+    ) -> None:
+        """`words` are its name for screen readers, `ground` and `edge` tokens."""
+        super().__init__(parent)
+        self.setAccessibleName(words)
+        self.setToolTip(tip)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.show_look(sign, ground, edge)
+
+    def show_look(self, sign: Icon, ground: str, edge: str) -> None:
+        self._look = sign, ground, edge
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        (sign, ground, edge), bounds = self._look, QRectF(self.rect())
+        is_hovered = self.underMouse() and self.isEnabled()
+        if self.hasFocus():
+            edge = "text" if ground == "accent" else "accent"
+        elif is_hovered and edge:
+            edge = "accent_text"
+        pen = Pen.of_widget(self, self._theme)
+        ground = ground or ("surface" if is_hovered or self.hasFocus() else "")
+        pen.box(bounds, ground, edge, min(9, self.height() / 2 - 2), 2)
+        sign.place(bounds)
+        sign.paint(pen)
 
 
-class AttachmentChip(EnterActivates, QAbstractButton):
+class AttachmentChip(EnterActivates, Themed, QAbstractButton):
     """One attachment: pressing it opens its content; a button takes it away, another one makes it text."""
 
     stepped = Signal(str, int)
     """An arrow key: to the next chip (1) or the one before (-1)."""
 
-    def __init__(self, text: ChipText, style: ChatStyle, parent: QWidget) -> None:
+    def __init__(self, text: ChipText, parent: QWidget) -> None:
         super().__init__(parent)
-        self.text_parts = text
-        self._style, self._has_ring = style, False
-        unpack = UnpackAttachment(text.key)
-        self._text_button = self._add_button(tr("Insert as text"), unpack) if text.has_text else None
-        self._button = self._add_button(tr("Remove"), RemoveAttachment(text.key))
-        self._button.setAccessibleName(tr("Remove {attachment}", attachment=self.label))
-        if self._text_button is not None:
-            self._text_button.setAccessibleName(tr("Insert {attachment} as text", attachment=self.label))
+        self.text_parts, self.key, self.label = text, text.key, text.label
+        self.colors = ("warn", "warn_soft") if text.is_warning else ("accent_text", "accent_soft")
+        self._has_ring = False
+        self.buttons: list[SignButton] = []
+        if text.has_text:
+            words = tr("Insert {attachment} as text", attachment=self.label)
+            unpack = UnpackAttachment(text.key)
+            self._add_button("corner-down-left", words, tr("Insert as text"), unpack)
+        words = tr("Remove {attachment}", attachment=self.label)
+        self._add_button("x", words, tr("Remove"), RemoveAttachment(text.key))
         self.setObjectName("attachment")
         self.setToolTip(self.label)
         self.setAccessibleName(tr("Attachment: {attachment}", attachment=self.label))
@@ -131,67 +162,29 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard to the text
         self.clicked.connect(partial(perform, self, OpenAttachment(text.key)))
-        self.set_style(style)
 
-    def _add_button(self, tip: str, intent: Intent) -> _ChipButton:
-        button = _ChipButton(self)
-        button.setToolTip(tip)
-        button.setCursor(Qt.CursorShape.PointingHandCursor)
-        button.clicked.connect(partial(perform, self, intent))
-        return button
-
-    @property
-    def key(self) -> str:
-        return self.text_parts.key
-
-    @property
-    def label(self) -> str:
-        return self.text_parts.label
-
-    @property
-    def _buttons(self) -> tuple[tuple[_ChipButton, str], ...]:
-        """The buttons from the right, with their icons."""
-        text_button = [(self._text_button, "corner-down-left")] if self._text_button is not None else []
-        return ((self._button, "x"), *text_button)
-
-    def _colors(self) -> tuple[str, str]:
-        """Return the tokens of text and background."""
-        return ("warn", "warn_soft") if self.text_parts.is_warning else ("accent_text", "accent_soft")
-
-    def set_style(self, style: ChatStyle) -> None:
-        theme = style.theme
-        self._style = style
-        self._wide = self._label_width() + self._left + self._right
-        self.fit(self._wide)
-        for button, name in self._buttons:
-            button.setIcon(icon_of(name, getattr(theme, self._colors()[0]), 12))
-            button.setIconSize(QSize(12, 12))
-            set_style_sheet(
-                button,
-                "QToolButton { background: transparent; border: 2px solid transparent; border-radius: 9px;"
-                " padding: 0; }"
-                f"QToolButton:hover {{ background: {theme.surface}; }}"
-                f"QToolButton:focus {{ background: {theme.surface}; border-color: {theme.accent}; }}",
-            )
-        self.update()
+    def _add_button(self, icon_name: str, words: str, tip: str, intent: Intent) -> None:
+        self.buttons.append(SignButton(self, Icon(icon_name, self.colors[0], 12), words, tip))
+        self.buttons[-1].clicked.connect(partial(perform, self, intent))
 
     def fit(self, room: float) -> None:
         """Be as wide as the label needs, within so many pixels."""
-        wide = max(self._left + self._right, min(self._wide, room))
+        around = self._left + self._right
+        wide = max(around, min(self._label_width() + around, room))
         self.setFixedSize(round(wide), _IMAGE_HEIGHT if self.text_parts.image_size else _HEIGHT)
-        for number, (button, _) in enumerate(self._buttons, 1):
+        for number, button in enumerate(reversed(self.buttons), 1):
             x = self.width() - _EDGE - number * (_BUTTON + 2) + 2
             place = QRect(x, (self.height() - _BUTTON) // 2, _BUTTON, _BUTTON)
             button.setGeometry(QStyle.visualRect(self.layoutDirection(), self.rect(), place))
 
     def _label_width(self) -> float:
         """Return the pixels of the label; a long name is cut, but what follows it has its room."""
-        style, parts = self._style, self.text_parts
-        font, most = style.font(SMALL, MEDIUM), _MAX_WIDTH - _LEFT - self._right
+        width, parts = face(SMALL, 500)[1].horizontalAdvance, self.text_parts
+        most = _MAX_WIDTH - _LEFT - self._right
         if parts.image_size:
-            return min(most, max(style.width(line, font) for line in (parts.name, parts.note)) + 6)
+            return min(most, max(map(width, (parts.name, parts.note))) + 6)
         # A third is for the name, as `visible_label` cuts it.
-        return min(max(most, 1.5 * style.width(parts.suffix, font) + 6), style.width(self.label, font) + 6)
+        return min(max(most, 1.5 * width(parts.suffix) + 6), width(self.label) + 6)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Delete takes it away, arrows go to the next one; Enter and Space open it."""
@@ -222,22 +215,19 @@ class AttachmentChip(EnterActivates, QAbstractButton):
             popup_below(self.menu(), self)
 
     def menu(self) -> QMenu:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu = EntryMenu(self)
         menu.setAccessibleName(self.label)
-        actions: list[tuple[str, str, Intent]] = [("open", tr("Open"), OpenAttachment(self.key))]
+        menu.add("attachment-open", tr("Open"), OpenAttachment(self.key))
         if self.text_parts.has_text:
-            actions.append(("unpack", tr("Insert as text"), UnpackAttachment(self.key)))
+            menu.add("attachment-unpack", tr("Insert as text"), UnpackAttachment(self.key))
         if self.text_parts.is_preview:
-            actions.append(("full", tr("Send all of it"), SendAttachmentInFull(self.key)))
-        actions.append(("remove", tr("Remove"), RemoveAttachment(self.key)))
-        for name, words, intent in actions:
-            menu.addAction(words, partial(perform, self, intent)).setObjectName(f"attachment-{name}")
+            menu.add("attachment-full", tr("Send all of it"), SendAttachmentInFull(self.key))
+        menu.add("attachment-remove", tr("Remove"), RemoveAttachment(self.key))
         return menu
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        pen = Pen.of_widget(self, self._style.theme)
-        color, fill = self._colors()
+        pen = Pen.of_widget(self, self._theme)
+        color, fill = self.colors
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
         pen.box(box, fill, "accent" if self._has_ring else "", 8)
         parts, label = self.text_parts, self._label_rect()
@@ -260,7 +250,7 @@ class AttachmentChip(EnterActivates, QAbstractButton):
 
         Of an image it is the name alone, whose note is in a line of its own.
         """
-        parts, metrics = self.text_parts, self._style.metrics(self._style.font(SMALL, MEDIUM))
+        parts, metrics = self.text_parts, face(SMALL, 500)[1]
         suffix = "" if parts.image_size else parts.suffix
         room = self._label_rect().width()
         return cut_label(metrics, parts.name, suffix, room, keeps_start=parts.has_text)
@@ -271,7 +261,7 @@ class AttachmentChip(EnterActivates, QAbstractButton):
     @property
     def _right(self) -> int:
         """How much room is for the buttons, pixels."""
-        return len(self._buttons) * (_BUTTON + 2) + _EDGE
+        return len(self.buttons) * (_BUTTON + 2) + _EDGE
 
     @property
     def _left(self) -> int:
@@ -281,22 +271,21 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         return 2 * _THUMBNAIL_LEFT + self.text_parts.thumbnail_size.width() + 3
 
 
-class AttachmentBar(QScrollArea):
+class AttachmentBar(Themed, QScrollArea):
     """Chips side by side, in as many lines as they need, some of them in sight; no height without chips."""
 
     left = Signal()
     """The user went on past the last chip, or took the last one away by a key."""
 
-    def __init__(self, style: ChatStyle, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._style = style
         self._chips: list[AttachmentChip] = []
         self._board = QWidget()
+        self._board.setObjectName("page")
         self.setWidget(self._board)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        set_style_sheet(self, "QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; }")
         self.setFixedHeight(0)
 
     @property
@@ -318,7 +307,7 @@ class AttachmentBar(QScrollArea):
             self._focus(min(place, len(self._chips) - 1))
 
     def _create(self, text: ChipText) -> AttachmentChip:
-        chip = AttachmentChip(text, self._style, self._board)
+        chip = AttachmentChip(text, self._board)
         chip.stepped.connect(self._step)
         chip.show()
         return chip
@@ -342,10 +331,8 @@ class AttachmentBar(QScrollArea):
         else:
             self.left.emit()
 
-    def set_style(self, style: ChatStyle) -> None:
-        self._style = style
-        for chip in self._chips:
-            chip.set_style(style)
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self._arrange()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

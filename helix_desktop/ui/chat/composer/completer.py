@@ -29,7 +29,7 @@ from shiboken6 import isValid
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.chat.style import SMALL, UI, ChatStyle
+from helix_desktop.ui.chat.style import SMALL, UI
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
@@ -37,7 +37,7 @@ from helix_desktop.ui.design.layout import column, row
 from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.quick_picker import LineDelegate, PickerList, cast_shadow
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import current_theme, set_style_sheet
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.boxes import Icon, PaintState, Pen, Text
 from helix_desktop.words.translation import Translator, translate
 
@@ -176,7 +176,7 @@ class CompletionPopup(QFrame):
         self.list_view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list_view.setItemDelegate(_Delegate(self.list_view, _LINE_PX))
         self.list_view.clicked.connect(lambda index: self.accepted.emit(index.row()))
-        self._note = ElidedLabel()
+        self._note = ElidedLabel(role="faint")
         self._note.setObjectName("completion_note")
         self._spinner = IconLabel("loader-circle", px=14, color_token="muted")
         note = row(self._spinner, self._note, margins=(9, 6, 9, 4), gap=7)
@@ -186,14 +186,6 @@ class CompletionPopup(QFrame):
         self.setLayout(column(self.list_view, self._foot, margins=(_EDGE_PX,) * 4, gap=0))
         cast_shadow(self, 28, 6, 60)
         self.hide()
-
-    def set_style(self, style: ChatStyle) -> None:
-        self._spinner.apply_theme()
-        self._note.setFont(style.font(SMALL))
-        look = f"color: {style.theme.faint}; font-size: {style.px(SMALL):.0f}px; background: transparent;"
-        set_style_sheet(self._note, f"QLabel {{ {look} }}")
-        set_style_sheet(self.list_view, "QListView { background: transparent; border: 0; }")
-        self.list_view.viewport().update()
 
     def show_rows(self, name: str, completions: Sequence[CompletionItem]) -> None:
         """Show these rows, the first one selected; `name` is read by screen readers."""
@@ -218,7 +210,7 @@ class CompletionPopup(QFrame):
         self._foot.setVisible(bool(text))
 
     def place(self, anchor: QWidget) -> None:
-        """Stand above a widget, as wide as it is, and as high as the rows need and the window allows."""
+        """Appear above a widget, as wide as it is, and as high as the rows need and the window allows."""
         window = self.parentWidget()
         assert window is not None
         corner = anchor.mapTo(window, QPoint(0, 0))
@@ -231,6 +223,8 @@ class CompletionPopup(QFrame):
         high = min(_MAX_LINES, len(self.completions), whole_lines) * line + rest
         left = max(_GAP_PX, min(corner.x(), window.width() - wide - _GAP_PX))
         self.setGeometry(left, max(_GAP_PX, corner.y() - high - _GAP_PX), wide, high)
+        self.show()
+        self.raise_()
 
 
 def completion_text(completion: CompletionItem) -> str:
@@ -269,8 +263,7 @@ class Completer(QObject):
         self._editor, self._anchor = editor, anchor
         self._sources: tuple[CompletionSource, ...] = ()
         self._start: StartTask | None = None
-        self._style: ChatStyle | None = None
-        self._popup: CompletionPopup | None = None
+        self.popup: CompletionPopup | None = None  # while it is open
         self._word: TypedWord | None = None
         self._task: asyncio.Task[None] | None = None
         self._request = 0
@@ -282,21 +275,10 @@ class Completer(QObject):
         editor.cursorPositionChanged.connect(self._on_cursor_moved)
         editor.installEventFilter(self)
 
-    @property
-    def popup(self) -> CompletionPopup | None:
-        """The popup while it is open."""
-        return self._popup if self._word is not None else None
-
     def add_source(self, source: CompletionSource, start: StartTask) -> None:
         """Complete from one more source; `start` runs its coroutines."""
         self._sources = (*self._sources, source)
         self._start = start
-
-    def set_style(self, style: ChatStyle) -> None:
-        self._style = style
-        if self._popup is not None and isValid(self._popup):
-            self._popup.set_style(style)
-            self._place()
 
     def open_here(self) -> None:
         """Complete the word at the cursor, however it came there."""
@@ -313,16 +295,17 @@ class Completer(QObject):
         if self._task is not None:
             self._task.cancel()
             self._task = None
-        if self._popup is not None and isValid(self._popup):
-            self._popup.hide()
-            self._popup.show_rows("", ())
+        popup, self.popup = self.popup, None
+        if popup is not None and isValid(popup):
+            popup.hide()
+            popup.deleteLater()
             for followed in (self._editor.window(), self._anchor):
                 followed.removeEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is not self._editor:
-            if event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
-                self._place()
+            if self.popup is not None and event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
+                self.popup.place(self._anchor)
             return False
         if self._word is None:
             return self._opens(event)
@@ -399,7 +382,7 @@ class Completer(QObject):
         popup = self._open_popup()
         popup.show_rows(word.source.name, rows)
         popup.show_note(note or word.source.hint)
-        self._appear(popup)
+        popup.place(self._anchor)
         if self._accepts_next and rows:
             self._accept(0)
         elif rows:
@@ -413,29 +396,17 @@ class Completer(QObject):
             return
         popup = self._open_popup()
         popup.show_note(tr("Searching…"), is_busy=True)
-        self._appear(popup)
+        popup.place(self._anchor)
         if not popup.completions:
             self._announce(tr("Searching…"))
 
     def _open_popup(self) -> CompletionPopup:
-        window = self._editor.window()
-        if self._popup is None or not isValid(self._popup) or self._popup.parentWidget() is not window:
-            self._popup = CompletionPopup(window)
-            self._popup.accepted.connect(self._accept)
-            if self._style is not None:
-                self._popup.set_style(self._style)
-        return self._popup
-
-    def _appear(self, popup: CompletionPopup) -> None:
-        self._place()
-        popup.show()
-        popup.raise_()
-        for followed in (self._editor.window(), self._anchor):
-            followed.installEventFilter(self)
-
-    def _place(self) -> None:
-        if self._word is not None and self._popup is not None and isValid(self._popup):
-            self._popup.place(self._anchor)
+        if self.popup is None:
+            self.popup = CompletionPopup(self._editor.window())
+            self.popup.accepted.connect(self._accept)
+            for followed in (self._editor.window(), self._anchor):
+                followed.installEventFilter(self)
+        return self.popup
 
     def _on_key(self, event: QKeyEvent) -> bool:
         plain = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier == Qt.KeyboardModifier.NoModifier
@@ -443,8 +414,8 @@ class Completer(QObject):
         if key == Qt.Key.Key_Escape:
             self.close()
             return True
-        popup = self._popup
-        has_rows = popup is not None and popup.isVisible() and bool(popup.completions)
+        popup = self.popup
+        has_rows = popup is not None and bool(popup.completions)
         if key in _ENTER and (not plain or not has_rows or self._is_typed_out()):
             self.close()
             return False
@@ -452,12 +423,13 @@ class Completer(QObject):
             return False
         view = popup.list_view
         page = max(1, view.viewport().height() // scaled(_LINE_PX))  # the rows in sight
+        steps: dict[int, int] = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}
         pages: dict[int, int] = {Qt.Key.Key_PageDown: page, Qt.Key.Key_PageUp: -page}
-        if key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
-            view.move_choice(1 if key == Qt.Key.Key_Down else -1)
-            self._announce(self._row_text(view.row))
-        elif key in pages:
-            view.choose(max(0, min(len(popup.completions) - 1, view.row + pages[key])))
+        if key in steps or key in pages:
+            if key in steps:
+                view.move_choice(steps[key])
+            else:
+                view.choose(max(0, min(len(popup.completions) - 1, view.row + pages[key])))
             self._announce(self._row_text(view.row))
         elif key in (*_ENTER, Qt.Key.Key_Tab):
             if self._is_answered:
@@ -473,25 +445,20 @@ class Completer(QObject):
 
         Before the answer to what is typed, one of the rows of the answer before has to be it.
         """
-        if self._word is None or self._popup is None:
+        if self._word is None or self.popup is None:
             return False
-        rows, row = self._popup.completions, self._popup.list_view.row
+        rows, row = self.popup.completions, self.popup.list_view.row
         typed = self._word.source.trigger + self._word.query
-        return typed in [
-            completion.text for completion in (rows[row : row + 1] if self._is_answered else rows)
-        ]
+        possible = rows[row : row + 1] if self._is_answered else rows
+        return any(completion.text == typed for completion in possible)
 
     def _row_text(self, number: int) -> str:
-        rows = self._popup.completions if self._popup is not None else ()
-        return tr(
-            "{row}, {number} of {count}",
-            row=completion_text(rows[number]),
-            number=number + 1,
-            count=len(rows),
-        )
+        rows = self.popup.completions if self.popup is not None else ()
+        row = completion_text(rows[number])
+        return tr("{row}, {number} of {count}", row=row, number=number + 1, count=len(rows))
 
     def _accept(self, number: int) -> None:
-        word, popup = self._word, self._popup
+        word, popup = self._word, self.popup
         if word is None or popup is None or not 0 <= number < len(popup.completions):
             return
         completion = popup.completions[number]

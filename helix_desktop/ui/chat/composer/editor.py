@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-from PySide6.QtCore import QBuffer, QIODevice, QMimeData, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
     QDragMoveEvent,
@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 from helix_desktop.domain.image import MAX_EDGE_PX
 from helix_desktop.ui.design.drops import answer_drag, has_mentions, read_drag
 from helix_desktop.ui.design.fields import TextArea
+from helix_desktop.ui.design.viewer.picture import png_bytes
 
 PASTED_IMAGE, DROPPED_IMAGE = "Pasted image", "Dropped image"  # names in the message, as models read them
 LONG_TEXT_CHARS, LONG_TEXT_LINES = 2_000, 30
@@ -70,10 +71,7 @@ def _png(pixels: QImage) -> bytes:
     if max(pixels.width(), pixels.height()) > MAX_EDGE_PX:
         mode = Qt.TransformationMode.SmoothTransformation
         pixels = pixels.scaled(MAX_EDGE_PX, MAX_EDGE_PX, Qt.AspectRatioMode.KeepAspectRatio, mode)
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    pixels.save(buffer, "PNG")  # type: ignore[call-overload]  # the stubs know the format only as bytes
-    return bytes(buffer.data().data())
+    return png_bytes(pixels)
 
 
 _MAX_LINES = 8
@@ -102,6 +100,8 @@ class Editor(TextArea):
     files_added = Signal(object)
     long_text_pasted = Signal(str)
 
+    _placeholders: tuple[str, ...] = ("",)
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
         self.verticalScrollBar().valueChanged.connect(self._stay_at_top)
@@ -109,7 +109,6 @@ class Editor(TextArea):
         self._is_drop = False  # what is put in was dropped
         self._awaits_letter = False  # a dead key or Compose was pressed, and its letter is still to come
         self._is_letter_down = False  # the key whose press put in a text, until it is released
-        self._placeholders: tuple[str, ...] = ("",)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setTabChangesFocus(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -125,8 +124,9 @@ class Editor(TextArea):
 
     def set_placeholders(self, *texts: str) -> None:
         """Show the first of these that fits, else the last, while nothing is typed."""
-        self._placeholders = texts
-        self._fit_placeholder()
+        if texts != self._placeholders:
+            self._placeholders = texts
+            self._fit_placeholder()
 
     def setPlaceholderText(self, text: str) -> None:
         self.set_placeholders(text)
@@ -274,6 +274,11 @@ class Editor(TextArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.fit_height()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.fit_height()
 
     def _stay_at_top(self) -> None:
         """Scroll back what fits: Qt scrolls to the cursor before the box has grown, and leaves it so."""

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import (
-    QAccessible,
-    QFocusEvent,
-    QKeyEvent,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-)
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import QAccessible, QFocusEvent, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from helix_desktop.domain.choices import SamplePlace
 from helix_desktop.domain.messages import QueuedMessage
-from helix_desktop.domain.todo import TODO, TodoItem, parse_items
+from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.rows.row_types import ChatModel, ToolRow, UserRow
 from helix_desktop.ui.chat.style import MAX_COLUMN_WIDTH
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, TextLine, label
-from helix_desktop.ui.design.layout import ResponsiveRow, card, clear_layout, column, row
+from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, TextLine, label, show_text
+from helix_desktop.ui.design.layout import (
+    ResponsiveRow,
+    VerticalScrollArea,
+    card,
+    centered,
+    clear_layout,
+    column,
+    pane,
+    row,
+)
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import TextRole, Themed, set_style_sheet
+from helix_desktop.ui.design.style.theme import TextRole
 from helix_desktop.ui.kit.intents import Intent, StopAndSend, perform
 from helix_desktop.words.translation import Translator
 
@@ -59,7 +60,7 @@ class PutIntoMessage(Intent, frozen=True):
 # fmt: on
 
 
-class _EditField(Themed, Editor):
+class _EditField(Editor):
     """A message's words while they are changed: Enter keeps them, Esc does not."""
 
     canceled = Signal()
@@ -69,16 +70,6 @@ class _EditField(Themed, Editor):
             self.canceled.emit()
         else:
             super().keyPressEvent(event)
-
-    def apply_theme(self) -> None:
-        theme = self._theme
-        set_style_sheet(
-            self,
-            f"QPlainTextEdit {{ background: {theme.hover}; color: {theme.text}; border: 0; padding: 0 4px;"
-            f" border-radius: 6px; selection-background-color: {theme.text_selection};"
-            f" selection-color: {theme.text}; }}",
-        )
-        self.fit_height()
 
 
 class _MessageLabel(ElidedLabel):
@@ -98,48 +89,48 @@ class QueueLine(QWidget):
         self._steer_icon = IconLabel("zap", px=14, color_token="accent_text")
         self._text_label = _MessageLabel(role="muted")
         self._badge = label(tr("After this step"), "faint")
-        self._field = _EditField()
-        self._field.apply_theme()
-        self._field.setAccessibleName(tr("Queued message"))
-        self._field.hide()
+        self.field = _EditField()
+        self.field.setProperty("kind", "queued")
+        self.field.setAccessibleName(tr("Queued message"))
+        self.field.hide()
+        seq, small = message.seq, partial(IconButton, px=14, edge=_BUTTON_SIZE)
         self._send_now = PushButton(
-            tr("Stop and send now"), "link", icon_name="circle-stop", px=13, name="stop_and_send"
+            tr("Stop and send now"),
+            "link",
+            "circle-stop",
+            px=13,
+            name="stop_and_send",
+            tip=tr("Stop the running command and send this message now"),
+            on_click=partial(perform, self, StopAndSend(seq)),
         )
-        self._send_now.setToolTip(tr("Stop the running command and send this message now"))
-        seq = message.seq
-        self._steer = self._button(
-            "steer", "zap", "", lambda: perform(self, SteerQueued(seq, not self.message.steer))
-        )
-        self._edit = self._button("edit", "pencil", tr("Edit"), self.begin_edit)
-        move_up, move_down = MoveQueued(seq, -1), MoveQueued(seq, 1)
-        self.up = self._button("earlier", "chevron-up", tr("Move up"), partial(perform, self, move_up))
-        self.down = self._button("later", "chevron-down", tr("Move down"), partial(perform, self, move_down))
-        remove = partial(perform, self, RemoveQueued(seq))
-        last = self._button("remove", "x", tr("Remove from queue"), remove)
+        self._steer = small("zap", "", name="steer", on_click=self._turn_steer)
+        self._edit = small("pencil", tr("Edit"), name="edit", on_click=self.begin_edit)
+        self.up = small("chevron-up", tr("Move up"), name="earlier")
+        self.down = small("chevron-down", tr("Move down"), name="later")
+        last = small("x", tr("Remove from queue"), name="remove")
+        wants = {self.up: MoveQueued(seq, -1), self.down: MoveQueued(seq, 1), last: RemoveQueued(seq)}
+        for button, intent in wants.items():
+            button.clicked.connect(partial(perform, self, intent))
         self._buttons = (self._send_now, self._steer, self._edit, self.up, self.down, last)
-        words = (self._clock_icon, self._steer_icon, self._text_label, self._field, self._badge)
+        words = (self._clock_icon, self._steer_icon, self._text_label, self.field, self._badge)
         line = row(*words, *self._buttons, gap=2)
         line.setStretch(2, 1)
         line.setStretch(3, 1)
         line.insertSpacing(2, 6)
         line.insertSpacing(6, 6)
         self.setLayout(line)
-        self._send_now.clicked.connect(partial(perform, self, StopAndSend(seq)))
         self._text_label.double_clicked.connect(self.begin_edit)
-        self._field.submitted.connect(self._save_edit)
-        self._field.canceled.connect(self.end_edit)
+        self.field.submitted.connect(self._save_edit)
+        self.field.canceled.connect(self.end_edit)
         self.show_message(message, first=True, last=True, is_call_running=False)
 
-    def _button(self, name: str, icon_name: str, tip: str, do: Callable[[], object]) -> IconButton:
-        button = IconButton(icon_name, tip, px=14, edge=_BUTTON_SIZE)
-        button.setObjectName(name)
-        button.clicked.connect(do)
-        return button
+    def _turn_steer(self) -> None:
+        perform(self, SteerQueued(self.message.seq, not self.message.steer))
 
     def show_message(self, message: QueuedMessage, first: bool, last: bool, is_call_running: bool) -> None:
         """Show it as it is now; words that are being changed stay."""
         self.message, self._is_call_running = message, is_call_running
-        self._send_now.setVisible(is_call_running and self._field.isHidden())
+        self._send_now.setVisible(is_call_running and self.field.isHidden())
         text = " ".join(message.text.split())
         self._text_label.set_full_text(text or tr("(attachments only)"))
         for mark in (self._badge, self._steer_icon):
@@ -157,28 +148,28 @@ class QueueLine(QWidget):
     @property
     def unsaved_edit(self) -> str:
         """Words that were changed and not kept yet; empty when there are none."""
-        text = self._field.toPlainText()
-        return text if not self._field.isHidden() and text != self.message.text else ""
+        text = self.field.toPlainText()
+        return text if not self.field.isHidden() and text != self.message.text else ""
 
     def begin_edit(self) -> None:
-        self._field.setPlainText(self.message.text)
+        self.field.setPlainText(self.message.text)
         self._show_field(True)
-        self._field.setFocus(Qt.FocusReason.OtherFocusReason)
-        self._field.moveCursor(self._field.textCursor().MoveOperation.End)
+        self.field.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.field.moveCursor(self.field.textCursor().MoveOperation.End)
 
     def end_edit(self) -> None:
         self._show_field(False)
         self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _save_edit(self) -> None:
-        text = self._field.toPlainText()
+        text = self.field.toPlainText()
         if text.strip():
             perform(self, EditQueued(self.message.seq, text))
             self.message = QueuedMessage(self.message.seq, text, self.message.steer)
         self.end_edit()
 
     def _show_field(self, visible: bool) -> None:
-        self._field.setVisible(visible)
+        self.field.setVisible(visible)
         self._text_label.setVisible(not visible)
         for button in self._buttons:
             button.setVisible(not visible)
@@ -192,20 +183,12 @@ class QueueList(QFrame):
         self._title = ElidedLabel(role="faint")
         self._send = PushButton(tr("Send now"), icon_name="corner-down-left", px=13, name="send_now")
         self._send.clicked.connect(lambda: perform(self, SendQueued()))
-        inner = QWidget()
+        self._column = column(gap=1)
+        inner = pane(self._column)
         inner.setObjectName("page")
-        self._column = QVBoxLayout(inner)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(1)
-        self._scroll = QScrollArea()
-        self._scroll.setObjectName("page")
-        self._scroll.setWidget(inner)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll = VerticalScrollArea(inner)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        head = row(self._title, self._send, gap=8)
-        head.setStretch(0, 1)
+        head = row(self._title, self._send, stretch=0)
         self.setLayout(column(head, self._scroll, gap=2))
         # A field grows as it is typed into; how tall it is stands only after this turn of the loop.
         self._fit_timer = QTimer(self, singleShot=True, interval=0)
@@ -249,9 +232,8 @@ class QueueList(QFrame):
 
     def _make_line(self, message: QueuedMessage) -> QueueLine:
         line = QueueLine(message)
-        for field in line.findChildren(_EditField):
-            field.textChanged.connect(self._fit_timer.start)
-            field.canceled.connect(self._fit_timer.start)
+        for changed in (line.field.textChanged, line.field.canceled):
+            changed.connect(self._fit_timer.start)
         return line
 
     def _remove_line(self, line: QueueLine) -> None:
@@ -278,26 +260,20 @@ class NextMessages(QWidget):
         super().__init__()
         self.queue = QueueList()
         self._is_past = False
-        self._suggestion = self._line_text = ""  # the line shows nothing in the past
-        self._place: SamplePlace = ""
-        self.frame = QWidget()
-        self.frame.setMaximumWidth(MAX_COLUMN_WIDTH)
-        self._column = QVBoxLayout(self.frame)
-        self._column.setContentsMargins(2, 2, 2, 8)
-        self._column.setSpacing(4)
-        self._suggestion_layout = QVBoxLayout()
-        self._suggestion_layout.setContentsMargins(0, 0, 0, 0)
-        self._column.addWidget(self.queue)
-        self._column.addLayout(self._suggestion_layout)
-        outer = row(None, self.frame, None, margins=(14, 0, 14, 0), gap=0)
-        outer.setStretch(1, 1000)
-        self.setLayout(outer)
+        self._suggestion = ""
+        self._caption, self._place_label = ElidedLabel(role="muted"), label("", "faint", wrap=True)
+        self._send = PushButton(f" {tr('Send')}", icon_name="corner-down-left", px=13, name="send_suggestion")
+        self._send.clicked.connect(lambda: self.suggestion_accepted.emit(self._suggestion))
+        parts = row(IconLabel("sparkles", px=14), self._caption, self._send, stretch=1)
+        self._line = pane(column(parts, row(self._place_label, margins=(_PLACE_PX, 0, 0, 0)), gap=2))
+        self.frame = pane(column(self.queue, self._line, margins=(2, 2, 2, 8), gap=4))
+        self.setLayout(centered(self.frame, MAX_COLUMN_WIDTH, (14, 0, 14, 0)))
         self.hide()
 
     @property
     def lines(self) -> tuple[str, ...]:
         waiting = (" ".join(message.text.split()) for message in self.queue.waiting)
-        return (*waiting, *((self._line_text,) if self._line_text else ()))
+        return (*waiting, *(() if self._line.isHidden() else (self._suggestion,)))
 
     def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool, is_call_running: bool) -> None:
         """Show the messages to send when the agent is ready or, if `is_paused`, when the user says so."""
@@ -308,7 +284,10 @@ class NextMessages(QWidget):
     def show_suggestion(self, text: str, place: SamplePlace = "") -> None:
         """Offer a message to be sent with one click, and say where to look then; empty offers nothing."""
         self.queue.show_waiting((), is_paused=False)
-        self._suggestion, self._place = text, place
+        self._suggestion = text
+        self._caption.set_full_text(tr("Suggested next: {message}", message=text))
+        self._send.setAccessibleDescription(text)
+        show_text(self._place_label, _place_text(place))
         self._update_line()
 
     def show_past(self, is_past: bool) -> None:
@@ -317,29 +296,8 @@ class NextMessages(QWidget):
         self._update_line()
 
     def _update_line(self) -> None:
-        text = "" if self._is_past else self._suggestion
-        self.setVisible(bool(text or self.queue.waiting))
-        if text == self._line_text:
-            return
-        self._line_text = text
-        clear_layout(self._suggestion_layout)
-        if text:
-            self._suggestion_layout.addWidget(self._line_widget(text))
-
-    def _line_widget(self, text: str) -> QWidget:
-        send = PushButton(f" {tr('Send')}", icon_name="corner-down-left", px=13, name="send_suggestion")
-        send.setAccessibleDescription(text)
-        send.clicked.connect(lambda: self.suggestion_accepted.emit(text))
-        caption = ElidedLabel(tr("Suggested next: {message}", message=text), "muted")
-        parts = row(IconLabel("sparkles", px=14), caption, send, gap=8)
-        parts.setStretch(1, 1)
-        line = QWidget()
-        place = _place_text(self._place)
-        body = column(parts, gap=2)
-        if place:
-            body.addLayout(row(label(place, "faint", wrap=True), margins=(_PLACE_PX, 0, 0, 0)))
-        line.setLayout(body)
-        return line
+        self._line.setVisible(bool(self._suggestion) and not self._is_past)
+        self.setVisible(bool(self.queue.waiting) or not self._line.isHidden())
 
 
 def _place_text(place: SamplePlace) -> str:
@@ -363,17 +321,11 @@ class ComposerStrip(QWidget):
         super().__init__()
         self.button = PushButton(button, "primary", name="strip_action")
         self._title, self._text = label("", "strong", wrap=True), label("", "muted", wrap=True)
-        text = QWidget()
-        text.setLayout(column(self._title, self._text, gap=2))
+        text = pane(column(self._title, self._text, gap=2))
         message = ResponsiveRow(text, [self.button], _TEXT_PX)
         picture = IconLabel(icon_name, px=19, color_token=color_token)
-        parts = row(picture, message, margins=(16, 11, 12, 11), gap=12)
-        parts.setStretch(1, 1)
-        self.frame: QFrame = card(parts)
-        self.frame.setMaximumWidth(_STRIP_WIDTH)
-        outer = row(None, self.frame, None, margins=(14, 4, 14, 4), gap=0)
-        outer.setStretch(1, 1000)
-        self.setLayout(outer)
+        self.frame: QFrame = card(row(picture, message, margins=(16, 11, 12, 11), gap=12, stretch=1))
+        self.setLayout(centered(self.frame, _STRIP_WIDTH, (14, 4, 14, 4)))
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.hide()
 
@@ -387,21 +339,11 @@ class ComposerStrip(QWidget):
 _MAX_WIDTH = MAX_COLUMN_WIDTH - 32  # pixels; between the round corners of the message field
 _MAX_LIST_PX = 136  # pixels
 _MAX_LOOKBACK_ROWS = 400  # rows; an older list says nothing of the work under way
-_ICON_SIZE = 15  # pixels
-_ICONS = {"done": "check", "in_progress": "circle-dot", "pending": "circle"}
-
-
-class _StatusIcon(Themed, QWidget):
-    def __init__(self, item: TodoItem) -> None:
-        super().__init__()
-        self._item = item
-        self.setFixedSize(_ICON_SIZE + 1, _ICON_SIZE + 1)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme = self._theme
-        color = {"done": theme.ok, "in_progress": theme.accent, "pending": theme.faint}[self._item.status]
-        picture = pixmap(_ICONS[self._item.status], color, _ICON_SIZE, self.devicePixelRatioF())
-        QPainter(self).drawPixmap(0, 0, picture)
+_ICONS: dict[TodoStatus, tuple[str, str]] = {  # with the tokens of their colors
+    "done": ("check", "ok"),
+    "in_progress": ("circle-dot", "accent"),
+    "pending": ("circle", "faint"),
+}
 
 
 class _ItemList(QScrollArea):
@@ -410,47 +352,29 @@ class _ItemList(QScrollArea):
     accessible_role = QAccessible.Role.Grouping
 
 
-class TodoPanel(Themed, QWidget):
+class TodoPanel(QWidget):
     """The newest list of the turn that runs; hidden when that ends."""
 
     def __init__(self, model: ChatModel) -> None:
         super().__init__()
         self._model, self._running = model, False
         self.items: tuple[TodoItem, ...] = ()
-        self._list = QVBoxLayout()
-        self._list.setSpacing(4)
-        self._list.setContentsMargins(16, 10, 14, 8)
-        inside = QWidget()
-        inside.setLayout(self._list)
+        self._list = column(margins=(16, 10, 14, 8), gap=4)
+        inside = pane(self._list)
+        inside.setObjectName("page")
         self.frame = _ItemList()
         self.frame.setObjectName("todo")
         self.frame.setAccessibleName(tr("To-do list"))
         self.frame.setWidgetResizable(True)
-        self.frame.setFrameShape(QFrame.Shape.NoFrame)
         self.frame.setWidget(inside)
-        self.frame.setMaximumWidth(_MAX_WIDTH)
-        outer = row(None, self.frame, None, margins=(26, 5, 26, 0), gap=0)
-        outer.setStretch(1, 1000)
-        self.setLayout(outer)
+        self.setLayout(centered(self.frame, _MAX_WIDTH, (26, 5, 26, 0)))
         for changed in (model.rows_reset, model.row_added, model.rows_changed):
             changed.connect(self._update_list)
         self.hide()
-        self.apply_theme()
 
     def set_running(self, running: bool) -> None:
         self._running = running
         self._update_list()
-
-    def apply_theme(self) -> None:
-        super().apply_theme()
-        theme = self._theme
-        set_style_sheet(
-            self.frame,
-            f"QScrollArea#todo {{ background: {theme.raised}; border: 1px solid {theme.border};"
-            " border-bottom: 0; border-top-left-radius: 12px; border-top-right-radius: 12px; }"
-            "QScrollArea > QWidget > QWidget { background: transparent; }"
-            f"QScrollArea#todo:focus {{ border-color: {theme.accent}; }}",
-        )
 
     def _update_list(self) -> None:
         items = self._newest_items() if self._running else ()
@@ -480,11 +404,9 @@ class TodoPanel(Themed, QWidget):
                 escape_invisible(item.content), 13, 500 if item.status == "in_progress" else 400, role=role
             )
             words.setAccessibleName(_spoken_text(item))
-            line = row(_StatusIcon(item), words, gap=10)
-            line.setStretch(1, 1)
-            content = QWidget()
-            content.setLayout(line)
-            self._list.addWidget(content)
+            icon_name, color = _ICONS[item.status]
+            icon = IconLabel(icon_name, color_token=color)
+            self._list.addWidget(pane(row(icon, words, gap=10, stretch=1)))
         height = self._list.sizeHint().height()
         overflows = height > _MAX_LIST_PX
         self.frame.setFocusPolicy(Qt.FocusPolicy.StrongFocus if overflows else Qt.FocusPolicy.NoFocus)

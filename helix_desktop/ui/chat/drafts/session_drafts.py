@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 from PySide6.QtCore import QObject, Signal
@@ -40,7 +40,7 @@ class OutgoingMessage:
     workspace: OpenWorkspace
     conversation: Conversation
     text: str
-    attachments: list[Attachment]
+    attachments: list[Attachment] = field(default_factory=list)
     steer: bool = False
     typed: SlashInput | None = None
     question: str = ""

@@ -9,7 +9,13 @@ from PySide6.QtGui import QTextCharFormat, QTextLayout
 
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.ui.chat.actions import OpenChanges, RowSection, ToggleSection
-from helix_desktop.ui.chat.items.item import ItemTools, TextBlock, card_foot
+from helix_desktop.ui.chat.items.item import (
+    ItemTools,
+    TextBlock,
+    all_lines_button,
+    card_foot,
+    more_lines_text,
+)
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.changed_files import (
     FOLDED_LINES,
@@ -230,8 +236,7 @@ class ChangedFiles:
     def _foot(self, words: str, hidden_lines: int) -> Box:
         buttons = []
         if hidden_lines and self._content is not None:
-            label = tr.plural(self._content.lines, "Show %n line", "Show all %n lines")
-            buttons.append(push_button("whole:changes", ToggleSection("changed_lines"), label, high=28))
+            buttons.append(all_lines_button("changes", ToggleSection("changed_lines"), self._content.lines))
         action = OpenChanges(self._changes.capture)
         buttons.append(push_button("changes:open", action, tr("Open in Changes"), high=28))
         return Frame(card_foot(words, buttons), (0, -2, 0, 0))
@@ -243,7 +248,7 @@ class ChangedFiles:
         if content.problem:
             return content.problem
         if hidden_lines:
-            return tr.plural(hidden_lines, "… %n more line", "… %n more lines")
+            return more_lines_text(hidden_lines)
         if content.hidden_files:
             return tr.plural(content.hidden_files, "… %n more file", "… %n more files")
         return tr("More lines are in Changes.") if content.is_cut else ""

@@ -90,7 +90,9 @@ class _Line(Box):
 
 def divider(row: DividerRow, context: ItemContext, tools: ItemTools) -> Box:
     theme, is_open = tools.style.theme, "details" in context.expanded
-    color = theme.faint if row.is_quiet else theme.warn if row.kind == "interrupted" else theme.muted
+    color = {"interrupted": theme.warn, "context": theme.muted, "past": theme.muted}.get(
+        row.kind, theme.faint
+    )
     text = divider_text(row)
     links = [_divider_link(action) for action in row.actions]
     if row.details:

@@ -11,11 +11,11 @@ import msgspec
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QTextCursor
 
-from helix_desktop.ui.chat.actions import ApprovalAnswer, CopyCode, RowSection, ScrollText
+from helix_desktop.ui.chat.actions import ApprovalAnswer, CopyCode, RowAction, RowSection, ScrollText
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formulas import Formula
 from helix_desktop.ui.chat.markdown.parser import Block, Code, DisplayedFormula, Paragraph, Prose, Span, Table
-from helix_desktop.ui.chat.markdown.text_layout import TextLayout, handle_width, text_of_layout
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout, text_of_layout
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import Row as ChatRow
 from helix_desktop.ui.chat.style import GAP, INDENT, UI, ChatStyle
@@ -36,7 +36,7 @@ from helix_desktop.ui.kit.boxes import (
     push_button,
 )
 from helix_desktop.ui.kit.intents import OpenCacheEntry
-from helix_desktop.ui.rows.item import BlockText, BoxItem, ListItem
+from helix_desktop.ui.rows.item import BlockText, ListItem
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -63,19 +63,13 @@ class TextBlock(Box):
         self.text = text
         self._size = (-1.0, 0.0)
 
-    def layout(self, width: float) -> float:
-        """Wrap to a width again after it changed; the height that takes."""
-        self._size = width, self._wrap(width)
-        return self._size[1]
-
     def height(self, width: float) -> float:
-        return self._size[1] if self._size[0] == width else self.layout(width)
+        if self._size[0] != width:
+            self._size = width, self._wrap(width)
+        return self._size[1]
 
     def _wrap(self, width: float) -> float:
         return self.text.layout(max(40.0, width))
-
-    def move(self, x: float, y: float) -> None:
-        self.place(QRectF(x, y, *self._size))
 
     def place(self, rect: QRectF) -> None:
         self.rect = rect
@@ -118,7 +112,7 @@ class WideBlock(TextBlock):
         for area in self.areas:
             bar = area.rect.adjusted(0, 3, 0, -3)
             pen.box(bar, "raised", radius=bar.height() / 2)
-            wide = handle_width(text)
+            wide = text.handle_width
             left = bar.x() + (bar.width() - wide) * text.offset / text.max_offset
             handle = QRectF(left, bar.y(), wide, bar.height())
             pen.box(handle, "faint" if pen.is_active(area.name) else "scrollbar", radius=bar.height() / 2)
@@ -207,6 +201,7 @@ class CodeBlock(TextBlock):
 
     def extend(self, lines: Sequence[str], partial: str) -> None:
         """Take complete lines and the line that is still arriving of an open fence."""
+        self._size = (-1.0, 0.0)
         document = self.text.document
         if self._complete_end < self.text.length:
             cursor = QTextCursor(document)
@@ -309,51 +304,53 @@ def code_label(info: str) -> tuple[str, str]:
 
 
 class BlockStack(Box):
-    """Parts from top to bottom, with the blocks they were made of; `base` is the first text's number."""
+    """Parts from top to bottom, with the blocks they were made of; `first_number` is the first text's."""
 
-    def __init__(self, tools: ItemTools, first_number: int = 0, previous: Block | None = None) -> None:
+    def __init__(self, tools: ItemTools, first_number: int = 0) -> None:
         super().__init__()
         self._tools = tools
         self._first_number = first_number
-        self._previous = previous
         self.blocks: list[TextBlock] = []
-        self._markdown_blocks: list[Block] = []
-        self._bottoms: list[float] = []
-        self._hit_areas: list[Sequence[HitArea]] = []
+        self.markdown_blocks: list[Block] = []
+        self.block_above: Block | None = None
+        self._bottoms: list[float] = []  # of the parts that are placed, below the top
+        self._place = (0.0, 0.0, 0.0)
 
-    def add(self, block: Block) -> TextBlock:
-        part = make_block(block, self._tools)
+    def add(self, block: Block, part: TextBlock | None = None) -> TextBlock:
+        part = part or make_block(block, self._tools)
         part.text.number = self._first_number + len(self.blocks)
         self.blocks.append(part)
-        self._markdown_blocks.append(block)
+        self.markdown_blocks.append(block)
         return part
 
     def truncate(self, count: int) -> None:
-        del self.blocks[count:], self._markdown_blocks[count:], self._bottoms[count:], self._hit_areas[count:]
+        del self.blocks[count:], self.markdown_blocks[count:], self._bottoms[count:]
 
-    def arrange(self, x: float, y: float, width: float, unchanged: int = 0) -> float:
-        """Place the parts below each other; the first `unchanged` stay. Return the bottom."""
-        unchanged = min(unchanged, len(self._bottoms))
-        bottom = self._bottoms[unchanged - 1] if unchanged else y
-        del self._bottoms[unchanged:], self._hit_areas[unchanged:]
-        for at in range(unchanged, len(self.blocks)):
-            part = self.blocks[at]
-            before = self._markdown_blocks[at - 1] if at else self._previous
-            top = bottom + self._tools.style.px(gap_before(self._markdown_blocks[at], before))
-            height = part.layout(width)
-            part.move(x, top)
-            bottom = top + height
-            self._bottoms.append(bottom)
-            self._hit_areas.append(part.areas)
-        return bottom
+    def arrange(self, x: float, y: float, width: float) -> float:
+        """Place the parts below each other, of those at their place the last alone, which may have grown.
+
+        Return the height.
+        """
+        if self._place == (x, y, width):
+            del self._bottoms[-1:]
+        else:
+            self._place, self._bottoms = (x, y, width), []
+        for at in range(len(self._bottoms), len(self.blocks)):
+            above = self.markdown_blocks[at - 1] if at else self.block_above
+            top = self._bottoms[-1] if at else 0.0
+            top += self._tools.style.px(gap_before(self.markdown_blocks[at], above))
+            height = self.blocks[at].height(width)
+            self.blocks[at].place(QRectF(x, y + top, width, height))
+            self._bottoms.append(top + height)
+        return self._bottoms[-1] if self._bottoms else 0.0
 
     @property
     def areas(self) -> Sequence[HitArea]:
-        return [area for areas in self._hit_areas for area in areas]
+        return [area for part in self.blocks for area in part.areas]
 
     def paint(self, pen: Pen) -> None:
         clip = pen.state.clip
-        for part in self.blocks[bisect_left(self._bottoms, clip.top()) :]:
+        for part in self.blocks[bisect_left(self._bottoms, clip.top() - self._place[1]) :]:
             if part.rect.top() > clip.bottom():
                 break
             part.paint(pen)
@@ -388,6 +385,16 @@ def paragraph(text: str, tools: ItemTools, color: str, size: int = UI, bold: boo
     return TextBlock(tools.writer.write_prose(Prose((leaf,)), color, size))
 
 
+def more_lines_text(hidden: int) -> str:
+    """Return how many lines are left out; empty if none are."""
+    return tr.plural(hidden, "… %n more line", "… %n more lines") if hidden else ""
+
+
+def all_lines_button(section: str, action: RowAction, lines: int) -> Button:
+    label = tr.plural(lines, "Show %n line", "Show all %n lines")
+    return push_button(f"whole:{section}", action, label, high=28)
+
+
 def card_foot(words: str, buttons: list[Button], digest: str = "") -> Box:
     """Return the last line of a card: a note, and buttons, one of them for its content in the cache."""
     if digest:
@@ -420,10 +427,6 @@ class SearchLine(Text):
     def line_rect(self, _position: int) -> QRectF:
         return self.rect
 
-    @property
-    def shown_words(self) -> str:
-        return self._shown
-
     def place(self, rect: QRectF) -> None:
         super().place(rect)
         self.tip = ""  # that of its line says more
@@ -452,7 +455,7 @@ class SearchLine(Text):
         return behind if behind > cut else cut + is_end
 
 
-class RowItem(BoxItem):
+class RowItem(ListItem):
     """One row of the conversation as the view shows it."""
 
     def __init__(
@@ -499,8 +502,6 @@ class RowItem(BoxItem):
     @property
     def built_texts(self) -> Sequence[TextLayout]:
         return self._texts
-
-    text_at, nearest_position = ListItem.text_at, ListItem.nearest_position  # texts stand below each other
 
     def awaits(self, formulas: frozenset[Formula]) -> bool:
         """Return True if it shows the source of one of these formulas until it is drawn."""

@@ -19,8 +19,7 @@ from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.chat.actions import (
     OpenMenu,
     PutAutoRun,
-    ReadExcerpt,
-    ReadOriginal,
+    ReadContent,
     StopCall,
     ToggleSection,
 )
@@ -32,7 +31,9 @@ from helix_desktop.ui.chat.items.item import (
     RowItem,
     SearchLine,
     TextBlock,
+    all_lines_button,
     card_foot,
+    more_lines_text,
     paragraph,
 )
 from helix_desktop.ui.chat.markdown.parser import Code
@@ -192,14 +193,11 @@ def _section(
     head, tail = _output(ends.head, tools), _output(ends.tail, tools)
     if head is not None:
         yield head
-    words = "" if head is None else tr("Full output")
-    if ends.hidden_lines:
-        words = tr.plural(ends.hidden_lines, "… %n more line", "… %n more lines")
+    words = more_lines_text(ends.hidden_lines) or ("" if head is None else tr("Full output"))
     buttons = []
     if ends.hidden_lines and is_last and row.digest and _can_show_all_lines(row):
-        label = tr.plural(ends.lines, "Show %n line", "Show all %n lines")  # as the cache counts them
-        action = ReadOriginal(row.key, row.digest, in_full=True)
-        buttons.append(push_button("whole:card", action, label, high=28))
+        action = ReadContent(row.key, in_full=True)
+        buttons.append(all_lines_button("card", action, ends.lines))  # as the cache counts them
     if is_last and row.digest:
         yield Frame(card_foot(words, buttons, row.digest), (0, -3, 0, -2))
     elif ends.hidden_lines:
@@ -302,15 +300,12 @@ def excerpt_card(row: ToolRow, excerpt: Excerpt, context: ItemContext, tools: It
 
 def _foot(row: ToolRow, excerpt: Excerpt, content: ExcerptContent) -> Box:
     """Return what is not in the card: a problem, or lines that are left out; and buttons."""
-    words = content.problem
+    words = content.problem or more_lines_text(content.hidden_lines)
     if row.excerpt_content is None:
         words = tr("Reading the output…")
-    elif content.hidden_lines and not words:
-        words = tr.plural(content.hidden_lines, "… %n more line", "… %n more lines")
     buttons = []
     if content.can_show_more:
-        label = tr.plural(excerpt.lines, "Show %n line", "Show all %n lines")
-        buttons.append(push_button("whole:card", ReadExcerpt(row.key, excerpt, in_full=True), label, high=28))
+        buttons.append(all_lines_button("card", ReadContent(row.key, in_full=True), excerpt.lines))
     return card_foot(words, buttons, excerpt.digest)
 
 
@@ -465,12 +460,9 @@ class _Bar(Box):
         self.rect, gap, right = rect, scaled(_GAP), rect.right() - scaled(14)
         if self._open is not None:
             self._open.place(rect)
-        if self._changes is not None:
-            right = _place(self._changes, right - self._changes.width(), rect).x() - gap
-        if self._stop is not None:
-            right = _place(self._stop, right - self._stop.width(), rect).x() - scaled(44)
-        if self._menu is not None:
-            right = _place(self._menu, right - self._menu.width(), rect).x()
+        for button, room in ((self._changes, gap), (self._stop, scaled(44)), (self._menu, 0)):
+            if button is not None:
+                right = _place(button, right - button.width(), rect).x() - room
         _place(self._icon, rect.x() + scaled(14), rect)
         left = rect.x() + scaled(38)
         left = _place(self.verb, left, rect, right - left).right() + gap

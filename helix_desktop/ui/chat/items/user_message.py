@@ -114,7 +114,7 @@ class _Bubble(Box):
         if self._more is not None:
             widest, below = max(widest, scaled(220)), below + 4 + round(self._more.height(0))
         left = width - widest - pad
-        bottom = self.stack.arrange(left, above, widest)
+        bottom = above + self.stack.arrange(left, above, widest)
         if self._more is not None:
             self._more.place(QRectF(left - 8, bottom + 6, self._more.width(), self._more.height(0)))
         self.rect = QRectF(left - pad, 0, widest + 2 * pad, bottom + below)

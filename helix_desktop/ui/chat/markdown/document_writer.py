@@ -22,7 +22,6 @@ from PySide6.QtGui import (
     QTextFrameFormat,
     QTextImageFormat,
     QTextLength,
-    QTextTable,
     QTextTableFormat,
 )
 
@@ -48,7 +47,6 @@ from helix_desktop.ui.chat.markdown.text_layout import (
     BlockDecoration,
     InlineCodeRange,
     TextLayout,
-    new_document,
 )
 from helix_desktop.ui.chat.style import BODY, CODE, INDENT, REGULAR, SEMIBOLD, ChatStyle
 from helix_desktop.ui.design.mirror import is_right_to_left, text_direction
@@ -66,20 +64,6 @@ _ALIGN = {
     "center": Qt.AlignmentFlag.AlignHCenter,
     "right": Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute,
 }
-
-
-class FormulaLayout(TextLayout):
-    def __init__(self, style: ChatStyle, document: QTextDocument, formula_width: float) -> None:
-        super().__init__(style, document)
-        self._formula_width = formula_width
-
-    def layout(self, width: float) -> float:
-        """Show as much as fits in a width; the height that takes, both in pixels."""
-        self.width = width
-        self.content_width = max(width, float(math.ceil(self._formula_width)))
-        self.document.setTextWidth(self.content_width)
-        self.scroll_to(self.offset)
-        return self.refresh()
 
 
 CELL_PADDING = 7  # pixels at zoom 1, on each side of a cell
@@ -100,17 +84,14 @@ class ColumnNeed(NamedTuple):
 
 
 class TableLayout(TextLayout):
-    def __init__(
-        self, style: ChatStyle, document: QTextDocument, table: QTextTable, rows: Sequence[Sequence[Cell]]
-    ) -> None:
-        """`table` is where `rows`, the first of them headings, are written."""
-        super().__init__(style, document)
-        self.is_table = True
-        self._table = table
-        self._widths: list[float] = []
+    def __init__(self, style: ChatStyle, block: Table, form: QTextTableFormat) -> None:
+        """Make an empty table in which the rows of `block`, the first of them headings, are to be written."""
+        super().__init__(style, style.font(BODY))
+        self.is_table, self._widths = True, list[float]()
+        columns = max(1, len(block.alignments))
+        self.table = QTextCursor(self.document).insertTable(len(block.rows), columns, form)
         self._needs = [
-            _measure_column(style, [row[at] for row in rows if at < len(row)])
-            for at in range(table.columns())
+            _measure_column(style, [row[at] for row in block.rows if at < len(row)]) for at in range(columns)
         ]
 
     def layout(self, width: float) -> float:
@@ -122,10 +103,10 @@ class TableLayout(TextLayout):
             widths.reverse()
         if widths != self._widths:
             self._widths = widths
-            form = self._table.format()
+            form = self.table.format()
             fixed = QTextLength.Type.FixedLength
             form.setColumnWidthConstraints([QTextLength(fixed, wide) for wide in widths])
-            self._table.setFormat(form)
+            self.table.setFormat(form)
         was_at_end = self.offset >= self.max_offset
         self.width = width
         self.content_width = max(width, math.ceil(sum(widths) + _EDGES))
@@ -194,6 +175,14 @@ def _width(style: ChatStyle, text: str, span: Span, weight: QFont.Weight = REGUL
     return style.width(text, font) + (style.px(_CODE_ENDS) if span.code else 0.0)
 
 
+class _Place(NamedTuple):
+    """Where words are written; `heading` is the level of that of a paragraph, 0 for others."""
+
+    cursor: QTextCursor
+    layout: TextLayout
+    heading: int
+
+
 class DocumentWriter:
     """Turns typed blocks into text pieces in one look."""
 
@@ -204,45 +193,51 @@ class DocumentWriter:
         self._formats: dict[tuple[Span, int], QTextCharFormat] = {}
 
     def write_prose(self, block: Prose, color: str = "", size: int = BODY) -> TextLayout:
-        document = new_document(self._style.font(size))
-        text_layout = TextLayout(self._style, document, color)
-        cursor = QTextCursor(document)
+        layout = TextLayout(self._style, self._style.font(size), color)
+        cursor = QTextCursor(layout.document)
         cursor.beginEditBlock()
-        for number, leaf in enumerate(block.paragraphs):
-            self._write_paragraph(cursor, text_layout, leaf, first=number == 0)
+        for number, paragraph in enumerate(block.paragraphs):
+            side = _direction(paragraph.spans)
+            for line_number, line in enumerate(_lines_of_both_directions(paragraph)):
+                form = self._block_format(line, side, has_margin=number > 0 and line_number == 0)
+                if number or line_number:
+                    cursor.insertBlock(form, QTextCharFormat())
+                else:
+                    cursor.setBlockFormat(form)
+                if line.marker or line.quotes or line.rule:
+                    decoration = BlockDecoration(line.marker, line.indent, line.quotes, line.rule)
+                    layout.decorations[cursor.blockNumber()] = decoration
+                self._write_spans(_Place(cursor, layout, line.heading), line.spans)
         cursor.endEditBlock()
-        return text_layout
+        return layout
 
     def write_table(self, block: Table) -> TextLayout:
-        document = new_document(self._style.font(BODY))
-        columns = max(1, len(block.alignments))
-        cursor = QTextCursor(document)
-        cursor.beginEditBlock()
         form = self._table_format()
         direction = _direction(span for cells in block.rows for spans in cells for span in spans)
         if direction == _FROM_RIGHT:
             form.setAlignment(Qt.AlignmentFlag.AlignRight)
-        table = cursor.insertTable(len(block.rows), columns, form)
-        text_layout = TableLayout(self._style, document, table, block.rows)
-        text_layout.is_mirrored = direction == _FROM_RIGHT
+        layout = TableLayout(self._style, block, form)
+        layout.is_mirrored = direction == _FROM_RIGHT
+        cursor = QTextCursor(layout.document)
+        cursor.beginEditBlock()
         for row, cells in enumerate(block.rows):
-            places = list(enumerate(cells[:columns]))
-            for column, spans in reversed(places) if text_layout.is_mirrored else places:
-                self._write_cell(text_layout, table, (row, column), spans, block.alignments[column])
+            places = list(enumerate(cells[: layout.table.columns()]))
+            for column, spans in reversed(places) if layout.is_mirrored else places:
+                self._write_cell(layout, (row, column), spans, block.alignments[column])
         cursor.endEditBlock()
-        _shrink_ends(document)
-        return text_layout
+        _shrink_ends(layout.document)
+        return layout
 
-    def write_formula(self, block: DisplayedFormula) -> FormulaLayout | None:
+    def write_formula(self, block: DisplayedFormula) -> TextLayout | None:
         """Return a piece that holds a formula; None if it can't be drawn, or is not drawn yet."""
         drawing = self._formulas.find(Formula(block.source, displayed=True)) if self._formulas else None
         if drawing is None:
             return None
         style = self._style
         image = formula_image(drawing, style.font(BODY), style.color(style.theme.text), style.ratio)
-        document = new_document(style.font(BODY))
-        layout = FormulaLayout(style, document, image.width)
-        cursor = QTextCursor(document)
+        layout = TextLayout(style, style.font(BODY))
+        layout.least_width = math.ceil(image.width)
+        cursor = QTextCursor(layout.document)
         form = QTextBlockFormat()
         form.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         cursor.setBlockFormat(form)
@@ -259,10 +254,9 @@ class DocumentWriter:
 
         What is `mono` is code, and runs from left to right.
         """
-        document = new_document(self._style.font(size, mono=mono), is_code=mono)
-        text_layout = TextLayout(self._style, document, color)
-        self.append_lines(text_layout, text.split("\n"))
-        return text_layout
+        layout = TextLayout(self._style, self._style.font(size, mono=mono), color, is_code=mono)
+        self.append_lines(layout, text.split("\n"))
+        return layout
 
     def append_lines(self, layout: TextLayout, lines: Sequence[str]) -> None:
         """Add text at the end of a plain piece: the first line goes on the last one."""
@@ -288,34 +282,8 @@ class DocumentWriter:
                     layout.decorations[cursor.blockNumber()] = BlockDecoration(is_continuation=True)
                 cursor.insertText(part)
 
-    def _write_paragraph(
-        self, cursor: QTextCursor, layout: TextLayout, paragraph: Paragraph, first: bool
-    ) -> None:
-        side = _direction(paragraph.spans)
-        for number, line in enumerate(_lines_of_both_directions(paragraph)):
-            form = self._block_format(line, side, first=first or number > 0)
-            self._write_block(cursor, layout, line, form, first=first and number == 0)
-
-    def _write_block(
-        self,
-        cursor: QTextCursor,
-        layout: TextLayout,
-        paragraph: Paragraph,
-        form: QTextBlockFormat,
-        *,
-        first: bool,
-    ) -> None:
-        if first:
-            cursor.setBlockFormat(form)
-        else:
-            cursor.insertBlock(form, QTextCharFormat())
-        decor = BlockDecoration(paragraph.marker, paragraph.indent, paragraph.quotes, paragraph.rule)
-        if paragraph.marker or paragraph.quotes or paragraph.rule:
-            layout.decorations[cursor.blockNumber()] = decor
-        self._write_spans(cursor, layout, paragraph.spans, paragraph.heading)
-
     def _block_format(
-        self, paragraph: Paragraph, side: Qt.LayoutDirection, *, first: bool
+        self, paragraph: Paragraph, side: Qt.LayoutDirection, *, has_margin: bool
     ) -> QTextBlockFormat:
         """Return the format of a paragraph, or of a line of one whose marker or bar is at `side`."""
         form = QTextBlockFormat()
@@ -333,20 +301,19 @@ class DocumentWriter:
             form.setRightMargin(margin)
         else:
             form.setLeftMargin(margin)
-        if not first:
+        if has_margin:
             form.setTopMargin(self._style.px(4 if paragraph.marker else 8))
         return form
 
-    def _write_spans(
-        self, cursor: QTextCursor, layout: TextLayout, spans: Iterable[Span], heading: int
-    ) -> None:
-        queue = [(span, self._drawing(span, layout)) for span in spans]
+    def _write_spans(self, place: _Place, spans: Iterable[Span]) -> None:
+        cursor = place.cursor
+        queue = [(span, self._drawing(span, place.layout)) for span in spans]
         for number, (span, drawing) in enumerate(queue):
             following, next_drawing = queue[number + 1] if number + 1 < len(queue) else (None, None)
             if drawing is not None:
-                self._write_drawing(cursor, layout, drawing, span, heading)
+                self._write_drawing(place, drawing, span)
             elif span.code:
-                self._inline_code(cursor, layout, span, heading)
+                self._write_inline_code(place, span)
             elif (
                 following is not None
                 and following.code
@@ -354,10 +321,10 @@ class DocumentWriter:
                 and span.text[-1:] not in ("", "\n")
                 and not _is_from_right(cursor)
             ):
-                self._write_text(cursor, layout, span, heading, span.text[:-1])
-                cursor.insertText(span.text[-1], self._padded_format(self._format(span, heading)))
+                self._write_text(place, span, span.text[:-1])
+                cursor.insertText(span.text[-1], self._padded_format(self._format(span, place.heading)))
             else:
-                self._write_text(cursor, layout, span, heading, span.text)
+                self._write_text(place, span, span.text)
 
     def _drawing(self, span: Span, layout: TextLayout) -> FormulaDrawing | None:
         """Return the drawing of a formula if there is one; note one that is still to come."""
@@ -369,30 +336,26 @@ class DocumentWriter:
             layout.awaited_formulas.add(formula)
         return drawing
 
-    def _write_drawing(
-        self, cursor: QTextCursor, layout: TextLayout, drawing: FormulaDrawing, span: Span, heading: int
-    ) -> None:
+    def _write_drawing(self, place: _Place, drawing: FormulaDrawing, span: Span) -> None:
         style = self._style
-        font = style.font(max(_HEADINGS.get(heading, BODY), BODY))
-        image = formula_image(drawing, font, style.color(layout.color), style.ratio)
-        layout.insert_image(cursor, image.image, _image_format(image), span.text)
+        font = style.font(max(_HEADINGS.get(place.heading, BODY), BODY))
+        image = formula_image(drawing, font, style.color(place.layout.color), style.ratio)
+        place.layout.insert_image(place.cursor, image.image, _image_format(image), span.text)
 
-    def _write_text(
-        self, cursor: QTextCursor, layout: TextLayout, span: Span, heading: int, text: str
-    ) -> None:
-        form = self._format(span, heading)
+    def _write_text(self, place: _Place, span: Span, text: str) -> None:
+        cursor, decorations, form = place.cursor, place.layout.decorations, self._format(span, place.heading)
         parts = wrap_long_line(text)
         cursor.insertText(parts[0].replace("\n", "\u2028"), form)
         for part in parts[1:]:
             block = cursor.blockFormat()
             block.setTopMargin(0)
             cursor.insertBlock(block)
-            quotes = layout.decorations.get(cursor.blockNumber() - 1, BlockDecoration()).quotes
-            layout.decorations[cursor.blockNumber()] = BlockDecoration(quotes=quotes, is_continuation=True)
+            quotes = decorations.get(cursor.blockNumber() - 1, BlockDecoration()).quotes
+            decorations[cursor.blockNumber()] = BlockDecoration(quotes=quotes, is_continuation=True)
             cursor.insertText(part.replace("\n", "\u2028"), form)
 
-    def _inline_code(self, cursor: QTextCursor, layout: TextLayout, span: Span, heading: int) -> None:
-        form = self._format(span, heading)
+    def _write_inline_code(self, place: _Place, span: Span) -> None:
+        cursor, layout, form = place.cursor, place.layout, self._format(span, place.heading)
         is_isolated = _is_from_right(cursor)
         if not cursor.positionInBlock():  # else its background begins left of the paragraph
             indented = cursor.blockFormat()
@@ -400,8 +363,7 @@ class DocumentWriter:
             cursor.setBlockFormat(indented)
         if is_isolated:  # else signs at its ends would stand on its other side
             layout.insert_hidden(cursor, LEFT_TO_RIGHT_ISOLATE, _hidden_format())
-        start = cursor.positionInBlock()
-        block = cursor.blockNumber()
+        start, block = cursor.positionInBlock(), cursor.blockNumber()
         text = span.text[:LINE_LIMIT]
         cursor.insertText(text[:-1], form)
         cursor.insertText(text[-1:], self._padded_format(form))
@@ -409,7 +371,7 @@ class DocumentWriter:
         if is_isolated:
             layout.insert_hidden(cursor, END_OF_ISOLATE, self._padded_format(_hidden_format()))
         if len(span.text) > len(text):
-            self._write_text(cursor, layout, span, heading, span.text[len(text) :])
+            self._write_text(place, span, span.text[len(text) :])
 
     def _padded_format(self, form: QTextCharFormat) -> QTextCharFormat:
         spaced = QTextCharFormat(form)
@@ -430,7 +392,7 @@ class DocumentWriter:
         form = QTextCharFormat()
         if span.code:
             size = CODE + max(0, _HEADINGS.get(heading, BODY) - BODY)
-            form = self._style.format(size, mono=True)
+            form.setFont(self._style.font(size, mono=True))
         elif heading:
             form.setProperty(
                 QTextFormat.Property.FontPixelSize, round(self._style.px(_HEADINGS.get(heading, BODY)))
@@ -461,16 +423,11 @@ class DocumentWriter:
         return form
 
     def _write_cell(
-        self,
-        layout: TextLayout,
-        table: QTextTable,
-        position: tuple[int, int],
-        spans: Sequence[Span],
-        align: Alignment,
+        self, layout: TableLayout, position: tuple[int, int], spans: Sequence[Span], align: Alignment
     ) -> None:
         row, column = position
         # Qt lays columns out from the left, whatever the direction.
-        cell = table.cellAt(row, table.columns() - 1 - column if layout.is_mirrored else column)
+        cell = layout.table.cellAt(row, layout.table.columns() - 1 - column if layout.is_mirrored else column)
         if row == 0:
             form = cell.format()
             form.setBackground(self._style.color(self._style.theme.raised))
@@ -481,7 +438,7 @@ class DocumentWriter:
         if layout.is_mirrored:
             block.setLayoutDirection(_FROM_RIGHT)
         cursor.setBlockFormat(block)
-        self._write_spans(cursor, layout, spans, 4 if row == 0 else 0)
+        self._write_spans(_Place(cursor, layout, 4 if row == 0 else 0), spans)
 
 
 def _image_format(image: FormulaImage) -> QTextImageFormat:

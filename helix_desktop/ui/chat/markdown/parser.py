@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import re
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from textwrap import dedent
 from typing import Any, Literal, TypeAlias
@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 from markdown_it.parser_block import ParserBlock
 from markdown_it.parser_inline import ParserInline
+from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block.table import table
 from markdown_it.rules_inline import StateInline
@@ -49,18 +50,6 @@ _INSIDE = "inside_note"  # key of what a parser knows of its text: whether a not
 _COUNT = "note_count"  # and how many notes it has met
 
 
-def enable_footnotes(parser: MarkdownIt) -> MarkdownIt:
-    """Let a parser take `[^1]` as a number where the text has `[^1]: words` anywhere."""
-    parser.block.ruler.before("reference", "footnote", _take_note, {"alt": ["paragraph", "reference"]})
-    parser.inline.ruler.before("link", "footnote_number", _take_number)
-    return parser
-
-
-def forget_open_note(env: MutableMapping[str, Any]) -> None:
-    """Begin a new text with what a parser knows of another one, whose reading may have failed in a note."""
-    env.pop(_INSIDE, None)
-
-
 def _take_note(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     """Write a note as an item of a list; what goes on of it is indented, or the same paragraph.
 
@@ -89,19 +78,15 @@ def _end_of_note(state: StateBlock, first: int, last: int) -> int:
     """Return the line behind the last one of a note."""
     end, line = first + 1, first + 1
     state.parentType = "root"  # a paragraph before leaves its own behind: an empty item would not end a note
+    rules = state.md.block.ruler.getRules("paragraph")
     while line < last:
         if not state.isEmpty(line):
             is_indented = state.sCount[line] - state.blkIndent >= _CODE_INDENT
-            if not is_indented and (line > end or _begins_block(state, line, last)):
+            if not is_indented and (line > end or any(rule(state, line, last, True) for rule in rules)):
                 break
             end = line + 1
         line += 1
     return end
-
-
-def _begins_block(state: StateBlock, line: int, last: int) -> bool:
-    rules = state.md.block.ruler.getRules("paragraph")
-    return any(rule(state, line, last, True) for rule in rules)
 
 
 def _number(state: StateBlock, label: str) -> str:
@@ -147,12 +132,6 @@ _DISPLAYED = ("$$", "\\[")  # what begins a formula that stands alone
 _BREAKS = ("softbreak", "hardbreak")
 FORMULA = "formula"
 """Type of a token whose content is the source of a formula."""
-
-
-def enable_formulas(parser: MarkdownIt) -> MarkdownIt:
-    """Let a parser take `$x$`, `$$x$$`, `\\(x\\)` and `\\[x\\]` as formulas."""
-    parser.inline.ruler.before("escape", "formula", _take_formula)
-    return parser
 
 
 def split_displayed(tokens: Sequence[Token]) -> Iterator[str | Sequence[Token]]:
@@ -336,11 +315,19 @@ class _PermissiveMarkdownIt(MarkdownIt):
 
 @cache
 def _markdown_it() -> MarkdownIt:
-    """Made once, since that takes longer than reading a message; it keeps nothing between texts."""
+    """Made once, since that takes longer than reading a message; it keeps nothing between texts.
+
+    It takes `[^1]` as a number where the text has `[^1]: words` anywhere, and `$x$`, `$$x$$`, `\\(x\\)` and
+    `\\[x\\]` as formulas.
+    """
     options = {"html": False, "maxNesting": _MAX_NESTED}
     parser = _PermissiveMarkdownIt("commonmark", options).enable(["table", "strikethrough"])
-    parser.block.ruler.at("table", _take_table, {"alt": ["paragraph", "reference"]})
-    enable_footnotes(enable_formulas(parser.disable(["html_block", "html_inline"])))
+    parser.disable(["html_block", "html_inline"])
+    interrupts: RuleOptionsType = {"alt": ["paragraph", "reference"]}
+    parser.block.ruler.at("table", _take_table, interrupts)
+    parser.block.ruler.before("reference", "footnote", _take_note, interrupts)
+    parser.inline.ruler.before("link", "footnote_number", _take_number)
+    parser.inline.ruler.before("escape", "formula", _take_formula)
     return _enable_limits(parser)
 
 
@@ -398,7 +385,7 @@ def _read_chunks(parser: MarkdownIt, text: str, env: dict[str, Any]) -> list[Top
         _log.exception("Markdown of %d characters can't be read", len(text))
         return None
     finally:
-        forget_open_note(env)
+        env.pop(_INSIDE, None)  # reading may have failed in a note
 
 
 def plain_blocks(text: str) -> tuple[Block, ...]:
@@ -577,7 +564,7 @@ def _spans(tokens: Iterable[Token]) -> Iterable[Span]:
     link = ""
     for token in tokens:
         if token.type == "text" and not link and not any(depth.values()):
-            yield from _plain_spans(token.content)
+            yield from _link_bare_urls((Span(token.content),)) if token.content else ()
             continue
         name, _, edge = token.type.rpartition("_")
         if name in _STYLES:
@@ -587,13 +574,6 @@ def _spans(tokens: Iterable[Token]) -> Iterable[Span]:
         else:
             style = Span("", depth["bold"] > 0, depth["italic"] > 0, depth["strike"] > 0, link=link)
             yield from _styled_spans(token, style)
-
-
-def _plain_spans(text: str) -> Iterable[Span]:
-    if "http" in text:
-        yield from _link_bare_urls((Span(text),))
-    elif text:
-        yield Span(text)
 
 
 def _styled_spans(token: Token, style: Span) -> Iterable[Span]:

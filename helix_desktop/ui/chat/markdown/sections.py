@@ -354,12 +354,6 @@ class MarkdownStream:
         else:
             self._parse_tail()
 
-    def blocks(self) -> list[TopLevelBlock]:
-        """Return all chunks as if the text ended here."""
-        if self.fence is not None:
-            return [*self.frozen, self._fence_block(self.fence)]
-        return [*self.frozen, *self.open]
-
     def _parse_tail(self) -> None:
         while self.fence is None:
             chunks = self._parser.parse(self._tail) if len(self._tail) <= MAX_MARKDOWN_CHARS else []
@@ -400,7 +394,7 @@ class MarkdownStream:
             line, _, self._tail = self._tail.partition("\n")
             fence.partial = ""
             if fence.closing_pattern.match(line):
-                self.frozen.append(self._fence_block(fence))
+                self.frozen.append(TopLevelBlock(0, (Code(fence.text(), fence.info),)))
                 self.fence = fence = None
             else:
                 fence.lines.append(fence.strip_indent(line))
@@ -408,10 +402,6 @@ class MarkdownStream:
             self._parse_tail()
         else:
             fence.partial = "" if fence.closing_pattern.match(self._tail) else fence.strip_indent(self._tail)
-
-    @staticmethod
-    def _fence_block(fence: OpenFence) -> TopLevelBlock:
-        return TopLevelBlock(0, (Code(fence.text(), fence.info),))
 
 
 def _text_from_line(text: str, line: int) -> str:

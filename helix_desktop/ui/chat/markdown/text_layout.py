@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, Qt, QUrl
@@ -32,7 +32,7 @@ from helix_desktop.ui.chat.markdown.parser import (
     Prose,
     Table,
 )
-from helix_desktop.ui.chat.style import INDENT, MARKER_GAP, ChatStyle
+from helix_desktop.ui.chat.style import INDENT, MARKER_GAP, ChatStyle, palette
 from helix_desktop.ui.design.document_units import count_units, slice_units, to_lower
 from helix_desktop.ui.design.mirror import is_right_to_left, turn_back, visual_rect
 from helix_desktop.ui.design.safe_text import clean_output
@@ -61,149 +61,33 @@ QUOTE_INDENT = 16  # pixels at zoom 1
 INLINE_CODE_PAD = 3  # pixels of its background before its first letter, but not where it wraps
 
 
-def paint_inline_code(painter: QPainter, rects: Sequence[QRectF], style: ChatStyle) -> None:
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(style.color(style.theme.inline_code))
-    for rect in rects:
-        painter.drawRoundedRect(rect, 4.5, 4.5)
-
-
-def inline_code_rects(
-    document: QTextDocument, ranges: Sequence[InlineCodeRange], style: ChatStyle
-) -> Iterable[QRectF]:
-    """Return where inline code stands: one rectangle for each line it runs over."""
-    layout = document.documentLayout()
-    for pill in ranges:
-        block = document.findBlockByNumber(pill.block)
-        origin = layout.blockBoundingRect(block).topLeft()
-        lines = block.layout()
-        for number in range(lines.lineCount()):
-            line = lines.lineAt(number)
-            start = max(pill.start, line.textStart())
-            end = min(pill.end, line.textStart() + line.textLength())
-            if start < end:
-                # Not the places of a cursor: in a line of both directions two letters share one.
-                places = [run.boundingRect() for run in line.glyphRuns(start, end - start)]
-                left = min((place.left() for place in places), default=0.0)
-                right = max((place.right() for place in places), default=0.0)
-                top = line.y() + line.ascent() - style.px(13.2)
-                left -= 0 if number and start == line.textStart() else INLINE_CODE_PAD
-                yield QRectF(origin.x() + left, origin.y() + top, right - left, style.px(18))
-
-
-def paint_decorations(
-    painter: QPainter, document: QTextDocument, decorations: Mapping[int, BlockDecoration], style: ChatStyle
-) -> None:
-    """Draw the decorations of a document's blocks, by block number."""
-    for number, decoration in decorations.items():
-        if decoration is not NO_DECORATION:
-            before = decorations.get(number - 1, NO_DECORATION)
-            _paint_decoration(painter, document.findBlockByNumber(number), decoration, before, style)
-
-
-def _paint_decoration(
-    painter: QPainter,
-    block: QTextBlock,
-    decoration: BlockDecoration,
-    before: BlockDecoration,
-    style: ChatStyle,
-) -> None:
-    """Draw what belongs to a block; the bars of a quote go on from those of the block before it."""
-    document = block.document()
-    rect = document.documentLayout().blockBoundingRect(block)
-    line = block.layout().lineAt(0)
-    is_from_right = block.blockFormat().rightMargin() > 0  # where its paragraph begins, not only its line
-    previous = block.previous()
-    above = document.documentLayout().blockBoundingRect(previous).bottom() if previous.isValid() else 0.0
-    strong = style.color(style.theme.border_strong)
-    painter.setPen(Qt.PenStyle.NoPen)
-    if decoration.rule:
-        width = document.textWidth() - rect.x()
-        painter.fillRect(QRectF(rect.x(), rect.center().y(), width, 1), strong)
-    for level, indent in enumerate(decoration.quotes):
-        painter.setBrush(strong)
-        begin = style.px(INDENT * indent + QUOTE_INDENT * level)
-        left = document.textWidth() - begin - 3 if is_from_right else begin
-        goes_on = before.quotes[: level + 1] == decoration.quotes[: level + 1]
-        top = above - 2 if goes_on else rect.top()  # over the round end of the bar above
-        painter.drawRoundedRect(QRectF(left, top, 3, rect.bottom() - top), 1.5, 1.5)
-    if decoration.marker and line.isValid():
-        start = rect.x() + line.x() + (line.width() if is_from_right else 0.0)
-        if is_from_right == (block.textDirection() == Qt.LayoutDirection.RightToLeft):
-            # Inline code at its begin moves the first line; the markers of a list stand below each other.
-            text_indent = block.blockFormat().textIndent()
-            start += text_indent if is_from_right else -text_indent
-        base = QPointF(start, rect.y() + line.y() + line.ascent())
-        _paint_marker(painter, decoration, base, document, style, is_from_right=is_from_right)
-
-
-def _paint_marker(
-    painter: QPainter,
-    decoration: BlockDecoration,
-    base: QPointF,
-    document: QTextDocument,
-    style: ChatStyle,
-    *,
-    is_from_right: bool,
-) -> None:
-    """Draw a marker before the point where the first line begins."""
-    faint = style.color(style.theme.faint)
-    if decoration.marker != BULLET:
-        font = document.defaultFont()
-        painter.setFont(font)
-        painter.setPen(faint)
-        gap, wide = style.px(MARKER_GAP), style.width(decoration.marker, font)
-        # Between marks from right to left, the dot of a number stands on its left.
-        marker = f"\u200f{decoration.marker}\u200f" if is_from_right else decoration.marker
-        painter.drawText(base + QPointF(gap if is_from_right else -wide - gap, 0), marker)
-        return
-    radius = style.px(2.4)
-    if decoration.indent > 1:
-        painter.setPen(faint)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        radius -= 0.4
-    else:
-        painter.setBrush(faint)
-    across = style.px(12) if is_from_right else -style.px(12)
-    painter.drawEllipse(base + QPointF(across, -style.px(5)), radius, radius)
-
-
 _LINE_SEPARATOR = "\u2028"
 _MIN_HANDLE = 30.0  # pixels
 _KEY_STEP = 60.0  # pixels
 
 
-def handle_width(text: TextLayout) -> float:
-    """Return how wide the handle is of a bar that scrolls a text sideways and is as wide, in pixels."""
-    return max(min(_MIN_HANDLE, text.width), text.width * text.width / text.content_width)
-
-
-def new_document(font: QFont, is_code: bool = False) -> QTextDocument:
-    """Return an empty document that loads nothing and remembers no edits; code runs from left to right."""
-    document = QTextDocument()
-    document.setUndoRedoEnabled(False)
-    document.setDocumentMargin(0)
-    document.setDefaultFont(font)
-    option = QTextOption()
-    option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-    if is_code:
-        option.setTextDirection(Qt.LayoutDirection.LeftToRight)
-    document.setDefaultTextOption(option)
-    return document
-
-
 class TextLayout:
     """One QTextDocument with its decorations, placed at (x, y) inside an item."""
 
-    def __init__(self, style: ChatStyle, document: QTextDocument, color: str = "") -> None:
+    def __init__(self, style: ChatStyle, font: QFont, color: str = "", *, is_code: bool = False) -> None:
+        """Make an empty document that loads nothing and remembers no edits; code runs from left to right."""
         self.style = style
-        self.document = document
+        self.document = QTextDocument()
+        self.document.setUndoRedoEnabled(False)
+        self.document.setDocumentMargin(0)
+        self.document.setDefaultFont(font)
+        option = QTextOption()
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        if is_code:
+            option.setTextDirection(Qt.LayoutDirection.LeftToRight)
+        self.document.setDefaultTextOption(option)
         self.color = color or style.theme.text
         self.x = 0.0
         self.y = 0.0
         self.width = 0.0
         self.height = 0.0
         self.content_width = 0.0  # more than the width where it scrolls sideways
+        self.least_width = 0.0  # of its content
         self.offset = 0.0  # pixels by which it is scrolled
         self.decorations: dict[int, BlockDecoration] = {}
         self.inline_code: list[InlineCodeRange] = []
@@ -251,14 +135,20 @@ class TextLayout:
 
     def layout(self, width: float) -> float:
         """Wrap to a width in pixels; the height that takes."""
-        self.width = self.content_width = width
-        self.document.setTextWidth(width)
+        self.width, self.content_width = width, max(width, self.least_width)
+        self.document.setTextWidth(self.content_width)
+        self.scroll_to(self.offset)
         return self.refresh()
 
     @property
     def max_offset(self) -> float:
         """Return how far it scrolls sideways, in pixels; 0 where all of it is in sight."""
         return max(0.0, self.content_width - self.width)
+
+    @property
+    def handle_width(self) -> float:
+        """Return how wide the handle is of a bar that scrolls it sideways and is as wide, in pixels."""
+        return max(min(_MIN_HANDLE, self.width), self.width * self.width / self.content_width)
 
     def scroll_to(self, offset: float) -> bool:
         """Scroll sideways to an offset in pixels; False when that moves nothing."""
@@ -306,20 +196,94 @@ class TextLayout:
         painter.translate(left, self.y)
         if self.max_offset:
             painter.setClipRect(local, Qt.ClipOperation.IntersectClip)
-        if self.inline_code:
-            self._inline_code_rects = self._inline_code_rects or list(
-                inline_code_rects(self.document, self.inline_code, self.style)
-            )
-            paint_inline_code(painter, self._inline_code_rects, self.style)
-        paint_decorations(painter, self.document, self.decorations, self.style)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self.style.color(self.style.theme.inline_code))
+        self._inline_code_rects = self._inline_code_rects or [*self.inline_code_rects()]
+        for rect in self._inline_code_rects:
+            painter.drawRoundedRect(rect, 4.5, 4.5)
+        for number in self.decorations:
+            self._paint_decoration(painter, number)
         context = QAbstractTextDocumentLayout.PaintContext()
         context.clip = local
-        context.palette = self.style.palette(self.color)
+        context.palette = palette(self.color)
         if marks:
             context.selections = [self._selection(mark) for mark in marks]
         painter.setClipRect(local, Qt.ClipOperation.IntersectClip)
         self.document.documentLayout().draw(painter, context)
         painter.restore()
+
+    def inline_code_rects(self) -> Iterator[QRectF]:
+        """Yield where inline code stands: one rectangle for each line it runs over."""
+        for pill in self.inline_code:
+            block = self.document.findBlockByNumber(pill.block)
+            origin = self.document.documentLayout().blockBoundingRect(block).topLeft()
+            lines = block.layout()
+            for number in range(lines.lineCount()):
+                line = lines.lineAt(number)
+                start = max(pill.start, line.textStart())
+                end = min(pill.end, line.textStart() + line.textLength())
+                if start < end:
+                    # Not the places of a cursor: in a line of both directions two letters share one.
+                    places = [run.boundingRect() for run in line.glyphRuns(start, end - start)]
+                    left = min((place.left() for place in places), default=0.0)
+                    right = max((place.right() for place in places), default=0.0)
+                    top = line.y() + line.ascent() - self.style.px(13.2)
+                    left -= 0 if number and start == line.textStart() else INLINE_CODE_PAD
+                    yield QRectF(origin.x() + left, origin.y() + top, right - left, self.style.px(18))
+
+    def _paint_decoration(self, painter: QPainter, number: int) -> None:
+        """Draw what belongs to a block; the bars of a quote go on from those of the block before it."""
+        decoration, before = (self.decorations.get(at, NO_DECORATION) for at in (number, number - 1))
+        document, style, block = self.document, self.style, self.document.findBlockByNumber(number)
+        rect = document.documentLayout().blockBoundingRect(block)
+        line = block.layout().lineAt(0)
+        is_from_right = block.blockFormat().rightMargin() > 0  # where its paragraph begins, not only its line
+        strong = style.color(style.theme.border_strong)
+        painter.setPen(Qt.PenStyle.NoPen)
+        if decoration.rule:
+            width = document.textWidth() - rect.x()
+            painter.fillRect(QRectF(rect.x(), rect.center().y(), width, 1), strong)
+        for level, indent in enumerate(decoration.quotes):
+            painter.setBrush(strong)
+            begin = style.px(INDENT * indent + QUOTE_INDENT * level)
+            left = document.textWidth() - begin - 3 if is_from_right else begin
+            top = rect.top()
+            if before.quotes[: level + 1] == decoration.quotes[: level + 1]:  # over the round end of its bar
+                top = document.documentLayout().blockBoundingRect(block.previous()).bottom() - 2
+            painter.drawRoundedRect(QRectF(left, top, 3, rect.bottom() - top), 1.5, 1.5)
+        if decoration.marker and line.isValid():
+            start = rect.x() + line.x() + (line.width() if is_from_right else 0.0)
+            if is_from_right == (block.textDirection() == Qt.LayoutDirection.RightToLeft):
+                # Inline code at its begin moves the first line; the markers of a list stand below each other.
+                text_indent = block.blockFormat().textIndent()
+                start += text_indent if is_from_right else -text_indent
+            base = QPointF(start, rect.y() + line.y() + line.ascent())
+            self._paint_marker(painter, decoration, base, is_from_right=is_from_right)
+
+    def _paint_marker(
+        self, painter: QPainter, decoration: BlockDecoration, base: QPointF, *, is_from_right: bool
+    ) -> None:
+        """Draw a marker before the point where the first line begins."""
+        style = self.style
+        faint = style.color(style.theme.faint)
+        if decoration.marker != BULLET:
+            font = self.document.defaultFont()
+            painter.setFont(font)
+            painter.setPen(faint)
+            gap, wide = style.px(MARKER_GAP), style.width(decoration.marker, font)
+            # Between marks from right to left, the dot of a number stands on its left.
+            marker = f"\u200f{decoration.marker}\u200f" if is_from_right else decoration.marker
+            painter.drawText(base + QPointF(gap if is_from_right else -wide - gap, 0), marker)
+            return
+        radius = style.px(2.4)
+        if decoration.indent > 1:
+            painter.setPen(faint)
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            radius -= 0.4
+        else:
+            painter.setBrush(faint)
+        across = style.px(12) if is_from_right else -style.px(12)
+        painter.drawEllipse(base + QPointF(across, -style.px(5)), radius, radius)
 
     def position_at(self, x: float, y: float) -> int:
         """Return the position nearest to a point of the item."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 from PySide6.QtGui import QImage
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.window.window_breakdown import MessageStates
-from helix_desktop.domain.choices import AGENT_NAMES, ForeignAgent
+from helix_desktop.context.window.usage_gauge import estimate_of, latest_report, projected_tokens
+from helix_desktop.context.window.window_breakdown import MessageStates, covers_around
+from helix_desktop.domain.choices import AGENT_NAMES, ForeignAgent, PermissionMode
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     OutputHeld,
@@ -30,21 +33,31 @@ from helix_desktop.domain.events.foreign import (
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
+    ATTACHED_SWEEP_REASONS,
     Excluded,
     FoldMade,
     FormChosen,
     Pinned,
     Redone,
     SweepMade,
+    SweepReason,
     Undone,
     Unpinned,
 )
 from helix_desktop.domain.events.session import (
     BudgetNeared,
+    BudgetSet,
     ChangesRecorded,
+    EffortChosen,
     EffortRefused,
     FilesChanged,
+    HoldSet,
+    InstructionsAdded,
     McpServerFailed,
+    ModeChanged,
+    ModelChosen,
+    PolicyChosen,
+    SessionBranched,
     WindowLearned,
 )
 from helix_desktop.domain.events.summary import (
@@ -54,10 +67,10 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
     Section,
 )
+from helix_desktop.domain.file_history.changes import RevertDirections
 from helix_desktop.domain.messages import StopReason, TurnOutcome
 from helix_desktop.domain.slash_command import SLASH
-from helix_desktop.ui.chat.actions import ControlTurn, OpenVersion, RowKey
-from helix_desktop.ui.chat.rows.dividers import ContextLines, Dividers
+from helix_desktop.ui.chat.actions import ControlTurn, OpenChanges, OpenVersion, RowKey
 from helix_desktop.ui.chat.rows.row_texts import context_note
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
@@ -68,16 +81,35 @@ from helix_desktop.ui.chat.rows.row_types import (
     TurnFooterRow,
     UserRow,
 )
-from helix_desktop.ui.chat.rows.tool_rows import ToolRows
-from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, RetrySummary
+from helix_desktop.ui.chat.rows.tool_rows import ToolRows, outcome_fields
+from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, Redo, RetrySummary, ShowInTimeline, Undo
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.efforts import effort_refused_text, with_effort
+from helix_desktop.words.file_changes import recorded_changes_text
+from helix_desktop.words.instructions import instructions_text
+from helix_desktop.words.message_states import hold_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_usd
-from helix_desktop.words.rewrite_reasons import next_try_text
-from helix_desktop.words.rewrites import gist_bullets
+from helix_desktop.words.policies import session_policy_text
+from helix_desktop.words.rewrite_reasons import (
+    divider_change_text,
+    divider_reason_text,
+    next_try_text,
+    retaken_text,
+)
+from helix_desktop.words.rewrites import (
+    budget_text,
+    changed_file_text,
+    context_change_text,
+    effort_text,
+    files_changed_text,
+    gist_bullets,
+    handover_text,
+    mode_text,
+    model_text,
+)
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -92,68 +124,150 @@ _Notice: TypeAlias = (
 )
 
 
-class AnswerRows:
-    """Makes the rows of answers, and again those that rewrites took out of the context or put back."""
+MIN_FREED_SHARE = 0.05
+"""Share of the context window that the rewrites before a request have to free for a line in the chat."""
+
+ContextRewrite: TypeAlias = SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded
+
+
+class _Group(msgspec.Struct, eq=False):
+    """The rewrites before one request, by their events; sizes in tokens as the model counts them.
+
+    `used` is the size of the next request right after the newest of them, which would have had `freed` more.
+    It stays: what comes later is not what they did.
+    """
+
+    seqs: list[int] = []
+    text: str = ""  # in place of the sizes
+    handover_seq: int = 0
+    handover: tuple[str, str] = ("", "")  # what it did and why: stands for all others
+    changes: dict[str, int] = {}  # with what each freed
+    reasons: dict[str, None] = {}
+    used: int = 0
+    retaken: int = 0  # outputs among what left that the user had brought back
+
+    @property
+    def freed(self) -> int:
+        return sum(self.changes.values())
+
+    def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
+        """Return the line about them; `around` are the rewrites inside others, which can't be undone."""
+        change = context_change_text(self.used + self.freed, self.used)
+        by_size = sorted(self.changes, key=lambda words: -self.changes[words])
+        words = self.handover if self.handover_seq else (*by_size, *self.reasons)
+        retaken = retaken_text(self.retaken)
+        text = self.text or " · ".join(filter(None, (change, *words, retaken)))
+        seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
+        active = tuple(seq for seq in self.seqs if transcript.can_undo(seq) and seq not in around)
+        undone = tuple(seq for seq in self.seqs if transcript.can_redo(seq))
+        actions: list[Intent] = [ShowInTimeline(seq, is_handover)]
+        actions += [Undo(active)] if active else [Redo(undone)] if undone else []
+        is_undone = bool(undone) and not any(map(transcript.can_undo, self.seqs))
+        return DividerRow(RowKey(self.seqs[0]), "context", text, is_undone, tuple(actions))
+
+
+class ContextLines:
+    """One line for all rewrites before a request that freed enough for one.
+
+    Also if a handover is among them, or they took what the user had brought back. Sizes are counted event by
+    event, as the gauge does, from the newest report of the model.
+    """
 
     def __init__(self) -> None:
-        self._rows: dict[RowKey, AssistantRow] = {}
-        self._speaker: str | None = None  # whose name stands above the answers of a message
+        self._group = _Group()
+        self._shown: list[_Group] = []  # those that have a line
+        self._overhead = 0  # tokens by our count of what is sent beside messages and handover
+        self._handover_tokens: dict[int, int] = {}  # by our count, with the user's words that it quotes
+        self._window = 0  # tokens of the context window; 0: not known yet
 
-    def end(self) -> None:
-        """Note that what comes next is another answer: its model's name stands above it."""
-        self._speaker = None
+    def on_answer(self, response: AssistantSpoke, transcript: Transcript) -> None:
+        """Begin a new group: the request was answered."""
+        if response.estimate and not response.sent_after:  # else the window is not what was sent
+            answer = transcript.window.entry_tokens(transcript.messages.items[-1])
+            self._overhead = max(0, response.estimate - (self._messages(transcript) - answer))
+        self._window, self._group = response.window or self._window, _Group()
 
-    def on_answer(self, recorded: RecordedEvent, event: AssistantSpoke) -> AssistantRow | None:
-        """Return the row of an answer; without words it is a name above calls, or None below that name."""
-        name = with_effort(model_name(event.model, event.demo), event.effort)
-        words = event.text if event.text.strip() else ""
-        if not words and (not event.calls or name == self._speaker):
+    def on_rewrite(
+        self, recorded: RecordedEvent, event: ContextRewrite, transcript: Transcript
+    ) -> DividerRow | None:
+        """Return the line of the group with this rewrite; None as long as it frees too little for one."""
+        group, seq = self._group, recorded.seq
+        change = divider_change_text(event)
+        is_attached = isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
+        if not (is_attached and seq - 1 in group.seqs):  # it falls and returns with the one before it
+            group.seqs.append(seq)
+        handover = transcript.rewrites.handovers.get(seq - 1)
+        match event:
+            case HandoverMade(origin=origin):
+                self._learn_handover(seq, event, transcript)
+                freed = event.before - event.after
+                group.handover_seq = group.handover_seq if event.revises else seq
+                group.text = handover_text(event, transcript) if origin else ""
+            case SweepMade(reason=SweepReason.HANDOVER) if handover is not None:
+                self._learn_handover(seq - 1, handover, transcript)
+                freed = 0  # the handover's sizes count it
+            case _:
+                freed = self._used(transcript, event.saved) - self._used(transcript)
+        group.used = self._used(transcript)
+        group.retaken += transcript.retaken.get(seq, 0)
+        reason = divider_reason_text(event)
+        if isinstance(event, HandoverMade):
+            group.handover = change, reason
+        if freed:
+            group.changes[change] = group.changes.get(change, 0) + freed
+            group.reasons |= {reason: None} if reason and not is_attached else {}
+        return self._row(transcript)
+
+    def _row(self, transcript: Transcript) -> DividerRow | None:
+        group = self._group
+        is_large = group.freed >= MIN_FREED_SHARE * self._window
+        if not (group.handover_seq or group.retaken or is_large):
             return None
-        self._speaker = name
-        reasoning = event.reasoning if words else ""
-        row = AssistantRow(RowKey(recorded.seq), words, recorded.at, name, reasoning=reasoning)
-        self._rows[row.key] = row
-        return row
+        if group not in self._shown:
+            self._shown.append(group)
+        return group.row(transcript, {})
 
-    def updated_states(self, transcript: Transcript) -> list[AssistantRow]:
-        """Return the rows of answers that left the context, or came back; not of those tried again."""
-        states = MessageStates(transcript)
-        changed = []
-        for key, row in self._rows.items():
-            note = context_note(states.state_of(key.seq))
-            if note != row.context_note and transcript.messages.item(key.seq) is not None:
-                changed.append(replace(row, context_note=note))
-        self._rows |= {row.key: row for row in changed}
-        return changed
+    def rows(self, transcript: Transcript) -> list[DividerRow]:
+        """Return all lines as they are now: something may be undone, redone, or inside a later rewrite."""
+        around = covers_around(transcript) if self._shown else {}
+        return [group.row(transcript, around) for group in self._shown]
+
+    def _learn_handover(self, seq: int, handover: HandoverMade, transcript: Transcript) -> None:
+        """Learn how much a handover is with the user's words in it, which depend on the policy."""
+        report = latest_report(transcript, transcript.last_model)
+        after = estimate_of(handover.after, report, report.ratio if report is not None else 1.0)
+        quoted = after - self._overhead - transcript.window.tokens[0]
+        self._handover_tokens[seq] = max(handover.tokens, quoted)
+
+    def _messages(self, transcript: Transcript) -> int:
+        """Return the tokens by our count of the messages in the window, and of the handover before them."""
+        tokens, active = transcript.window.tokens[0], transcript.window.handover
+        if active is None:
+            return tokens
+        excluded = transcript.rewrites.excluded.get(active[0])
+        if excluded is not None:
+            return tokens + excluded.tokens
+        return tokens + self._handover_tokens.get(active[0], active[1].tokens)
+
+    def _used(self, transcript: Transcript, more: int = 0) -> int:
+        """Return the tokens of the next request as the model counts them, with so `more` by our count."""
+        report = latest_report(transcript, transcript.last_model)
+        ratio = report.ratio if report is not None else 1.0
+        return projected_tokens(self._overhead + self._messages(transcript) + more, report, ratio)
 
 
-class FirstHandover:
-    """The handover that a session starts from: gist, all of it on request, and the way back."""
-
-    def __init__(self) -> None:
-        self._seq, self._row = 0, NoticeRow(RowKey(0), "handover", "", "")
-
-    def on_event(self, recorded: RecordedEvent, handover: HandoverMade, transcript: Transcript) -> NoticeRow:
-        messages = translate(handover_counts(transcript, handover).text)
-        self._seq = recorded.seq
-        self._row = NoticeRow(
-            RowKey(recorded.seq, part="handover"),
-            "handover",
-            _title(is_undone=False),
-            tr("{messages} compacted", messages=messages),  # the inspector has its tokens
-            "\n".join(f"- {bullet.text}" for bullet in gist_bullets(handover.sections)),
-            (OpenVersion(handover.origin, is_source=True),),
-            "\n\n".join(_markdown(section) for section in handover.sections if section.bullets),
-        )
-        return self._row
-
-    def updated_states(self, transcript: Transcript) -> list[NoticeRow]:
-        """Return the card if the handover was undone since, or redone."""
-        updated = replace(self._row, what=_title(is_undone=transcript.can_redo(self._seq)))
-        if not self._seq or updated == self._row:
-            return []
-        self._row = updated
-        return [updated]
+def _handover_row(recorded: RecordedEvent, handover: HandoverMade, transcript: Transcript) -> NoticeRow:
+    """Return the handover that a session starts from: gist, all of it on request, and the way back."""
+    messages = translate(handover_counts(transcript, handover).text)
+    return NoticeRow(
+        RowKey(recorded.seq, part="handover"),
+        "handover",
+        _title(is_undone=False),
+        tr("{messages} compacted", messages=messages),  # the inspector has its tokens
+        "\n".join(f"- {bullet.text}" for bullet in gist_bullets(handover.sections)),
+        (OpenVersion(handover.origin, is_source=True),),
+        "\n\n".join(_markdown(section) for section in handover.sections if section.bullets),
+    )
 
 
 def _title(*, is_undone: bool) -> str:
@@ -167,79 +281,14 @@ def _markdown(section: Section) -> str:
     return "\n".join((f"### {section.title}", "", *(f"- {bullet.text}" for bullet in section.bullets)))
 
 
-class UserRows:
-    """Makes the rows of the user's messages, and again those whose files or state in the context changed."""
-
-    def __init__(self) -> None:
-        self._rows: dict[RowKey, UserRow] = {}
-
-    def on_message(self, recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
-        prompt = f"{SLASH}{event.prompt.command} · {event.prompt.path}" if event.prompt else ""
-        row = UserRow(
-            RowKey(recorded.seq),
-            event.text,
-            tuple(
-                AttachmentNote(attachment, transcript.stale_digests.get(attachment.digest, 0))
-                for attachment in event.attachments
-            ),
-            event.steered,
-            prompt,
-            is_editable=not transcript.parent,
-        )
-        self._rows[row.key] = row
-        return row
-
-    def updated_states(self, transcript: Transcript) -> list[UserRow]:
-        """Return the rows of messages that rewrites took out of the context, or put back."""
-        states = MessageStates(transcript)
-
-        def updated(row: UserRow) -> UserRow:
-            note, cover = context_note(states.state_of(row.key.seq)), states.cover_of(row.key.seq)
-            cover_seq = cover.seq if cover is not None and note else 0
-            is_same = (note, cover_seq) == (row.context_note, row.cover_seq)
-            return row if is_same else replace(row, context_note=note, cover_seq=cover_seq)
-
-        return self._update(updated)
-
-    def _update(self, updated: Callable[[UserRow], UserRow]) -> list[UserRow]:
-        """Keep and return the rows that are others now."""
-        new = {key: updated(row) for key, row in self._rows.items()}
-        changed = [row for key, row in new.items() if row is not self._rows[key]]
-        self._rows = new
-        return changed
-
-    def _update_notes(self, updated: Callable[[UserRow, AttachmentNote], AttachmentNote]) -> list[UserRow]:
-        def with_notes(row: UserRow) -> UserRow:
-            notes = tuple(updated(row, note) for note in row.attachments)
-            return row if notes == row.attachments else replace(row, attachments=notes)
-
-        return self._update(with_notes)
-
-    def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[UserRow]:
-        """Return the rows whose images are left out now, or no longer; `are_sent`: the model sees images."""
-        masked = transcript.window.masked
-        return self._update_notes(
-            lambda row, note: replace(
-                note,
-                is_left_out=bool(note.attachment.image) and (not are_sent or row.key.seq in masked),
-            )
-        )
-
-    def with_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> list[UserRow]:
-        return self._update_notes(
-            lambda row, note: (
-                replace(note, thumbnail=thumbnail)
-                if row.key == key and note.attachment.image and note.attachment.digest == digest
-                else note
-            )
-        )
-
-    def updated_staleness(self, transcript: Transcript) -> list[UserRow]:
-        """Return the rows whose attached files changed, or are again as they were."""
-        stale = transcript.stale_digests
-        return self._update_notes(
-            lambda _, note: replace(note, changed_since=stale.get(note.attachment.digest, 0))
-        )
+def _message_row(recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
+    prompt = f"{SLASH}{event.prompt.command} · {event.prompt.path}" if event.prompt else ""
+    stale = transcript.stale_digests
+    notes = (AttachmentNote(each, stale.get(each.digest, 0)) for each in event.attachments)
+    is_editable = not transcript.parent
+    return UserRow(
+        RowKey(recorded.seq), event.text, tuple(notes), event.steered, prompt, is_editable=is_editable
+    )
 
 
 class TurnEnds:
@@ -308,7 +357,6 @@ class TurnEnds:
             RowKey(recorded.seq),
             "attempt",
             _attempt_text(self._attempts, self._outcome),
-            is_quiet=True,
             details=tuple(text for text in details if text),
             replaces=tuple(attempt.key for attempt in gone),
         )
@@ -396,13 +444,21 @@ def side_question_rows(recorded: RecordedEvent, event: SideQuestionAnswered) -> 
     ]
 
 
-class ChatRows:
+class ChatRows(ToolRows):
     """Makes rows from one session's events. `apply` returns the rows that are new or changed."""
 
     def __init__(self) -> None:
-        self.tools, self.users, self.ends = ToolRows(), UserRows(), TurnEnds()
-        self._answers = AnswerRows()
-        self._dividers, self._context, self._first_handover = Dividers(), ContextLines(), FirstHandover()
+        super().__init__()
+        self.ends = TurnEnds()
+        self._context = ContextLines()
+        self._turns: dict[str, int] = {}  # by the id of the capture
+        self._directions = RevertDirections()
+        self._mode: PermissionMode = "ask"
+        self._mode_before: PermissionMode | None = None  # the mode changes since the last message
+        self._mode_key: RowKey | None = None  # of their row
+        self._speaker: str | None = None  # whose name stands above the answers of a message
+        self._keys_with_attachments: list[RowKey] = []
+        self._first_handover: RowKey | None = None
         self._refusals: set[str] = set()  # why handovers were refused
         self._agent: ForeignAgent = "chat-messages"  # of an imported session
 
@@ -411,71 +467,182 @@ class ChatRows:
         rows = self.add(recorded, transcript)
         match recorded.event:
             case ToolAnswered() | FilesChanged() | TurnRetried():
-                return [*rows, *self.updated_staleness(transcript)]
+                return [*rows, *self._updated_staleness(transcript), *self._updated_attachments(transcript)]
             case event if isinstance(event, _REWRITES):
                 return [*rows, *self.updated_states(transcript)]
         return rows
 
     def updated_states(self, transcript: Transcript) -> list[Row]:
-        """Return the rows whose badge, buttons or words rewrites changed."""
-        parts = self.users, self._answers, self._context, self._first_handover
-        rows = (row for part in parts for row in part.updated_states(transcript))
-        return [*self.tools.updated_badges(transcript), *rows]
+        """Let rows have the badges, buttons and words that rewrites left them."""
+        rows, states = self._updated_badges(transcript), MessageStates(transcript)
+        for key, row in self.rows.items():
+            if isinstance(row, UserRow) and not row.is_side:
+                note, cover = context_note(states.state_of(key.seq)), states.cover_of(key.seq)
+                cover_seq = cover.seq if cover is not None and note else 0
+                rows += self._change(key, context_note=note, cover_seq=cover_seq)
+            elif isinstance(row, AssistantRow) and transcript.messages.item(key.seq) is not None:
+                rows += self._change(key, context_note=context_note(states.state_of(key.seq)))
+        for line in self._context.rows(transcript):
+            if line != self.rows[line.key]:
+                self.rows[line.key] = line
+                rows.append(line)
+        if (first := self._first_handover) is not None:
+            rows += self._change(first, what=_title(is_undone=transcript.can_redo(first.seq)))
+        return rows
 
-    def updated_staleness(self, transcript: Transcript) -> list[Row]:
-        """Return the rows that show a file which changed, or is again as it was."""
-        return [*self.tools.updated_staleness(transcript), *self.users.updated_staleness(transcript)]
+    def _update_notes(self, change: Callable[[UserRow, AttachmentNote], AttachmentNote]) -> list[Row]:
+        rows = list[Row]()
+        for key in self._keys_with_attachments:
+            row = self.rows[key]
+            assert isinstance(row, UserRow)
+            rows += self._change(key, attachments=tuple(change(row, note) for note in row.attachments))
+        return rows
+
+    def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[Row]:
+        """Let images say whether they are left out; `are_sent`: the model sees images."""
+        masked = transcript.window.masked
+
+        def change(row: UserRow, note: AttachmentNote) -> AttachmentNote:
+            is_left_out = bool(note.attachment.image) and (not are_sent or row.key.seq in masked)
+            return replace(note, is_left_out=is_left_out)
+
+        return self._update_notes(change)
+
+    def show_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> list[Row]:
+        def change(row: UserRow, note: AttachmentNote) -> AttachmentNote:
+            is_it = row.key == key and note.attachment.image and note.attachment.digest == digest
+            return replace(note, thumbnail=thumbnail) if is_it else note
+
+        return self._update_notes(change)
+
+    def _updated_attachments(self, transcript: Transcript) -> list[Row]:
+        """Let attached files say that they changed, or are again as they were."""
+        stale = transcript.stale_digests
+        return self._update_notes(
+            lambda _, note: replace(note, changed_since=stale.get(note.attachment.digest, 0))
+        )
 
     def add(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Like `apply`, but leave the states of previous rows: for reading a complete log."""
-        rows: list[Row | None] = []
-        self._dividers.end_mode_changes(recorded.event)
+        if isinstance(recorded.event, UserSpoke | AssistantSpoke | ToolAnswered):
+            self._mode_before = self._mode_key = None  # the next mode change has a row of its own
+        rows = [row for row in self._rows_of(recorded, transcript) if row is not None]
+        for row in rows:
+            for key in row.replaces if isinstance(row, DividerRow) else ():
+                self.rows.pop(key, None)
+            if not isinstance(row, DividerRow) or row.text:
+                self.rows[row.key] = row
+        return rows
+
+    def _rows_of(self, recorded: RecordedEvent, transcript: Transcript) -> Sequence[Row | None]:
+        seq = recorded.seq
         match recorded.event:
             case UserSpoke() as message:
-                self._answers.end()
-                rows = [
-                    *self.ends.on_user_message(new_turn=not message.steered),
-                    self.users.on_message(recorded, message, transcript),
-                ]
+                self._speaker = None
+                if message.attachments:
+                    self._keys_with_attachments.append(RowKey(seq))
+                ended = self.ends.on_user_message(new_turn=not message.steered)
+                return [*ended, _message_row(recorded, message, transcript)]
             case AssistantSpoke() as response:
-                answer = self._answers.on_answer(recorded, response)
-                rows = [*([answer] if answer else []), *self.tools.on_call(recorded.seq, response)]
+                answer = self._answer_row(recorded, response)
+                rows: list[Row] = [*([answer] if answer else []), *self._call_rows(seq, response)]
                 self.ends.on_answer(recorded, response, rows[0] if rows else None)
                 self._context.on_answer(response, transcript)
+                return rows
             case ToolAnswered() as output:
-                rows = [self.tools.on_answer(recorded, output, transcript)]
+                return self._on_answer(seq, output, transcript)
             case SideQuestionAnswered() as side_question:
-                self._answers.end()
-                rows = [*side_question_rows(recorded, side_question)]
+                self._speaker = None
+                return side_question_rows(recorded, side_question)
             case SubagentStarted() as started:
-                rows = [self.tools.on_subagent_started(started)]
+                return self._change_call(started.call_id, started=started)
             case OutputHeld(answer=output):
-                rows = [self.tools.on_output_held(output)]
+                return self._change_call(output.call_id, **outcome_fields(output))
             case ChangesRecorded() as changes:
-                card, seq = self.tools.on_changes(changes), recorded.seq
-                rows = [card, self._dividers.on_changes(seq, changes, transcript, has_card=card is not None)]
+                has_card = self.key_of_call(changes.call_id) is not None
+                card = self._change_call(changes.call_id, changes=changes)
+                return [*card, self._changes_row(seq, changes, transcript, has_card=has_card)]
             case TurnEnded() | TurnRetried() as event:
-                self._answers.end()
-                rows = [*self.ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))]
-            case (
-                HandoverFailed()
-                | ObservationsFailed()
-                | BudgetNeared()
-                | EffortRefused()
-                | WindowLearned()
-                | McpServerFailed()
-            ) as notice:
-                rows = [self._notice(recorded, notice, transcript)]
+                self._speaker = None
+                return self.ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))
+            case notice if isinstance(notice, _Notice):
+                return [self._notice(recorded, notice, transcript)]
             case SessionImported() | ForeignRecords() | ForeignCompaction() as foreign:
                 self._agent = foreign.agent if isinstance(foreign, SessionImported) else self._agent
-                rows = [_foreign_notice(recorded.seq, foreign, AGENT_NAMES.get(self._agent, ""))]
+                return [_foreign_notice(seq, foreign, AGENT_NAMES.get(self._agent, ""))]
             case HandoverMade() | SweepMade() | FoldMade() | ObservationsPlaced() | Excluded() as rewrite:
-                rows = [self._context.on_rewrite(recorded, rewrite, transcript)]
-                if isinstance(rewrite, HandoverMade) and rewrite.origin:
-                    rows.append(self._first_handover.on_event(recorded, rewrite, transcript))
+                line = self._context.on_rewrite(recorded, rewrite, transcript)
+                if not (isinstance(rewrite, HandoverMade) and rewrite.origin):
+                    return [line]
+                first = _handover_row(recorded, rewrite, transcript)
+                self._first_handover = first.key
+                return [line, first]
+        return [self._setting_row(recorded)]
+
+    def _changes_row(
+        self, seq: int, event: ChangesRecorded, transcript: Transcript, *, has_card: bool
+    ) -> DividerRow | None:
+        """Return the line about files that changed; None if the card of their call shows it."""
+        self._turns[event.capture] = transcript.messages.turns
+        is_redo = self._directions.add(event.capture, event.source, event.scope, event.reverts)
+        if has_card:
+            return None
+        turns = {self._turns.get(capture, 0) for capture in event.reverts}
+        words = recorded_changes_text(event, turns.pop() if len(turns) == 1 else 0, is_redo=is_redo)
+        return DividerRow(RowKey(seq), "note", words, actions=(OpenChanges(event.capture),))
+
+    def _setting_row(self, recorded: RecordedEvent) -> DividerRow | None:
+        """Return the line about a setting, changed files, instructions that came, or where a branch begins.
+
+        Where a message or answer has another version, buttons below it say so.
+        """
+        key = RowKey(recorded.seq)
+        match recorded.event:
+            case ModeChanged(mode=mode):
+                return self._mode_row(recorded.seq, mode)
+            case ModelChosen(model=model):
+                words = model_text(model)
+            case EffortChosen(effort=effort):
+                words = effort_text(effort)
+            case PolicyChosen(policy=fields):
+                words = session_policy_text(policy_from_event(fields))
+            case HoldSet(on=on):
+                words = hold_text(on)
+            case BudgetSet() as budget:
+                words = budget_text(budget)
+            case FilesChanged(files=files) as changed:
+                each = tuple(map(changed_file_text, files)) if len(files) > 1 else ()
+                return DividerRow(key, "note", files_changed_text(changed), details=each)
+            case InstructionsAdded() as added:
+                words = instructions_text(added)
+            case SessionBranched(how=how, parent=parent) if how not in ("edit", "retry"):
+                words = tr("Rewound to here") if how else tr("Branch begins here")
+                return DividerRow(key, "note", words, actions=(OpenVersion(parent),))
             case _:
-                rows = [self._dividers.on_event(recorded)]
-        return [row for row in rows if row is not None]
+                return None
+        return DividerRow(key, "note", words)
+
+    def _mode_row(self, seq: int, mode: PermissionMode) -> DividerRow | None:
+        """Return the one row of successive mode changes; without text if the mode is the former one again."""
+        if self._mode_before is None:
+            self._mode_before = self._mode
+        self._mode = mode
+        replaced = (self._mode_key,) if self._mode_key else ()
+        text = "" if mode == self._mode_before else mode_text(mode)
+        self._mode_key = RowKey(seq) if text else None
+        if not text and not replaced:
+            return None
+        return DividerRow(RowKey(seq), "note", text, replaces=replaced)
+
+    def _answer_row(self, recorded: RecordedEvent, event: AssistantSpoke) -> AssistantRow | None:
+        """Return the row of an answer; without words it is a name above calls, or None below that name."""
+        name = with_effort(model_name(event.model, event.demo), event.effort)
+        words = event.text if event.text.strip() else ""
+        if not words and (not event.calls or name == self._speaker):
+            return None
+        self._speaker = name
+        reasoning = event.reasoning if words else ""
+        return AssistantRow(RowKey(recorded.seq), words, recorded.at, name, reasoning=reasoning)
 
     def _notice(self, recorded: RecordedEvent, event: _Notice, transcript: Transcript) -> NoticeRow | None:
         """Return what an event tells; that a handover isn't worth it, only once per reason."""
@@ -490,17 +657,11 @@ class ChatRows:
 def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
     """Return the rows of a whole log in order, and the reduction that goes on from there."""
     rows, transcript = ChatRows(), Transcript()
-    ordered: dict[RowKey, Row] = {}
     for recorded in log:
         transcript.apply(recorded)
-        for row in rows.add(recorded, transcript):
-            for key in row.replaces if isinstance(row, DividerRow) else ():
-                ordered.pop(key, None)
-            if not isinstance(row, DividerRow) or row.text:
-                ordered[row.key] = row
-    for row in rows.updated_states(transcript):
-        ordered[row.key] = row
-    return rows, list(ordered.values())
+        rows.add(recorded, transcript)
+    rows.updated_states(transcript)
+    return rows, list(rows.rows.values())
 
 
 def _notice(recorded: RecordedEvent, event: _Notice, transcript: Transcript) -> NoticeRow:

@@ -62,24 +62,8 @@ ToolState: TypeAlias = Literal[
 ]
 Badge: TypeAlias = MessageState | Literal["recalled", ""]
 FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
-DividerKind: TypeAlias = Literal[
-    "past",
-    "context",
-    "budget",
-    "interrupted",
-    "attempt",
-    "mode",
-    "model",
-    "policy",
-    "hold",
-    "resume",
-    "files",
-    "instructions",
-    "branch",
-    "changes",
-    "revert",
-    "redo",
-]
+DividerKind: TypeAlias = Literal["context", "past", "interrupted", "attempt", "note"]
+"""A `note` is on what was set or changed."""
 NoticeLevel: TypeAlias = Literal["error", "warning", "info", "handover"]
 
 
@@ -432,7 +416,6 @@ class QuestionRow(msgspec.Struct, frozen=True):
 class DividerRow(msgspec.Struct, frozen=True):
     """A line across the flow where the window was rewritten or a turn broke off.
 
-    `is_quiet` is for what needs no attention.
     `details` are paragraphs that are shown on demand; they came from the rows `replaces`. Without
     `text` it only takes those away.
     """
@@ -442,7 +425,6 @@ class DividerRow(msgspec.Struct, frozen=True):
     text: str
     is_undone: bool = False
     actions: tuple[Intent, ...] = ()
-    is_quiet: bool = False
     details: tuple[str, ...] = ()
     replaces: tuple[RowKey, ...] = ()
 
@@ -561,10 +543,9 @@ class ChatModel(QObject):
         self._set(at, row)
         self.rows_changed.emit([at])
 
-    def put(self, row: Row | None) -> None:
-        """Add a row, or put it in the place of the one with its key; None changes nothing."""
-        if row is not None:
-            self.put_all([row])
+    def put(self, row: Row) -> None:
+        """Add a row, or put it in the place of the one with its key."""
+        self.put_all([row])
 
     def put_all(self, rows: Iterable[Row]) -> None:
         """Like `put` for each row, but tell only once of all that changed."""

@@ -26,7 +26,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.viewport.item_cache import ChatViewport
 from helix_desktop.ui.design.document_units import to_lower
 from helix_desktop.ui.design.safe_text import escape_command
-from helix_desktop.ui.rows.selection import TextPosition
+from helix_desktop.ui.rows.list_view import TextPosition
 
 _SLICE_S = 0.008
 _SECTIONS: dict[type[Row], RowSection] = {
@@ -307,9 +307,8 @@ class ChatFinder(QObject):
     def _expand_row(self, index: int) -> None:
         """Open the sections of a row that may hide the words."""
         row, items = self._chat_viewport.model.raw_row(index), self._chat_viewport.item_cache
-        starts_open = isinstance(row, ToolRow) and row.starts_open
         for section in self._sections_of(row):
-            if items.is_open(row.key, section) == (starts_open and section == "card"):
+            if not items.is_shown(row, section):
                 items.toggle(row.key, section)
                 self._opened.add((row.key, section))
 
@@ -321,9 +320,7 @@ class ChatFinder(QObject):
             index = model.index_of(key)
             if index is None or index == current:
                 continue
-            row = model.raw_row(index)
-            starts_open = section == "card" and isinstance(row, ToolRow) and row.starts_open
-            if items.is_open(key, section) != starts_open:
+            if items.is_shown(model.raw_row(index), section):
                 items.toggle(key, section)
                 self._chat_viewport.relayout_in_place(index)
 
@@ -340,5 +337,5 @@ class ChatFinder(QObject):
         text = item.search_text(position.text)
         text.show_position(position.position)
         line = text.line_rect(position.position)
-        third = self._chat_viewport.column.height / 3
+        third = self._chat_viewport.height / 3
         self._chat_viewport.show_row(position.row, third - line.y())

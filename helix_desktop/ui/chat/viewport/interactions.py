@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from PySide6.QtCore import QObject, QPointF, Qt, QTimer
-from PySide6.QtGui import QAction, QGuiApplication, QMouseEvent, QWheelEvent
+from PySide6.QtCore import QObject, QPointF, Qt
+from PySide6.QtGui import QGuiApplication, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.events.rewrite import Form
@@ -19,45 +19,31 @@ from helix_desktop.ui.chat.actions import (
     ApprovalAnswer,
     CacheNow,
     CompactUpTo,
-    CopyAnswer,
-    CopyCode,
     Decide,
     EditMessage,
-    MarkOption,
     OpenLink,
-    OpenMenu,
-    ReadChanges,
-    ReadExcerpt,
-    ReadOriginal,
-    ReadThumbnail,
     RetryAnswer,
-    RowKey,
-    RowSection,
     ScrollText,
     ShowRewriteOf,
     ToggleSection,
 )
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.markdown.text_layout import TextLayout, handle_width
-from helix_desktop.ui.chat.rows.row_texts import text_of_row
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AskRow,
     AssistantRow,
-    QuestionRow,
     Row,
     ToolRow,
     TurnFooterRow,
     UserRow,
-    needs_original,
 )
-from helix_desktop.ui.chat.viewport.finder import ChatFinder
 from helix_desktop.ui.chat.viewport.item_cache import ChatViewport
-from helix_desktop.ui.design.buttons import popup_below
 from helix_desktop.ui.design.mirror import is_right_to_left
 from helix_desktop.ui.design.safe_text import escape_command, plain_tooltip
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.kit.boxes import HitArea, PaintState, TextMark
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.kit.intents import (
     BranchSession,
     ChooseForm,
@@ -71,45 +57,12 @@ from helix_desktop.ui.kit.intents import (
     Unpin,
     perform,
 )
-from helix_desktop.ui.rows.item import ListItem
-from helix_desktop.ui.rows.list_view import AreaId, ListInteractions, ListMouse, name_in
-from helix_desktop.ui.rows.selection import Selection
+from helix_desktop.ui.rows.list_view import ListMouse
 from helix_desktop.ui.rows.viewport import HitResult
 from helix_desktop.words.translation import Translator, translate
 
 _WHEEL_STEP = 60.0  # pixels for a notch of the wheel, which is 120 units
 _NOTCH = 120.0
-
-
-class TableDrag:
-    def __init__(self) -> None:
-        self._text: TextLayout | None = None
-        self._grip = 0.0  # pixels from the left edge of the handle
-
-    @property
-    def is_active(self) -> bool:
-        return self._text is not None
-
-    def begin(self, item: RowItem, x: float, area: HitArea) -> bool:
-        """Hold the bar that was pressed, or bring its handle there first; False when it is none."""
-        if not isinstance(area.action, ScrollText):
-            return False
-        text = self._text = item.text(area.action.text_number)
-        wide = handle_width(text)
-        left = text.x + (text.width - wide) * text.offset / text.max_offset
-        self._grip = x - left if left <= x <= left + wide else wide / 2
-        self.move(x)
-        return True
-
-    def move(self, x: float) -> None:
-        text = self._text
-        if text is not None and text.width > handle_width(text):
-            part = (x - self._grip - text.x) / (text.width - handle_width(text))
-            text.scroll_to(part * text.max_offset)
-
-    def end(self) -> bool:
-        was_active, self._text = self.is_active, None
-        return was_active
 
 
 def scroll_by_wheel(text: TextLayout | None, event: QWheelEvent) -> bool:
@@ -125,18 +78,28 @@ def scroll_by_wheel(text: TextLayout | None, event: QWheelEvent) -> bool:
 
 
 class MouseHandler(ListMouse):
-    def __init__(
-        self, chat_viewport: ChatViewport, selection: Selection, viewport: QWidget, guard: ApprovalClickGuard
-    ) -> None:
-        super().__init__(chat_viewport, selection, viewport)
-        self.guard = guard
-        self._table_drag = TableDrag()
+    def __init__(self, chat_viewport: ChatViewport, viewport: QWidget, clock: Callable[[], float]) -> None:
+        super().__init__(chat_viewport, viewport)
+        self.guard = ApprovalClickGuard(chat_viewport, clock)
+        self._dragged: TextLayout | None = None  # by the bar that scrolls it sideways
+        self._grip = 0.0  # pixels from the left edge of that bar's handle
 
     def _press_area(self, located: HitResult, area: HitArea) -> None:
         if self.guard.accepts_click(located.item.key, area.action):
-            if isinstance(located.item, RowItem):
-                self._table_drag.begin(located.item, located.x, area)
+            if isinstance(located.item, RowItem) and isinstance(area.action, ScrollText):
+                self._begin_drag(located.item.text(area.action.text_number), located.x)
             super()._press_area(located, area)
+
+    def _begin_drag(self, text: TextLayout, x: float) -> None:
+        """Hold the bar of a text, or bring its handle there first."""
+        wide, self._dragged = text.handle_width, text
+        left = text.x + (text.width - wide) * text.offset / text.max_offset
+        self._grip = x - left if left <= x <= left + wide else wide / 2
+        self._drag(text, x)
+
+    def _drag(self, text: TextLayout, x: float) -> None:
+        if (room := text.width - text.handle_width) > 0:
+            text.scroll_to((x - self._grip - text.x) / room * text.max_offset)
 
     def double_click(self, event: QMouseEvent) -> bool:
         """Take a double click on the bar of a card that has a subagent; whether it was one."""
@@ -156,10 +119,10 @@ class MouseHandler(ListMouse):
 
     def move(self, event: QMouseEvent) -> None:
         self.guard.note_move(event.globalPosition())
-        if not self._table_drag.is_active:
+        if self._dragged is None:
             super().move(event)
         elif (located := self._rows.hit_test(event.position())) is not None:
-            self._table_drag.move(located.x)
+            self._drag(self._dragged, located.x)
             self.changed.emit()
 
     def wheel(self, event: QWheelEvent) -> bool:
@@ -171,8 +134,8 @@ class MouseHandler(ListMouse):
         return True
 
     def release(self, event: QMouseEvent) -> None:
-        if self._table_drag.end():
-            self.pressed = None
+        if self._dragged is not None:
+            self._dragged = self.pressed = None
             self.changed.emit()
         else:
             super().release(event)
@@ -256,7 +219,7 @@ class ApprovalClickGuard(QObject):
             buttons = [area.rect for area in areas if isinstance(area.action, Decide | AllowAllOnce)]
             if buttons:
                 tops = (round(widget.mapToGlobal(rect.topLeft()).y()) for rect in buttons)
-                places[key] = self._chat_viewport.column.height, *tops
+                places[key] = self._chat_viewport.height, *tops
                 if self._places.get(key, places[key]) != places[key]:
                     self._still_since[key] = self._clock()
         self._places = places
@@ -328,42 +291,6 @@ def menu_groups(row: ToolRow) -> list[list[MenuEntry]]:
     return [group for group in groups if group]
 
 
-def _branch_entries(row: Row, *, is_editable: bool) -> list[MenuEntry]:
-    """Return the branches that can begin at a row of a turn whose message `is_editable`."""
-    if not is_editable or row.key.part not in ("event", "call") or not row.key.seq:
-        return []
-    match row:
-        case UserRow():
-            return [
-                MenuEntry("edit", EditMessage(row.key.seq), tr("Edit message"), "pencil"),
-                MenuEntry("rewind", RewindTo(row.key.seq), tr("Rewind to here…"), "rewind"),
-            ]
-        case AssistantRow() | TurnFooterRow() | ToolRow():
-            branch = BranchSession(row.answer_seq if isinstance(row, ToolRow) else row.key.seq)
-            retry = RetryAnswer(row.key.seq)
-            entries = (
-                [
-                    MenuEntry("branch", branch, tr("Branch from here"), "git-branch"),
-                    MenuEntry("share", ShareSession(branch.seq), tr("Share up to here…"), "external-link"),
-                ]
-                if branch.seq
-                else []
-            )
-            return [*entries, MenuEntry("retry", retry, tr("Retry this turn"), "rotate-ccw")]
-        case _:
-            return []
-
-
-def _summary_entries(row: Row) -> list[MenuEntry]:
-    """Return the way to a handover that ends at a message."""
-    if not isinstance(row, UserRow | AssistantRow | ToolRow) or row.key.part not in ("event", "call"):
-        return []
-    seq = row.answer_seq if isinstance(row, ToolRow) else row.key.seq
-    if not seq:
-        return []
-    return [MenuEntry("compact", CompactUpTo(seq), tr("Compact up to here…"), "layers")]
-
-
 def _pin_entries(row: ToolRow) -> list[MenuEntry]:
     if not row.digest or not row.answer_seq:
         return []
@@ -407,232 +334,40 @@ def _content_entries(row: ToolRow) -> list[MenuEntry]:
     return entries
 
 
-class ToolMenu:
-    """Opens below a button of a card, and fills the menu of a right click on one."""
+def branch_groups(rows: Sequence[Row], row: Row) -> list[list[MenuEntry]]:
+    """Return what begins a branch, or a summary, at a row; `rows` are those down to it, from the first on."""
+    if row.key.part not in ("event", "call"):
+        return []
+    seq = row.answer_seq if isinstance(row, ToolRow) else row.key.seq
+    message = next((before for before in reversed(rows) if isinstance(before, UserRow)), None)
+    branches: list[MenuEntry] = []
+    match row:
+        case _ if message is None or not message.is_editable or not row.key.seq:
+            pass
+        case UserRow():
+            branches = [
+                MenuEntry("edit", EditMessage(seq), tr("Edit message"), "pencil"),
+                MenuEntry("rewind", RewindTo(seq), tr("Rewind to here…"), "rewind"),
+            ]
+        case AssistantRow() | TurnFooterRow() | ToolRow():
+            if seq:
+                branches = [
+                    MenuEntry("branch", BranchSession(seq), tr("Branch from here"), "git-branch"),
+                    MenuEntry("share", ShareSession(seq), tr("Share up to here…"), "external-link"),
+                ]
+            retry = RetryAnswer(row.key.seq)
+            branches.append(MenuEntry("retry", retry, tr("Retry this turn"), "rotate-ccw"))
+    if not (seq and isinstance(row, UserRow | AssistantRow | ToolRow)):
+        return [branches]
+    return [branches, [MenuEntry("compact", CompactUpTo(seq), tr("Compact up to here…"), "layers")]]
 
-    def __init__(self, chat_viewport: ChatViewport, viewport: QWidget) -> None:
-        self._chat_viewport, self._viewport = chat_viewport, viewport
 
-    def open(self, index: int, area: HitArea) -> None:
-        row = self._chat_viewport.model.row(index)
-        if not isinstance(row, ToolRow | ApprovalRow):
-            return
-        menu = QMenu(self._viewport)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        if isinstance(row, ApprovalRow):
-            fill_rule_menu(menu, row, partial(perform, self._viewport))
-        else:
-            self.fill(menu, row)
-        popup_below(menu, self._viewport, self._chat_viewport.place_of(index, area))
-
-    def fill(self, menu: QMenu, row: ToolRow) -> None:
-        for at, group in enumerate(menu_groups(row)):
-            if at:
-                menu.addSeparator()
-            self._add(menu, group)
-
-    def fill_branches(self, menu: QMenu, index: int) -> None:
-        """Add what begins a branch at a row, below a line."""
-        model = self._chat_viewport.model
-        rows = (model.raw_row(at) for at in range(index, -1, -1))
-        message = next((row for row in rows if isinstance(row, UserRow)), None)
-        is_editable = message is not None and message.is_editable
-        row = model.row(index)
-        for entries in (_branch_entries(row, is_editable=is_editable), _summary_entries(row)):
-            if entries:
-                menu.addSeparator()
-                self._add(menu, entries)
-
-    def _add(self, menu: QMenu, entries: list[MenuEntry]) -> None:
-        theme = self._chat_viewport.style.theme
-        for entry in entries:
-            action = QAction(icon(entry.icon_name, theme.muted, 15), entry.label, menu)
+def add_groups(menu: QMenu, groups: Iterable[Sequence[MenuEntry]], theme: Theme) -> None:
+    """Add groups of entries; a line goes above each that is not the first thing in the menu."""
+    for group in filter(None, groups):
+        if not menu.isEmpty():
+            menu.addSeparator()
+        for entry in group:
+            action = menu.addAction(icon(entry.icon_name, theme.muted, 15), entry.label)
             action.setObjectName(entry.name)
-            action.triggered.connect(partial(perform, self._viewport, entry.action))
-            menu.addAction(action)
-
-
-_COPIED_MS = 1_600
-_PAGE = 0.8  # of the visible width
-
-
-class RowInteractions(ListInteractions):
-    def __init__(
-        self, chat_viewport: ChatViewport, mouse: MouseHandler, selection: Selection, finder: ChatFinder
-    ) -> None:
-        super().__init__(chat_viewport, mouse, selection)
-        self._chat_viewport, self._guard, self._finder = chat_viewport, mouse.guard, finder
-        self.menu = ToolMenu(chat_viewport, mouse.viewport)
-        self._copied: AreaId | None = None
-        self._copied_timer = QTimer(self, singleShot=True, interval=_COPIED_MS)
-        self._copied_timer.timeout.connect(lambda: self._show_copied(None))
-        self._read_keys: set[RowKey] = set()  # of what is read from the cache, or being read
-        chat_viewport.layout_changed.connect(self._read_contents)
-        cards = chat_viewport.item_cache.form_cards
-
-        def answer(key: RowKey, action: AnswerQuestion) -> None:
-            if self._guard.accepts(key, action):
-                perform(self, action)
-
-        cards.answered.connect(answer)
-        cards.resized.connect(self._fit_row)
-        model = chat_viewport.model
-        model.row_removed.connect(
-            lambda: chat_viewport.item_cache.drop_answers({row.key for row in model.raw_rows()})
-        )
-
-    def _paint_state(self, index: int, item: ListItem) -> PaintState:
-        state = super()._paint_state(index, item)
-        state.copied = name_in(item.key, self._copied)
-        return state
-
-    def toggle(self, key: RowKey, section: RowSection) -> None:
-        index = self._chat_viewport.model.index_of(key)
-        if index is not None:
-            self._toggle(index, section)
-
-    def _activate(self, index: int, area: HitArea) -> None:
-        key = self._chat_viewport.model.raw_row(index).key
-        match area.action:
-            case ToggleSection(section=section):
-                self._toggle(index, section)
-            case OpenMenu():
-                self.menu.open(index, area)
-            case CopyCode(text_number=number):
-                self._copy(key, self._chat_viewport.item(index).copy_text(number), area)
-            case ScrollText(text_number=number):
-                text = self._chat_viewport.item(index).text(number)
-                if not text.scroll_to(text.offset + _PAGE * text.width):  # from the end back
-                    text.scroll_to(0.0)
-                self._chat_viewport.repaint()
-            case MarkOption(number=number):
-                self.mark_option(index, number)
-            case CopyAnswer():
-                self._copy(key, self._answer_above(index), area)
-            case Intent() as action if self._guard.accepts(key, action):
-                perform(self, action)
-            case _:
-                pass
-
-    @property
-    def approval_in_sight(self) -> str:
-        """The call that what is typed denies: the first with its answers in sight, else the first that waits.
-
-        Empty while no card has stood long enough to be seen.
-        """
-        rows = enumerate(self._chat_viewport.model.raw_rows())
-        calls = [(at, row.key) for at, row in rows if isinstance(row, ApprovalRow)]
-        settled = [(at, key) for at, key in calls if self._guard.accepts(key, Decide(key.call_id, "deny"))]
-        in_sight = (key.call_id for at, key in settled if self._visible_answer(at, "deny"))
-        return next(in_sight, settled[0][1].call_id if settled else "")
-
-    def answer_first(self, answer: ApprovalAnswer) -> None:
-        """Answer the first approval that waits; where its buttons are out of sight, only show it."""
-        viewport = self._chat_viewport
-        rows = viewport.model.raw_rows()
-        index = next((at for at, row in enumerate(rows) if isinstance(row, ApprovalRow)), None)
-        if index is None:
-            return
-        area = self._visible_answer(index, answer)
-        if area is not None:
-            self._activate(index, area)
-        else:
-            viewport.show_ask(index)
-
-    def _visible_answer(self, index: int, answer: ApprovalAnswer) -> HitArea | None:
-        placed = self._chat_viewport.placed_row(index)
-        areas = self.focus.visible_areas(placed) if placed is not None else []
-        return next((area for area in areas if area.name == f"decide:{answer}"), None)
-
-    def mark_option(self, index: int, number: int) -> None:
-        """Choose an option of the question of a row, or no longer; the keyboard goes along on its card."""
-        viewport = self._chat_viewport
-        row, focused = viewport.model.raw_row(index), viewport.widget_pool.focused_widget()
-        assert isinstance(row, QuestionRow)
-        viewport.item_cache.mark(row, number)
-        viewport.relayout_in_place(index)
-        if focused is not None and focused.index == index:  # where Enter presses the one that has it
-            self.focus.focus_area(row.key, f"option:{number}")
-
-    def answer_with_marked(self, index: int) -> None:
-        """Answer the question of a row with the options that are chosen."""
-        area = self._chat_viewport.item(index).hit_area("answer")
-        if area is not None:
-            self._activate(index, area)
-
-    def _fit_row(self, key: RowKey) -> None:
-        self._chat_viewport.item_cache.drop(key)
-        self._chat_viewport.refresh()
-
-    def _toggle(self, index: int, section: RowSection) -> None:
-        row, items = self._chat_viewport.model.row(index), self._chat_viewport.item_cache
-        items.toggle(row.key, section)
-        reads_original = isinstance(row, ToolRow) and needs_original(row) and items.is_open(row.key, section)
-        if reads_original:
-            self._read_keys.add(row.key)
-        self._chat_viewport.relayout_in_place(index)
-        if isinstance(row, ToolRow) and reads_original:
-            perform(self, ReadOriginal(row.key, row.digest))
-        if isinstance(row, ToolRow) and section == "changes" and row.changes and row.changed_files is None:
-            perform(self, ReadChanges(row.key, row.changes.capture))
-
-    def _read_contents(self) -> None:
-        """Have read what cards in sight show from the cache: excerpts, originals of open ones, images."""
-        items = self._chat_viewport.item_cache
-        for placed in self._chat_viewport.scroll_layout.placed:
-            row = self._chat_viewport.model.raw_row(placed.row_index)
-            if not isinstance(row, ToolRow | UserRow) or row.key in self._read_keys:
-                continue
-            if isinstance(row, UserRow):
-                self._read_keys.add(row.key)
-                for note in row.attachments:
-                    if note.attachment.image:
-                        perform(self, ReadThumbnail(row.key, note.attachment.digest))
-            elif row.answer.excerpt is not None:
-                self._read_keys.add(row.key)
-                perform(self, ReadExcerpt(row.key, row.answer.excerpt))
-            elif needs_original(row) and items.is_open(row.key, "card"):  # find opens cards, too
-                self._read_keys.add(row.key)
-                perform(self, ReadOriginal(row.key, row.digest))
-
-    def reset(self) -> None:
-        """Drop selection, search and click: the rows are others."""
-        self._read_keys.clear()
-        self._selection.clear()
-        self._finder.clear()
-        self._mouse.last_index = -1
-        self._chat_viewport.reset()
-
-    def _answer_above(self, index: int) -> str | None:
-        """Return the last answer above a row as Markdown, None if its turn has none."""
-        for row in reversed(self._chat_viewport.model.raw_rows()[:index]):
-            if isinstance(row, AssistantRow) and row.text:
-                return text_of_row(row)
-            if isinstance(row, UserRow):
-                break
-        return None
-
-    def _copy(self, key: RowKey, source: str | None, area: HitArea) -> None:
-        if source is not None:
-            QGuiApplication.clipboard().setText(source)
-            self._copied_timer.start()
-            self._show_copied((key, area.name))
-
-    def _show_copied(self, area: AreaId | None) -> None:
-        self._copied = area
-        self._chat_viewport.repaint()
-
-    def _marks(self, index: int, item: ListItem) -> dict[int, list[TextMark]]:
-        assert isinstance(item, RowItem)
-        style, theme = self._chat_viewport.style, self._chat_viewport.style.theme
-        marks: dict[int, list[TextMark]] = {}
-        for number, ranges in self._finder.matches(item).items():
-            marks[number] = [TextMark(*span, style.color(theme.warn_soft)) for span in ranges]
-        current = self._finder.current
-        if current is not None and current[0].row == index:
-            spot, length = current
-            hit = TextMark(spot.position, spot.position + length, style.color(theme.text_selection))
-            marks.setdefault(spot.text, []).append(hit)
-        for number, selected in super()._marks(index, item).items():
-            marks.setdefault(number, []).extend(selected)
-        return marks
+            action.triggered.connect(partial(perform, menu, entry.action))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Collection
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QScrollBar
 
 from helix_desktop.domain.events.conversation import ToolAnswered
@@ -118,12 +120,9 @@ class ItemCache:
     def set_style(self, style: ChatStyle) -> None:
         """Create all items again in another style."""
         self._tools.highlighter.clear()
-        items = self._items.items()
-        self._markdown_by_key |= {
-            key: item.lazy_markdown() for key, item in items if isinstance(item, AssistantMessageItem)
-        }
+        for key in [*self._items]:
+            self.drop(key)
         self._tools = ItemTools(style, DocumentWriter(style, self._formulas), self._tools.highlighter)
-        self._items.clear()
 
     def clear(self) -> None:
         """Forget all items, and what is open in them."""
@@ -135,15 +134,15 @@ class ItemCache:
         self.drop_answers(set())
 
     def drop(self, key: RowKey) -> None:
-        """Create the item of a key again when it is needed next."""
-        self._items.pop(key, None)
+        """Create the item of a key again when it is needed next; parsed Markdown is used again then."""
+        item = self._items.pop(key, None)
+        if isinstance(item, AssistantMessageItem):
+            self._markdown_by_key[key] = item.lazy_markdown()
 
     def drop_awaiting(self, formulas: frozenset[Formula]) -> bool:
         """Create the items again that await one of these formulas; False if there are none."""
-        awaiting = {key: item for key, item in self._items.items() if item.awaits(formulas)}
-        for key, item in awaiting.items():
-            if isinstance(item, AssistantMessageItem):
-                self._markdown_by_key[key] = item.lazy_markdown()
+        awaiting = [key for key, item in self._items.items() if item.awaits(formulas)]
+        for key in awaiting:
             self.drop(key)
         return bool(awaiting)
 
@@ -153,12 +152,13 @@ class ItemCache:
     def get(self, index: int) -> RowItem:
         """Return the item of a row, created when needed; not laid out."""
         shape = self._model.raw_row(index)
+        shows_header, names_model = self._head(index, shape)
         setting = ItemContext(
-            self._shows_header(index, shape),
+            shows_header,
             self._expanded.get(shape.key, frozenset()),
             self.answer_tips if self._is_first_approval(shape) else frozenset(),
             (self._is_joined(index), self._is_joined(index + 1)),
-            self._names_model(index, shape),
+            names_model,
             isinstance(shape, self.takes_message),
             self.marked.get(shape.key, frozenset()),
         )
@@ -166,12 +166,9 @@ class ItemCache:
         if item is not None and item.context == setting and self._is_current(item, shape):
             self._items.move_to_end(shape.key)
             return item
-        # Parsed Markdown is used again, in another style or with other sections.
-        if isinstance(item, AssistantMessageItem):
-            self._markdown_by_key[shape.key] = item.lazy_markdown()
+        self.drop(shape.key)
         new_item = self._make_safely(index, setting, self._markdown_by_key.pop(shape.key, None))
         self._items[shape.key] = new_item
-        self._items.move_to_end(shape.key)
         if len(self._items) > MAX_CACHED_ITEMS:
             self._items.popitem(last=False)
         return new_item
@@ -217,6 +214,11 @@ class ItemCache:
         """Return True if a row and the one above it are lines of calls: these share a block."""
         rows = self._model.raw_rows()
         return 0 < index < len(rows) and all(map(_is_call_line, (rows[index - 1], rows[index])))
+
+    def is_shown(self, row: Row, section: RowSection) -> bool:
+        """Return True if a section is in sight: that of an excerpt is until it is toggled."""
+        starts_open = section == "card" and isinstance(row, ToolRow) and row.starts_open
+        return self.is_open(row.key, section) != starts_open
 
     def is_open(self, key: RowKey, section: RowSection) -> bool:
         return section in self._expanded.get(key, frozenset())
@@ -277,28 +279,20 @@ class ItemCache:
             return isinstance(item, AssistantMessageItem) and item.is_busy
         return item.row is shape
 
-    def _shows_header(self, index: int, row: Row) -> bool:
-        """Whether an answer is the first of its turn, or comes from another model than the last one."""
+    def _head(self, index: int, row: Row) -> tuple[bool, bool]:
+        """Return whether an answer has a head, as the first of its turn or of another speaker; and if that
+        names the model, since the last answer came from another one.
+        """
         if not isinstance(row, AssistantRow):
-            return False
-        if not (row.text or row.streaming):
-            return True  # it is there for nothing else
+            return False, True
+        is_first = not (row.text or row.streaming)  # then it is there for nothing else
         for at in range(index - 1, max(-1, index - _MAX_LOOKBACK_ROWS), -1):
             before = self._model.raw_row(at)
-            if isinstance(before, UserRow):
-                return True
             if isinstance(before, AssistantRow):
-                return before.model != row.model or bool(before.side_note)
-        return True
-
-    def _names_model(self, index: int, row: Row) -> bool:
-        """Whether an answer comes from another model than the last one."""
-        if isinstance(row, AssistantRow):
-            for at in range(index - 1, max(-1, index - _MAX_LOOKBACK_ROWS), -1):
-                before = self._model.raw_row(at)
-                if isinstance(before, AssistantRow):
-                    return before.model != row.model
-        return True
+                is_other = before.model != row.model
+                return is_first or is_other or bool(before.side_note), is_other
+            is_first = is_first or isinstance(before, UserRow)
+        return True, True
 
 
 def _gap(row: Row, previous: Row) -> float:
@@ -326,19 +320,28 @@ def _is_call_line(row: Row) -> bool:
     return isinstance(row, ToolRow) and row.answer.excerpt is None and not _is_answered_question(row)
 
 
+FLUSH_MS = 33
+_PAUSE_FACTOR = 4  # a flush that costs n ms is followed by a pause of at least 4 n ms
+
+
 class ChatViewport(ListViewport):
-    """Follows the model."""
+    """Follows the model, as long as it lives."""
 
     def __init__(self, model: ChatModel, item_cache: ItemCache, viewport: RowArea, bar: QScrollBar) -> None:
         super().__init__(item_cache, viewport, bar, BOTTOM_GAP, follows_end=True)
         self.model, self.item_cache = model, item_cache
+        self._pending_keys: set[RowKey] = set()
+        self._pause_ms = FLUSH_MS
+        self._flush_timer = QTimer(self, singleShot=True)
+        self._flush_timer.timeout.connect(self.flush)
+        model.row_added.connect(self._on_row_added)
+        model.row_removed.connect(self._on_row_removed)
+        model.rows_changed.connect(self._on_rows_changed)
+        model.row_streamed.connect(self._on_row_streamed)
 
     @property
     def style(self) -> ChatStyle:
         return self.item_cache.style
-
-    def px(self, size: float) -> float:
-        return self.style.px(size)
 
     def item(self, index: int) -> RowItem:
         item = super().item(index)
@@ -371,3 +374,57 @@ class ChatViewport(ListViewport):
         areas = self.item(index).hit_areas
         if areas:
             self.ensure_visible(index, max(areas, key=lambda area: area.rect.bottom()))
+
+    def flush(self) -> None:
+        """Render the text that has arrived."""
+        start = time.perf_counter()
+        waiting, self._pending_keys = self._pending_keys, set()
+        for key in waiting:
+            index = self.model.index_of(key)
+            if index is not None and self._update_in_place(index, key):
+                self._repaint(key)
+        if waiting:
+            self.refresh()
+        spent_ms = (time.perf_counter() - start) * 1000
+        self._pause_ms = max(FLUSH_MS, round(spent_ms * _PAUSE_FACTOR))
+
+    def _on_row_added(self, index: int) -> None:
+        self.scroll_layout.insert(index, self.item_cache.estimate(index))
+        if not self.is_following:
+            self.unseen_count += 1
+        self.refresh()
+
+    def _on_row_removed(self, index: int) -> None:
+        self.scroll_layout.remove(index)
+        self.unseen_count = max(0, self.unseen_count - 1)
+        self.refresh()
+
+    def _on_rows_changed(self, indexes: list[int]) -> None:
+        for index in indexes:
+            key = self.model.raw_row(index).key
+            if not self._update_in_place(index, key):
+                self.item_cache.drop(key)
+            self._repaint(key)
+        self.refresh()
+
+    def _on_row_streamed(self, index: int, _delta: str) -> None:
+        self._pending_keys.add(self.model.raw_row(index).key)
+        if not self._flush_timer.isActive():
+            self._flush_timer.start(self._pause_ms)
+
+    def _update_in_place(self, index: int, key: RowKey) -> bool:
+        """Let the item of an answer grow in place; False when it has to be created again."""
+        row = self.model.row(index)
+        item = self.item_cache.find(key)
+        if not (isinstance(row, AssistantRow) and isinstance(item, AssistantMessageItem)):
+            return False
+        try:
+            return item.try_update(row)
+        except Exception as error:  # noqa: BLE001 - of one row, which must not take the others with it
+            self.show_plain(index, error)
+            return True
+
+    def _repaint(self, key: RowKey) -> None:
+        widget = self.widget_pool.visible.get(key)
+        if widget is not None:
+            widget.update()

@@ -5,15 +5,29 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QObject, QPointF, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QGuiApplication,
     QKeyEvent,
 )
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 
-from helix_desktop.ui.chat.actions import ApprovalAnswer, ReadingAction, RowKey
-from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
+from helix_desktop.ui.chat.actions import (
+    AnswerQuestion,
+    ApprovalAnswer,
+    CopyAnswer,
+    CopyCode,
+    Decide,
+    MarkOption,
+    OpenMenu,
+    ReadContent,
+    ReadingAction,
+    RowKey,
+    RowSection,
+    ScrollText,
+    ToggleSection,
+)
+from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.tool_card import has_menu
 from helix_desktop.ui.chat.items.user_message import VERSION_ARROWS
 from helix_desktop.ui.chat.markdown.formulas import Formula, FormulaDrawings
@@ -27,105 +41,35 @@ from helix_desktop.ui.chat.rows.row_types import (
     ToolRow,
     TurnFooterRow,
     UserRow,
+    needs_original,
 )
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
 from helix_desktop.ui.chat.viewport.interactions import (
-    ApprovalClickGuard,
     MouseHandler,
-    RowInteractions,
+    add_groups,
+    branch_groups,
+    fill_rule_menu,
+    menu_groups,
     text_under,
 )
 from helix_desktop.ui.chat.viewport.item_cache import ChatViewport, ItemCache
 from helix_desktop.ui.design import accessibility
-from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.buttons import EnterActivates, popup_below
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.fonts import scale
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme, set_style_sheet
+from helix_desktop.ui.kit.boxes import HitArea, PaintState, TextMark
 from helix_desktop.ui.kit.intents import CopyMarkdown, Intent, LookAtStep, perform
-from helix_desktop.ui.rows.list_view import RowListView
-from helix_desktop.ui.rows.selection import Selection
+from helix_desktop.ui.rows.item import ListItem
+from helix_desktop.ui.rows.list_view import AreaId, RowListView, name_in
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
-FLUSH_MS = 33
-_PAUSE_FACTOR = 4  # a flush that costs n ms is followed by a pause of at least 4 n ms
-
-
-class ModelUpdates(QObject):
-    """Listens to the model of a viewport for as long as the viewport lives."""
-
-    def __init__(self, chat_viewport: ChatViewport) -> None:
-        super().__init__(chat_viewport)
-        self._chat_viewport = chat_viewport
-        self._pending_keys: set[RowKey] = set()
-        self._pause_ms = FLUSH_MS
-        self._timer = QTimer(self, singleShot=True)
-        self._timer.timeout.connect(self.flush)
-        model = chat_viewport.model
-        model.row_added.connect(self._on_row_added)
-        model.row_removed.connect(self._on_row_removed)
-        model.rows_changed.connect(self._on_rows_changed)
-        model.row_streamed.connect(self._on_row_streamed)
-
-    def flush(self) -> None:
-        """Render the text that has arrived."""
-        start = time.perf_counter()
-        waiting, self._pending_keys = self._pending_keys, set()
-        for key in waiting:
-            index = self._chat_viewport.model.index_of(key)
-            if index is not None and self._update_in_place(index, key):
-                self._repaint(key)
-        if waiting:
-            self._chat_viewport.refresh()
-        spent_ms = (time.perf_counter() - start) * 1000
-        self._pause_ms = max(FLUSH_MS, round(spent_ms * _PAUSE_FACTOR))
-
-    def _on_row_added(self, index: int) -> None:
-        viewport = self._chat_viewport
-        viewport.scroll_layout.insert(index, viewport.item_cache.estimate(index))
-        if not viewport.is_following:
-            viewport.unseen_count += 1
-        viewport.refresh()
-
-    def _on_row_removed(self, index: int) -> None:
-        self._chat_viewport.scroll_layout.remove(index)
-        self._chat_viewport.unseen_count = max(0, self._chat_viewport.unseen_count - 1)
-        self._chat_viewport.refresh()
-
-    def _on_rows_changed(self, indexes: list[int]) -> None:
-        for index in indexes:
-            key = self._chat_viewport.model.raw_row(index).key
-            if not self._update_in_place(index, key):
-                self._chat_viewport.item_cache.drop(key)
-            self._repaint(key)
-        self._chat_viewport.refresh()
-
-    def _on_row_streamed(self, index: int, _delta: str) -> None:
-        self._pending_keys.add(self._chat_viewport.model.raw_row(index).key)
-        if not self._timer.isActive():
-            self._timer.start(self._pause_ms)
-
-    def _update_in_place(self, index: int, key: RowKey) -> bool:
-        """Let the item of an answer grow in place; False when it has to be created again."""
-        row = self._chat_viewport.model.row(index)
-        item = self._chat_viewport.item_cache.find(key)
-        if not (isinstance(row, AssistantRow) and isinstance(item, AssistantMessageItem)):
-            return False
-        try:
-            return item.try_update(row)
-        except Exception as error:  # noqa: BLE001 - of one row, which must not take the others with it
-            self._chat_viewport.column.show_plain(index, error)
-            return True
-
-    def _repaint(self, key: RowKey) -> None:
-        widget = self._chat_viewport.widget_pool.visible.get(key)
-        if widget is not None:
-            widget.update()
-
-
+_COPIED_MS = 1_600
+_PAGE = 0.8  # of the visible width
 _BOTTOM_MARGIN = 14  # pixels above the lower edge
 
 
@@ -203,15 +147,14 @@ class ChatView(RowListView):
         self._formulas = FormulaDrawings(self)
         items = ItemCache(model, style, self.highlighter, self._formulas)
         self.chat_viewport = ChatViewport(model, items, self._area, self.verticalScrollBar())
-        self.model_updates = ModelUpdates(self.chat_viewport)
-        selection = Selection(items)
         self.finder = ChatFinder(self.chat_viewport)
-        guard = ApprovalClickGuard(self.chat_viewport, clock)
-        mouse = MouseHandler(self.chat_viewport, selection, self.viewport(), guard)
-        self.interactions: RowInteractions = RowInteractions(
-            self.chat_viewport, mouse, selection, self.finder
-        )
-        self.use(self.chat_viewport, selection, mouse, self.interactions)
+        mouse = MouseHandler(self.chat_viewport, self.viewport(), clock)
+        self._guard = mouse.guard
+        self.use(self.chat_viewport, mouse)
+        self._copied: AreaId | None = None
+        self._copied_timer = QTimer(self, singleShot=True, interval=_COPIED_MS)
+        self._copied_timer.timeout.connect(lambda: self._show_copied(None))
+        self._read_keys: set[RowKey] = set()  # of what is read from the cache, or being read
         self._new_rows_button = NewRowsButton(self)
         self.is_past = False
         self._connect()
@@ -220,11 +163,10 @@ class ChatView(RowListView):
 
     def apply_theme(self) -> None:
         """Show everything in the theme and at the text size in force, at the same place."""
-        current = self.chat_viewport.style
-        look = (self._theme, scale(QApplication.font()), self.devicePixelRatioF())
-        if look == (current.theme, current.zoom, current.ratio):
+        style = ChatStyle(self._theme, scale(QApplication.font()), self.devicePixelRatioF())
+        if style == self.chat_viewport.style:
             return
-        self.chat_viewport.item_cache.set_style(ChatStyle(*look))
+        self.chat_viewport.item_cache.set_style(style)
         self._show_style()
         self.chat_viewport.refresh()
         self.chat_viewport.repaint()
@@ -274,7 +216,7 @@ class ChatView(RowListView):
             return
         self.chat_viewport.show_row(index, top)
         if arrow:
-            self.interactions.focus.focus_area(key, arrow, *VERSION_ARROWS)
+            self.focus_area(key, arrow, *VERSION_ARROWS)
 
     def find_text(self, text: str, direction: int = 1) -> None:
         """Go to the next (1) or previous (-1) row with a text; `finder.finished` is emitted at the end.
@@ -330,26 +272,195 @@ class ChatView(RowListView):
         if row is not None:
             menu.addAction(tr("Copy message"), lambda: clipboard.setText(text_of_row(row)))
         menu.addAction(tr("Select all"), self.select_all)
-        if located is not None:
-            self.interactions.menu.fill_branches(menu, located.row_index)
+        if located is not None and row is not None:
+            rows = self.chat_viewport.model.raw_rows()[: located.row_index + 1]
+            add_groups(menu, branch_groups(rows, row), self._theme)
         if isinstance(row, ToolRow) and has_menu(row):
-            menu.addSeparator()
-            self.interactions.menu.fill(menu, row)
+            add_groups(menu, menu_groups(row), self._theme)
+
+    def _open_menu(self, index: int, area: HitArea) -> None:
+        """Open the menu of a card below its button."""
+        row = self.chat_viewport.model.row(index)
+        menu = QMenu(self._area)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if isinstance(row, ApprovalRow):
+            fill_rule_menu(menu, row, self.perform)
+        elif isinstance(row, ToolRow):
+            add_groups(menu, menu_groups(row), self._theme)
+        popup_below(menu, self._area, self.chat_viewport.place_of(index, area))
 
     def _connect(self) -> None:
         viewport = self.chat_viewport
-        viewport.model.rows_reset.connect(self.interactions.reset)
+        viewport.model.rows_reset.connect(self._reset)
         viewport.model.row_removed.connect(self._selection.clear)
         viewport.model.row_added.connect(self._selection.on_row_added)
         self.finder.finished.connect(viewport.repaint)
         self.highlighter.highlighted.connect(viewport.repaint)
         self._formulas.drawn.connect(self._show_formulas)
+        viewport.layout_changed.connect(self._read_contents)
+        items = viewport.item_cache
+        items.form_cards.answered.connect(self._answer)
+        items.form_cards.resized.connect(self._fit_row)
+        viewport.model.row_removed.connect(
+            lambda: items.drop_answers({row.key for row in viewport.model.raw_rows()})
+        )
         self._new_rows_button.watch(viewport, self.viewport())
 
     def _show_formulas(self, formulas: frozenset[Formula]) -> None:
         if self.chat_viewport.item_cache.drop_awaiting(formulas):
             self.chat_viewport.refresh()
             self.chat_viewport.repaint()
+
+    def _paint_state(self, index: int, item: ListItem) -> PaintState:
+        state = super()._paint_state(index, item)
+        state.copied = name_in(item.key, self._copied)
+        return state
+
+    def toggle(self, key: RowKey, section: RowSection) -> None:
+        index = self.chat_viewport.model.index_of(key)
+        if index is not None:
+            self._toggle(index, section)
+
+    def _activate(self, index: int, area: HitArea) -> None:
+        key = self.chat_viewport.model.raw_row(index).key
+        match area.action:
+            case ToggleSection(section=section):
+                self._toggle(index, section)
+            case OpenMenu():
+                self._open_menu(index, area)
+            case CopyCode(text_number=number):
+                self._copy(key, self.chat_viewport.item(index).copy_text(number), area)
+            case ScrollText(text_number=number):
+                text = self.chat_viewport.item(index).text(number)
+                if not text.scroll_to(text.offset + _PAGE * text.width):  # from the end back
+                    text.scroll_to(0.0)
+                self.chat_viewport.repaint()
+            case MarkOption(number=number):
+                self.mark_option(index, number)
+            case CopyAnswer():
+                self._copy(key, self._answer_above(index), area)
+            case Intent() as action if self._guard.accepts(key, action):
+                self.perform(action)
+            case _:
+                pass
+
+    @property
+    def takes_denial(self) -> bool:
+        """Return True if a card has stood long enough to be seen: what is typed denies those that wait."""
+        keys = (row.key for row in self.chat_viewport.model.raw_rows() if isinstance(row, ApprovalRow))
+        return any(self._guard.accepts(key, Decide(key.call_id, "deny")) for key in keys)
+
+    def answer_first(self, answer: ApprovalAnswer) -> None:
+        """Answer the first approval that waits; where its buttons are out of sight, only show it."""
+        viewport = self.chat_viewport
+        rows = viewport.model.raw_rows()
+        index = next((at for at, row in enumerate(rows) if isinstance(row, ApprovalRow)), None)
+        if index is None:
+            return
+        area = self._visible_answer(index, answer)
+        if area is not None:
+            self._activate(index, area)
+        else:
+            viewport.show_ask(index)
+
+    def _visible_answer(self, index: int, answer: ApprovalAnswer) -> HitArea | None:
+        placed = self.chat_viewport.placed_row(index)
+        areas = self.visible_areas(placed) if placed is not None else []
+        return next((area for area in areas if area.name == f"decide:{answer}"), None)
+
+    def mark_option(self, index: int, number: int) -> None:
+        """Choose an option of the question of a row, or no longer; the keyboard goes along on its card."""
+        viewport = self.chat_viewport
+        row, focused = viewport.model.raw_row(index), viewport.widget_pool.focused_widget()
+        assert isinstance(row, QuestionRow)
+        viewport.item_cache.mark(row, number)
+        viewport.relayout_in_place(index)
+        if focused is not None and focused.index == index:  # where Enter presses the one that has it
+            self.focus_area(row.key, f"option:{number}")
+
+    def answer_with_marked(self, index: int) -> None:
+        """Answer the question of a row with the options that are chosen."""
+        area = self.chat_viewport.item(index).hit_area("answer")
+        if area is not None:
+            self._activate(index, area)
+
+    def _answer(self, key: RowKey, action: AnswerQuestion) -> None:
+        if self._guard.accepts(key, action):
+            self.perform(action)
+
+    def _fit_row(self, key: RowKey) -> None:
+        self.chat_viewport.item_cache.drop(key)
+        self.chat_viewport.refresh()
+
+    def _toggle(self, index: int, section: RowSection) -> None:
+        row, items = self.chat_viewport.model.row(index), self.chat_viewport.item_cache
+        items.toggle(row.key, section)
+        self._read_keys.discard(row.key)
+        self.chat_viewport.relayout_in_place(index)
+        if isinstance(row, ToolRow) and section == "changes" and row.changes and row.changed_files is None:
+            self.perform(ReadContent(row.key, "changes"))
+
+    def _read_contents(self) -> None:
+        """Have read what rows in sight show from the cache: excerpts, originals of open cards, images."""
+        items = self.chat_viewport.item_cache
+        for placed in self.chat_viewport.scroll_layout.placed:
+            row = self.chat_viewport.model.raw_row(placed.row_index)
+            match row:
+                case _ if row.key in self._read_keys:
+                    continue
+                case UserRow(attachments=notes):
+                    is_missing = any(note.attachment.image and note.thumbnail is None for note in notes)
+                case ToolRow(starts_open=True):
+                    is_missing = row.excerpt_content is None
+                case ToolRow():  # find opens cards, too
+                    is_missing = needs_original(row) and items.is_open(row.key, "card")
+                case _:
+                    continue
+            if is_missing:
+                self._read_keys.add(row.key)
+                self.perform(ReadContent(row.key))
+
+    def _reset(self) -> None:
+        """Drop selection, search and click: the rows are others."""
+        self._read_keys.clear()
+        self._selection.clear()
+        self.finder.clear()
+        self._mouse.last_index = -1
+        self.chat_viewport.reset()
+
+    def _answer_above(self, index: int) -> str | None:
+        """Return the last answer above a row as Markdown, None if its turn has none."""
+        for row in reversed(self.chat_viewport.model.raw_rows()[:index]):
+            if isinstance(row, AssistantRow) and row.text:
+                return text_of_row(row)
+            if isinstance(row, UserRow):
+                break
+        return None
+
+    def _copy(self, key: RowKey, source: str | None, area: HitArea) -> None:
+        if source is not None:
+            QGuiApplication.clipboard().setText(source)
+            self._copied_timer.start()
+            self._show_copied((key, area.name))
+
+    def _show_copied(self, area: AreaId | None) -> None:
+        self._copied = area
+        self.chat_viewport.repaint()
+
+    def _marks(self, index: int, item: ListItem) -> dict[int, list[TextMark]]:
+        assert isinstance(item, RowItem)
+        style, theme = self.chat_viewport.style, self.chat_viewport.style.theme
+        marks: dict[int, list[TextMark]] = {}
+        for number, ranges in self.finder.matches(item).items():
+            marks[number] = [TextMark(*span, style.color(theme.warn_soft)) for span in ranges]
+        current = self.finder.current
+        if current is not None and current[0].row == index:
+            spot, length = current
+            hit = TextMark(spot.position, spot.position + length, style.color(theme.text_selection))
+            marks.setdefault(spot.text, []).append(hit)
+        for number, selected in super()._marks(index, item).items():
+            marks.setdefault(number, []).extend(selected)
+        return marks
 
     def perform(self, action: Intent) -> None:
         """Hand up what a row wants: in the past only what leaves the session as it is."""

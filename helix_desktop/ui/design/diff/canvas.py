@@ -16,9 +16,9 @@ from itertools import accumulate
 from typing import NamedTuple
 
 import msgspec
-from PySide6.QtCore import QObject, QPoint, QRectF, Qt, Signal
+from PySide6.QtCore import QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QFrame, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QFrame, QWidget
 
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff, Hunk
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton
@@ -41,7 +41,7 @@ from helix_desktop.ui.design.diff.rows import (
     Side,
     UnchangedRows,
 )
-from helix_desktop.ui.design.focus import FocusRing
+from helix_desktop.ui.design.focus import BY_KEYBOARD, FocusRing, has_keyboard
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout import row as row_of
 from helix_desktop.ui.design.mirror import keep_left_to_right
@@ -58,18 +58,18 @@ tr = Translator("Changes")
 
 _FOLD_HEIGHT, _HEAD_HEIGHT = 24, 30  # pixels at 100 %
 _ICON_PX, _PAD = 13, 12
+_EMPTY = FileDiff("text")
 
 
 class CollapsedRow(EnterActivates, Themed, QAbstractButton):
     """Unchanged lines that are not in sight; a click opens them."""
 
-    clicked_hunk = Signal(int)
-
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, parent: QWidget, open_fold: Callable[[int], object]) -> None:
+        """`open_fold` gets the number of the hunk behind the lines."""
         super().__init__(parent)
         self._hunk = 0
         self.setToolTip(tr("Show unchanged lines"))
-        self.clicked.connect(lambda: self.clicked_hunk.emit(self._hunk))
+        self.clicked.connect(lambda: open_fold(self._hunk))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
@@ -98,24 +98,20 @@ class CollapsedRow(EnterActivates, Themed, QAbstractButton):
 
 
 class HunkHead(Themed, QWidget):
-    revert_requested = Signal(int)
-
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, parent: QWidget, revert: Callable[[int], object]) -> None:
+        """`revert` gets the number of the hunk."""
         super().__init__(parent)
         self._number = 0
         self._place = TextLine("", 12, role="muted")
         self.revert = PushButton(tr("Revert"), "link", "undo-2", px=13, name="revert-hunk")
-        self.revert.clicked.connect(lambda: self.revert_requested.emit(self._number))
+        self.revert.clicked.connect(lambda: revert(self._number))
+        self.setCursor(Qt.CursorShape.ArrowCursor)
         self.setLayout(row_of(self._place, self.revert, margins=(scaled(_PAD), 0, scaled(6), 0), stretch=0))
-
-    @property
-    def words(self) -> str:
-        return self._place.text
 
     def show_hunk(self, number: int, hunk: Hunk, mark: HunkMark, *, is_redo: bool) -> None:
         """Stand above another hunk; `number` counts them from 0. `is_redo`: its button does it again."""
         self._number, place = number, lines_of(hunk)
-        self._place.set_text(dotted((place, mark.word)))
+        self._place.set_text(hunk_words(hunk, mark))
         self.revert.setText(tr("Redo") if is_redo else tr("Revert"))
         self.revert.set_icon("redo-2" if is_redo else "undo-2")
         self.revert.setToolTip(hunk_verb(is_redo=is_redo))
@@ -151,88 +147,83 @@ def lines_of(hunk: Hunk) -> str:
     return tr("Removed lines {first}–{last}", first=first, last=last)
 
 
-class RowHeads(QObject):
+class RowHeads:
     """The widgets of the rows in sight that are no lines, as children of what they are drawn over."""
 
-    fold_clicked = Signal(int)
-    revert_clicked = Signal(int)
+    def __init__(
+        self, viewport: QWidget, open_fold: Callable[[int], object], revert: Callable[[int], object]
+    ) -> None:
+        """`open_fold` and `revert` get the number of a hunk."""
+        self._viewport, self._open_fold, self._revert = viewport, open_fold, revert
+        self.start(_EMPTY)
+        self._in_sight: dict[tuple[RowRangeKind, int], CollapsedRow | HunkHead] = {}
+        self._free: dict[RowRangeKind, list[CollapsedRow | HunkHead]] = {"fold": [], "head": []}
 
-    def __init__(self, viewport: QWidget) -> None:
-        super().__init__(viewport)
-        self._viewport = viewport
-        self.is_redo = False
-        """Whether to revert a hunk is a redo."""
-        self.marks: Sequence[HunkMark] = ()
-        """What became of the hunks; none named: they are as the diff says."""
-        self._in_sight: dict[tuple[str, int], CollapsedRow | HunkHead] = {}
-        self._free: dict[str, list[CollapsedRow | HunkHead]] = {"fold": [], "head": []}
+    def start(self, diff: FileDiff, marks: Sequence[HunkMark] = (), *, is_redo: bool = False) -> None:
+        """Show those of another diff from now on; `is_redo`: to revert a hunk is a redo.
+
+        `marks` say what became of the hunks; none: they are as the diff says.
+        """
+        self._diff, self._marks, self._is_redo = diff, marks, is_redo
 
     def mark_of(self, hunk: int) -> HunkMark:
-        return self.marks[hunk] if hunk < len(self.marks) else NO_MARK
+        return self._marks[hunk] if hunk < len(self._marks) else NO_MARK
 
     def does_redo(self, hunk: int) -> bool:
-        return self.is_redo != self.mark_of(hunk).is_over
+        return self._is_redo != self.mark_of(hunk).is_over
 
-    def show_marks(self, marks: Sequence[HunkMark], diff: FileDiff) -> None:
-        self.marks = marks
+    def show_marks(self, marks: Sequence[HunkMark]) -> None:
+        self._marks = marks
         for (_, hunk), widget in self._in_sight.items():
-            self._fill(widget, hunk, diff)
+            self._fill(widget, hunk)
 
     def clear(self) -> None:
         for key in list(self._in_sight):
             self._put_away(key)
 
-    def place(self, heads: list[tuple[RowRange, int, int]], diff: FileDiff) -> None:
+    def place(self, heads: list[tuple[RowRange, int, int]]) -> None:
         """Show the rows of these ranges at these tops and heights in pixels, and no others."""
         for key in self._in_sight.keys() - {(row_range.kind, row_range.hunk) for row_range, _, _ in heads}:
             self._put_away(key)
         for row_range, top, height in heads:
             key = (row_range.kind, row_range.hunk)
             if key not in self._in_sight:
-                self._in_sight[key] = self._take(row_range, diff)
+                self._in_sight[key] = self._take(row_range)
             widget = self._in_sight[key]
             widget.setGeometry(0, top, self._viewport.width(), height)
             widget.show()
             widget.raise_()  # Tab goes through them as they are stacked
 
-    def _put_away(self, key: tuple[str, int]) -> None:
+    def _put_away(self, key: tuple[RowRangeKind, int]) -> None:
         """Hide a row that is out of sight; the keyboard goes to the text."""
-        widget = self._in_sight.pop(key)
-        focused, parent = QApplication.focusWidget(), self._viewport.parentWidget()
-        if parent is not None and focused is not None and (focused is widget or widget.isAncestorOf(focused)):
-            is_by_keyboard = parent.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+        widget, parent = self._in_sight.pop(key), self._viewport.parentWidget()
+        if parent is not None and has_keyboard(widget):
+            is_by_keyboard = parent.window().testAttribute(BY_KEYBOARD)
             parent.setFocus(
                 Qt.FocusReason.TabFocusReason if is_by_keyboard else Qt.FocusReason.OtherFocusReason
             )
         widget.hide()
         self._free[key[0]].append(widget)
 
-    def _take(self, row_range: RowRange, diff: FileDiff) -> CollapsedRow | HunkHead:
-        free = self._free[row_range.kind]
-        widget = free.pop() if free else self._make(row_range)
+    def _take(self, row_range: RowRange) -> CollapsedRow | HunkHead:
+        if free := self._free[row_range.kind]:
+            widget = free.pop()
+        elif row_range.kind == "fold":
+            widget = CollapsedRow(self._viewport, self._open_fold)
+        else:
+            widget = HunkHead(self._viewport, self._revert)
         if isinstance(widget, CollapsedRow):
             widget.show_range(row_range)
-        self._fill(widget, row_range.hunk, diff)
+        self._fill(widget, row_range.hunk)
         return widget
 
-    def _fill(self, widget: CollapsedRow | HunkHead, hunk: int, diff: FileDiff) -> None:
+    def _fill(self, widget: CollapsedRow | HunkHead, hunk: int) -> None:
         if isinstance(widget, HunkHead):
-            widget.show_hunk(hunk, diff.hunks[hunk], self.mark_of(hunk), is_redo=self.does_redo(hunk))
-
-    def _make(self, row_range: RowRange) -> CollapsedRow | HunkHead:
-        widget: CollapsedRow | HunkHead
-        if row_range.kind == "fold":
-            widget = CollapsedRow(self._viewport)
-            widget.clicked_hunk.connect(self.fold_clicked)
-        else:
-            widget = HunkHead(self._viewport)
-            widget.revert_requested.connect(self.revert_clicked)
-            widget.setCursor(Qt.CursorShape.ArrowCursor)
-        return widget
+            is_redo = self.does_redo(hunk)
+            widget.show_hunk(hunk, self._diff.hunks[hunk], self.mark_of(hunk), is_redo=is_redo)
 
 
 _OVER_OPACITY = 0.55  # of the lines of a hunk that is over
-_EMPTY = FileDiff("text")
 _MEASURED_LINES = 20_000  # lines that are looked at for the longest one
 _STEP_COLUMNS = 8  # of a key that scrolls sideways
 _LEAST_COLUMNS = 20  # of a row of a broken line
@@ -261,10 +252,6 @@ class RowHeights(msgspec.Struct, frozen=True):
         return {"lines": self.lines, "fold": self.fold, "head": self.head}[kind]
 
 
-def _one_each(_: RowRange) -> Sequence[int]:
-    return ()
-
-
 class RowPlaces:
     """From rows to heights and back."""
 
@@ -272,11 +259,16 @@ class RowPlaces:
         self,
         rows: DiffRows,
         heights: RowHeights,
-        count_lines: Callable[[RowRange], Sequence[int]] = _one_each,
+        count_lines: Callable[[RowRange], Sequence[int]],
     ) -> None:
         """`count_lines` says into how many lines each row of a range of lines breaks; empty: one each."""
         self._rows, self._heights = rows, heights
-        self._tops_within = [_tops_within(part, heights, count_lines) for part in rows.row_ranges]
+        counts = [count_lines(part) if part.kind == "lines" else () for part in rows.row_ranges]
+        self._tops_within = [
+            [0, *accumulate(count * heights.lines for count in of_rows)] if of_rows else []
+            for of_rows in counts
+        ]
+        """Where each row begins in its range, and the last one ends; empty where all are of one height."""
         sizes = [
             tops[-1] if tops else row_range.count * heights.of(row_range.kind)
             for row_range, tops in zip(rows.row_ranges, self._tops_within, strict=True)
@@ -313,37 +305,20 @@ class RowPlaces:
             return
         first = min(max(0, bisect_right(self._tops, top) - 1), len(self._rows.row_ranges) - 1)
         for number in range(first, len(self._rows.row_ranges)):
-            row_range, begin, within = (
-                self._rows.row_ranges[number],
-                self._tops[number],
-                self._tops_within[number],
-            )
-            height = self._heights.of(row_range.kind)
+            row_range, begin = self._rows.row_ranges[number], self._tops[number]
+            within, height = self._tops_within[number], self._heights.of(row_range.kind)
             for at in range(self._row_within(number, max(0, top - begin)), row_range.count):
                 y = begin + (within[at] if within else at * height)
                 if y >= bottom:
                     return
-                yield (
-                    row_range.first + at,
-                    y,
-                    within[at + 1] - within[at] if within else height,
-                    row_range,
-                    at,
-                )
+                high = within[at + 1] - within[at] if within else height
+                yield row_range.first + at, y, high, row_range, at
 
     def _row_within(self, number: int, y: int) -> int:
         """Return the row of a range at a height in it, the last for one below."""
         row_range, within = self._rows.row_ranges[number], self._tops_within[number]
         at = bisect_right(within, y) - 1 if within else y // self._heights.of(row_range.kind)
         return min(at, row_range.count - 1)
-
-
-def _tops_within(
-    row_range: RowRange, heights: RowHeights, count_lines: Callable[[RowRange], Sequence[int]]
-) -> list[int]:
-    """Return where each row begins in its range, and the last one ends; empty where all are of one height."""
-    counts = count_lines(row_range) if row_range.kind == "lines" else ()
-    return [0, *accumulate(count * heights.lines for count in counts)] if counts else []
 
 
 _SIGN_WIDTH = 20  # pixels at 100 %
@@ -381,19 +356,6 @@ class RowPainter:
         return QColor(
             {"added": theme.added_line, "removed": theme.removed_line}.get(kind, theme.code_surface)
         )
-
-    @property
-    def divider(self) -> QColor:
-        return QColor(self._theme.border_strong)
-
-    def paint_current(self, painter: QPainter, top: float, height: float) -> None:
-        """Mark the row that the keyboard is on."""
-        painter.fillRect(QRectF(0, top, scaled(3), height), QColor(self._theme.accent))
-
-    def paint_nothing(self, painter: QPainter, pane: Pane, top: float, height: float) -> None:
-        """Draw the place of a line that is on the other side only."""
-        rect = QRectF(pane.left, top, pane.right - pane.left, height)
-        painter.fillRect(rect, QColor(self._theme.no_line))
 
     def paint_line(
         self,
@@ -510,13 +472,13 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._side_by_side = self._can_revert = False
         self._selection = DiffSelection("both", (0, 0), (0, 0))
         self.current_row = 0  # that the keyboard is on
+        self._words_row = self._words_scroll = 0  # the change whose words were shown last, and where they are
+        self._first_scroll: int | None = None  # where the first change is in sight, until the user scrolls
         self._matches: dict[int, list[Match]] = {}
         self._match: Match | None = None
         self.syntax = SyntaxRuns(self)
         self.syntax.found.connect(self.viewport().update)
-        self._heads = RowHeads(self.viewport())
-        self._heads.fold_clicked.connect(self.open_fold)
-        self._heads.revert_clicked.connect(self.hunk_revert_requested)
+        self._heads = RowHeads(self.viewport(), self.open_fold, self.hunk_revert_requested.emit)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         FocusRing(self)  # the row of the keyboard may be one that has no mark of its own
@@ -531,24 +493,26 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         can_revert: bool = False,
         is_redo: bool = False,
     ) -> None:
-        """Show a diff of texts from its beginning on; `path` gives the colors of its code.
+        """Show a diff of texts with its first change in sight; of long lines, what differs first.
 
-        `can_revert` gives each hunk a head, with its mark; `is_redo` says that to revert one is a redo.
+        `path` gives the colors of its code. `can_revert` gives each hunk a head, with its mark; `is_redo`
+        says that to revert one is a redo.
         """
-        self._diff, self._can_revert, self._heads.is_redo = diff or _EMPTY, can_revert, is_redo
-        self._heads.marks = marks
+        self._diff, self._can_revert = diff or _EMPTY, can_revert
+        self._heads.start(self._diff, marks, is_redo=is_redo)
         self._opened, self.current_row = set(), 0
         self._widths = _line_widths(self._diff)
         self._columns = max((width for widths in self._widths for width, _ in widths), default=0)
         self._matches, self._match = {}, None
         self.syntax.start(diff, path)
         self._build()
-        self.verticalScrollBar().setValue(0)
-        self.horizontalScrollBar().setValue(0)
+        self._show_first_change()
+        self._show_words_at(0)
+        self.setAccessibleName(tr("Changes of {path}", path=path) if path else tr("Changes"))
 
     def show_marks(self, marks: Sequence[HunkMark]) -> None:
         """Show what became of the hunks meanwhile; all else stays as it is."""
-        self._heads.show_marks(marks, self._diff)
+        self._heads.show_marks(marks)
         self.viewport().update()
 
     def set_side_by_side(self, on: bool) -> None:
@@ -557,6 +521,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
             self._side_by_side = on
             self._build()
             self.verticalScrollBar().setValue(self._top_of_line(line))
+            self._show_words_at(self._places.row_at(self.verticalScrollBar().value()))
 
     def open_fold(self, hunk: int) -> None:
         """Show the unchanged lines before a hunk, or behind the last one; the keyboard goes to the first."""
@@ -578,16 +543,23 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._build()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the scroll bars' ranges true, and the first line in its place where lines break elsewhere."""
+        """Keep the first line in its place where lines break elsewhere.
+
+        The first change and its words stay in sight, unless the user has scrolled since.
+        """
+        is_at_first = self.verticalScrollBar().value() == self._first_scroll
         super().resizeEvent(event)
-        if self._columns_of_rows() == self._layouts.columns:
-            self._update_bars()
-            return
-        line = self._line_at_top()
-        self._break_lines()
+        line, breaks_elsewhere = self._line_at_top(), self._columns_of_rows() != self._layouts.columns
+        if breaks_elsewhere:
+            self._break_lines()
         self._update_bars()
-        self.verticalScrollBar().setValue(self._top_of_line(line))
-        self.viewport().update()
+        if breaks_elsewhere:
+            self.verticalScrollBar().setValue(self._top_of_line(line))
+            self.viewport().update()
+        if is_at_first:
+            self._show_first_change()
+        if self.horizontalScrollBar().value() == self._words_scroll:
+            self._show_words_at(self._words_row)
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         self._place_heads()
@@ -666,12 +638,30 @@ class DiffCanvas(Themed, QAbstractScrollArea):
     def _place_heads(self) -> None:
         top = self.verticalScrollBar().value()
         in_sight = self._places.rows_between(top, top + self.viewport().height())
-        heads = [
-            (row_range, y - top, height)
-            for _, y, height, row_range, _ in in_sight
-            if row_range.kind != "lines"
-        ]
-        self._heads.place(heads, self._diff)
+        heads = [(part, y - top, height) for _, y, height, part, _ in in_sight if part.kind != "lines"]
+        self._heads.place(heads)
+
+    def _show_first_change(self) -> None:
+        """Scroll down to the first change where it is below what is in sight, as in a low pane."""
+        start, bar, top = next(iter(self.rows.change_starts), None), self.verticalScrollBar(), 0
+        if start is not None:
+            bottom = self._places.top_of(start) + 2 * self._places.height_of(start)  # what it became, too
+            if bottom > self.viewport().height():
+                top = self._places.top_of(start) - self._heights.lines
+        bar.setValue(top)
+        self._first_scroll = bar.value()
+
+    def _show_words_at(self, row: int) -> None:
+        """Scroll sideways to the first words that differ in a change, at a row or the next one below."""
+        pane, bar = self._panes()[0], self.horizontalScrollBar()
+        wide, x = int(pane.right - pane.text), 0
+        starts = self.rows.change_starts if bar.maximum() else ()
+        start = next((start for start in starts if start >= row), None)
+        line = self.rows.line_with_words(start) if start is not None else None
+        if line is not None:
+            x = int(self._layout_of(line).place_of(line.spans[0].start)[1])
+        bar.setValue(0 if x < wide - wide // 5 else x - wide // 3)
+        self._words_row, self._words_scroll = row, bar.value()
 
     def _line_at_top(self) -> int:
         """Return the number of the first line in sight, among all lines."""
@@ -699,7 +689,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
                 self._paint_row(painter, panes, index, place, row_range.rows[at], row_range.first_line + at)
         painter.setOpacity(1.0)
         if len(panes) > 1:
-            painter.fillRect(int(panes[1].left), 0, 1, self.viewport().height(), self._painter.divider)
+            divider = QColor(self._theme.border_strong)
+            painter.fillRect(int(panes[1].left), 0, 1, self.viewport().height(), divider)
 
     def _paint_row(
         self,
@@ -717,7 +708,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
             sides = [(panes[0], row.left, "left"), (panes[1], row.right, "right")]
         for pane, line, side in sides:
             if line is None:
-                self._painter.paint_nothing(painter, pane, *place)
+                room = QRectF(pane.left, place[0], pane.right - pane.left, place[1])
+                painter.fillRect(room, QColor(self._theme.no_line))
                 continue
             numbers = (line.old, line.new)
             if pane.first == pane.second:
@@ -727,7 +719,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
             layout = self._layout_of(line)
             self._painter.paint_line(painter, pane, *place, line, layout, scroll, marks, numbers)
         if index == self.current_row and self.hasFocus():
-            self._painter.paint_current(painter, *place)
+            painter.fillRect(QRectF(0, place[0], scaled(3), place[1]), QColor(self._theme.accent))
 
     def _marks(self, place: int, selected: tuple[int, int] | None) -> LineMarks:
         hits = self._matches.get(place, ())

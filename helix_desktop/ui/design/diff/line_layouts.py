@@ -6,19 +6,18 @@ import time
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import accumulate, chain
 from typing import NamedTuple
 from unicodedata import combining, east_asian_width
 
 from PySide6.QtCore import QObject, QPointF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout, QTextOption
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QTextLayout, QTextOption
 
 from helix_desktop.domain.file_history.diff import DiffLine, DiffSpan, FileDiff
 from helix_desktop.domain.unicode_safety import escape_hidden, first_hidden
 from helix_desktop.ui.design.diff.rows import Row
 from helix_desktop.ui.design.document_units import count_units, slice_units
-from helix_desktop.ui.design.highlight import MAX_CHARS, ColoredRun, LexerLoader, colored_runs
+from helix_desktop.ui.design.highlight import MAX_CHARS, ColoredRun, LexerLoader, char_format, colored_runs
 from helix_desktop.ui.design.style.theme import Theme
 
 TAB_COLUMNS = 4
@@ -171,7 +170,8 @@ def line_breaks(line: LineText, columns: int) -> list[int]:
     text = line.text
     if len(text) <= columns and line.is_plain:
         return []
-    ends = None if line.is_plain else _ends_in_columns(text)
+    # In which column each character begins, and the last one ends; a tab is as wide as the widest.
+    ends = None if line.is_plain else [0, *accumulate(map(_columns_of, text))]
     breaks: list[int] = []
     start = 0
     while (end := _last_that_fits(ends, start, columns, len(text))) < len(text):
@@ -189,11 +189,6 @@ def _last_that_fits(ends: Sequence[int] | None, start: int, columns: int, length
     while end < length and ends[end + 1] - begin <= columns:
         end += 1
     return end
-
-
-def _ends_in_columns(text: str) -> list[int]:
-    """Return in which column each character begins, and the last one ends; a tab is as wide as the widest."""
-    return [0, *accumulate(map(_columns_of, text))]
 
 
 def _columns_of(char: str) -> int:
@@ -321,20 +316,8 @@ class LineLayout:
     def _format(self, begin: int, end: int, color: str, start: int) -> QTextLayout.FormatRange:
         result = QTextLayout.FormatRange()
         begin, end = (max(0, self._unit(self.text.place(at)) - start) for at in (begin, end))
-        result.start, result.length, result.format = begin, end - begin, _char_format(color)
+        result.start, result.length, result.format = begin, end - begin, char_format(color)
         return result
-
-
-def _may_be_wide(text: str, columns: int) -> bool:
-    """Return False, fast, for a plain line that fits; most lines are that."""
-    return len(text) > columns or not (text.isascii() and text.isprintable())
-
-
-@lru_cache(maxsize=64)
-def _char_format(color: str) -> QTextCharFormat:
-    style = QTextCharFormat()
-    style.setForeground(QColor(color))
-    return style
 
 
 class LineLayouts:
@@ -352,7 +335,10 @@ class LineLayouts:
         """Return into how many rows the longer side of a row of the diff breaks."""
         count = 1
         for line in row if row.left is not row.right else row[:1]:
-            if line is not None and _may_be_wide(line.text, self.columns):
+            # Most lines are plain and fit, which is found out fast.
+            if line is not None and (
+                len(line.text) > self.columns or not (line.text.isascii() and line.text.isprintable())
+            ):
                 count = max(count, len(self._breaks_of(line)) + 1)
         return count
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import takewhile, zip_longest
-from typing import Literal, NamedTuple, overload
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
+from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, Match
 
 
 class HunkMark(msgspec.Struct, frozen=True):
@@ -29,6 +31,7 @@ NO_MARK = HunkMark()
 RowRangeKind = Literal["head", "lines", "fold"]
 
 _LONGEST_PAIRING = 200  # rows of a change in which the other side of its first line is looked for
+_PAUSE_LINES = 4_000  # lines searched between two pauses
 SHORTEST_FOLD = 2  # lines; a single one takes no more room than the row that would hide it
 
 
@@ -56,15 +59,7 @@ class _LazyRows(Sequence[Row]):
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
-
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
-        if isinstance(index, slice):
-            return [self._row(at) for at in range(*index.indices(self._count))]
+    def __getitem__(self, index: int) -> Row:  # type: ignore[override]  # nobody needs slices
         if not 0 <= index < self._count:
             raise IndexError(index)
         return self._row(index)
@@ -211,6 +206,24 @@ class DiffRows:
             if row_range.first_line <= line < row_range.first_line + len(row_range.rows):
                 return row_range.first + (line - row_range.first_line if row_range.kind == "lines" else 0)
         raise ValueError(f"no line {line}")
+
+    def search(self, query: str) -> Iterator[Match | None]:
+        """Yield where `query` stands, letter case aside, in folded lines too; None now and then, for a pause.
+
+        A hit's row is twice the number of its row among all; one more for a changed line that stands right.
+        """
+        pattern, count, number = re.compile(re.escape(query), re.IGNORECASE), 0, 0
+        for row_range in self.row_ranges:
+            for sides in row_range.rows:
+                for side, shown in enumerate(sides if sides.is_changed else sides[:1]):
+                    for hit in pattern.finditer(shown.text) if shown is not None else ():
+                        yield Match(2 * number + side, hit.start(), hit.end() - hit.start())
+                        count += 1
+                        if count >= MATCH_LIMIT:
+                            return
+                number += 1
+                if number % _PAUSE_LINES == 0:
+                    yield None
 
     def _add_unchanged(self, old: int, new: int, count: int, hunk: int, opened: Collection[int]) -> None:
         if count > 0:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from PySide6.QtCore import QPoint, QPointF, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAccessible,
     QContextMenuEvent,
     QFocusEvent,
     QGuiApplication,
-    QImage,
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
@@ -27,7 +24,6 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
-from helix_desktop.domain.image import identify_image
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, ViewSwitch
@@ -37,8 +33,8 @@ from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout import VerticalScrollArea, column, line, pane, row, shorten_row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.viewer.content_viewer import FindBar, FindShortcut
-from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, Match
-from helix_desktop.ui.design.viewer.picture import Picture, read_image
+from helix_desktop.ui.design.viewer.paged_content import Match
+from helix_desktop.ui.design.viewer.picture import CaptionedPicture
 from helix_desktop.words.file_changes import line_counts_texts
 from helix_desktop.words.file_diffs import describe_mode, describe_state, describe_without_lines
 from helix_desktop.words.translation import Translator
@@ -51,36 +47,6 @@ _SPOKEN_CHARACTERS = 300
 _DRAG_MS = 40  # between two steps of scrolling while text is selected
 _CHANGE_STEPS = {Qt.Key.Key_N: 1, Qt.Key.Key_P: -1}
 
-_PAUSE_LINES = 4_000  # lines searched between two pauses
-
-
-class DiffSearch:
-    """All lines of a diff, for the find bar.
-
-    A hit's row is twice the number of its row among all, folded ones too; one more for a changed line that
-    stands right.
-    """
-
-    def __init__(self, rows: DiffRows | None) -> None:
-        self._rows = rows
-
-    def search(self, query: str) -> Iterator[Match | None]:
-        """Yield where `query` stands, letter case aside; None now and then, as a place to pause."""
-        if not query or self._rows is None:
-            return
-        pattern, count, number = re.compile(re.escape(query), re.IGNORECASE), 0, 0
-        for row_range in self._rows.row_ranges:
-            for sides in row_range.rows:
-                for side, shown in enumerate(sides if sides.is_changed else sides[:1]):
-                    for hit in pattern.finditer(shown.text) if shown is not None else ():
-                        yield Match(2 * number + side, hit.start(), hit.end() - hit.start())
-                        count += 1
-                        if count >= MATCH_LIMIT:
-                            return
-                number += 1
-                if number % _PAUSE_LINES == 0:
-                    yield None
-
 
 class DiffText(DiffCanvas):
     """Shows the hunks of a text; lines that are the same are folded."""
@@ -88,88 +54,21 @@ class DiffText(DiffCanvas):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("diff-text")
-        self._words_row = self._words_scroll = 0  # the change whose words were shown last, and where they are
-        self._first_scroll: int | None = None  # where the first change is in sight, until the user scrolls
         self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
         self._drag_point = QPointF()
-        self._drag_timer = QTimer(self)
-        self._drag_timer.setInterval(_DRAG_MS)
+        self._drag_timer = QTimer(self, interval=_DRAG_MS)
         self._drag_timer.timeout.connect(self._drag_on)
 
     @property
     def selected_text(self) -> str:
         return self._selection.text(self.rows)
 
-    def show_diff(
-        self,
-        diff: FileDiff | None,
-        path: str,
-        marks: Sequence[HunkMark] = (),
-        *,
-        can_revert: bool = False,
-        is_redo: bool = False,
-    ) -> None:
-        """Show a diff of texts with its first change in sight; of long lines, what differs first."""
-        super().show_diff(diff, path, marks, can_revert=can_revert, is_redo=is_redo)
-        self._show_first_change()
-        self._show_words_at(0)
-        self.setAccessibleName(tr("Changes of {path}", path=path) if path else tr("Changes"))
-
-    def set_side_by_side(self, on: bool) -> None:
-        if on != self._side_by_side:
-            super().set_side_by_side(on)
-            self._show_words_at(self._places.row_at(self.verticalScrollBar().value()))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the change and its words in sight, unless the user has scrolled since."""
-        is_at_first = self.verticalScrollBar().value() == self._first_scroll
-        super().resizeEvent(event)
-        if is_at_first:
-            self._show_first_change()
-        if self.horizontalScrollBar().value() == self._words_scroll:
-            self._show_words_at(self._words_row)
-
-    def point_of(self, row: int, column: int) -> QPoint:
-        """Return where a character of a row is in the viewport: the middle of its left edge."""
-        line = self.rows.row(row)
-        pane, line_at = self._panes()[-1], line.line if line is not None else None
-        at, x = self._layout_of(line_at).place_of(column) if line_at is not None else (0, 0.0)
-        top = self._places.top_of(row) - self.verticalScrollBar().value() + at * self._heights.lines
-        y = top + self._heights.lines // 2
-        return QPoint(int(pane.text + x) - self.horizontalScrollBar().value(), y)
-
     def go_to_change(self, step: int) -> None:
         """Go to the next change (1) or the previous one (-1); round the ends."""
-        starts, row = self.rows.change_starts, self.current_row
-        if not starts:
-            return
-        if step > 0:
-            self.go_to_row(next((start for start in starts if start > row), starts[0]))
-        else:
-            self.go_to_row(next((start for start in reversed(starts) if start < row), starts[-1]))
-        self._show_words_at(self.current_row)
-
-    def _show_first_change(self) -> None:
-        """Scroll down to the first change where it is below what is in sight, as in a low pane."""
-        start, bar, top = next(iter(self.rows.change_starts), None), self.verticalScrollBar(), 0
-        if start is not None:
-            bottom = self._places.top_of(start) + 2 * self._places.height_of(start)  # what it became, too
-            if bottom > self.viewport().height():
-                top = self._places.top_of(start) - self._heights.lines
-        bar.setValue(top)
-        self._first_scroll = bar.value()
-
-    def _show_words_at(self, row: int) -> None:
-        """Scroll sideways to the first words that differ in a change, at a row or the next one below."""
-        pane, bar = self._panes()[0], self.horizontalScrollBar()
-        wide, x = int(pane.right - pane.text), 0
-        starts = self.rows.change_starts if bar.maximum() else ()
-        start = next((start for start in starts if start >= row), None)
-        line = self.rows.line_with_words(start) if start is not None else None
-        if line is not None:
-            x = int(self._layout_of(line).place_of(line.spans[0].start)[1])
-        bar.setValue(0 if x < wide - wide // 5 else x - wide // 3)
-        self._words_row, self._words_scroll = row, bar.value()
+        starts, row = self.rows.change_starts[::step], self.current_row
+        if starts:
+            self.go_to_row(next((start for start in starts if (start - row) * step > 0), starts[0]))
+            self._show_words_at(self.current_row)
 
     def go_to_row(self, index: int) -> None:
         """Put the keyboard on a row, bring it into sight, and let a screen reader read it."""
@@ -216,8 +115,8 @@ class DiffText(DiffCanvas):
     # What the find bar asks for; its pages are lines.
 
     @property
-    def content(self) -> DiffSearch:
-        return DiffSearch(self.rows)
+    def content(self) -> DiffRows:
+        return self.rows
 
     @property
     def page_index(self) -> int:
@@ -272,12 +171,12 @@ class DiffText(DiffCanvas):
             super().keyPressEvent(event)
 
     def _row_by_key(self, key: Qt.Key) -> int | None:
-        page = max(1, self.viewport().height() // self._heights.lines - 1)
+        page, row = max(1, self.viewport().height() // self._heights.lines - 1), self.current_row
         return {
-            Qt.Key.Key_Down: self.current_row + 1,
-            Qt.Key.Key_Up: self.current_row - 1,
-            Qt.Key.Key_PageDown: self.current_row + page,
-            Qt.Key.Key_PageUp: self.current_row - page,
+            Qt.Key.Key_Down: row + 1,
+            Qt.Key.Key_Up: row - 1,
+            Qt.Key.Key_PageDown: row + page,
+            Qt.Key.Key_PageUp: row - page,
             Qt.Key.Key_Home: 0,
             Qt.Key.Key_End: len(self.rows) - 1,
         }.get(key)
@@ -408,26 +307,16 @@ _MIN_SIDE_PX = 260
 _INLINE, _SIDE_BY_SIDE = "inline", "side_by_side"  # the layouts
 
 
-class ImageSide(QWidget):
-    def __init__(self, title: str) -> None:
-        super().__init__()
-        self._title = title
-        self.caption = TextLine("", 12, role="muted")
-        self.picture = Picture()
-        self.setLayout(column(self.caption, self.picture, None, gap=6))
-
-    def show_text(self, text: str) -> None:
-        self.caption.set_text(tr("{title}: {content}", title=self._title, content=text))
-        self.picture.setAccessibleName(self.caption.text)
-
-
 class ImagePair(VerticalScrollArea):
     def __init__(self, start: StartCoroutine | None) -> None:
         """`start` owns the coroutine that decodes in a thread; without it that is done at once."""
         page = QWidget()
         super().__init__(page)
-        self._start, self._diff = start, FileDiff("image")
-        self.before, self.after = ImageSide(tr("Before")), ImageSide(tr("After"))
+
+        def side_of(title: str) -> CaptionedPicture:
+            return CaptionedPicture(start, lambda words: tr("{title}: {content}", title=title, content=words))
+
+        self.before, self.after = side_of(tr("Before")), side_of(tr("After"))
         self._sides = QBoxLayout(QBoxLayout.Direction.LeftToRight, page)
         self._sides.setContentsMargins(14, 12, 14, 12)
         self._sides.setSpacing(16)
@@ -436,38 +325,16 @@ class ImagePair(VerticalScrollArea):
 
     def show_diff(self, diff: FileDiff) -> None:
         """Show the images of a diff; a side on which there is none is left out."""
-        self._diff = diff
-        contents = diff.before_data, diff.after_data
-        for side, state, data in zip(
-            (self.before, self.after), (diff.before, diff.after), contents, strict=True
-        ):
+        sides = (self.before, diff.before, diff.before_data), (self.after, diff.after, diff.after_data)
+        for side, state, data in sides:
             side.setVisible(state is not None)
-            image = identify_image(data, "") if data is not None else None
-            side.show_text(image.summary if image is not None else describe_state(state))
-            side.picture.show_image(None)
-        if self._start is not None:
-            self._start(self._decode(diff), "decode images")
-        else:
-            self._show_images(diff, [read_image(data) for data in contents])
+            side.show_data(data or b"", describe_state(state))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         is_wide = self.viewport().width() >= 2 * scaled(_MIN_SIDE_PX)
         direction = QBoxLayout.Direction.LeftToRight if is_wide else QBoxLayout.Direction.TopToBottom
         self._sides.setDirection(direction)
-
-    async def _decode(self, diff: FileDiff) -> None:
-        contents = diff.before_data, diff.after_data
-        images = [await asyncio.to_thread(read_image, data) for data in contents]
-        if self._diff is diff:
-            self._show_images(diff, images)
-
-    def _show_images(self, diff: FileDiff, images: list[QImage | None]) -> None:
-        contents = diff.before_data, diff.after_data
-        for side, data, image in zip((self.before, self.after), contents, images, strict=True):
-            side.picture.show_image(image)
-            if data is not None and image is None and identify_image(data, "") is not None:
-                side.show_text(tr("Damaged image"))
 
 
 class DiffView(QWidget):
@@ -504,11 +371,11 @@ class DiffView(QWidget):
         names = {_INLINE: tr("Inline"), _SIDE_BY_SIDE: tr("Side by side")}
         self._layouts = ViewSwitch(tr("Layout"), names, "")
         self._layouts.view_selected.connect(lambda name: self._choose(name == _SIDE_BY_SIDE))
-        previous = IconButton("chevron-up", tr("Previous change (Shift+F7)"), px=15, edge=28)
-        following = IconButton("chevron-down", tr("Next change (F7)"), px=15, edge=28)
+        go = self.text.go_to_change
+        before = tr("Previous change (Shift+F7)")
+        previous = IconButton("chevron-up", before, px=15, edge=28, on_click=lambda: go(-1))
+        following = IconButton("chevron-down", tr("Next change (F7)"), px=15, edge=28, on_click=lambda: go(1))
         find = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28, on_click=self.open_find)
-        previous.clicked.connect(lambda: self.text.go_to_change(-1))
-        following.clicked.connect(lambda: self.text.go_to_change(1))
         parts = (self._counts, 8, self._mode, previous, following, find, self._layouts)
         self._bar_row = row(*parts, margins=(12, 4, 8, 4), gap=4, stretch=2)
         self._bar = pane(self._bar_row)

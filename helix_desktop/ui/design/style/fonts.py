@@ -57,17 +57,11 @@ def sized(reference: QFont, px: float, weight: QFont.Weight = QFont.Weight.Norma
     return font
 
 
-def mono(reference: QFont, px: float) -> QFont:
-    """Return the code font, `px` pixels at 100 %, scaled as the reference is."""
-    font = sized(reference, px)
-    font.setFamily(MONO_FAMILY)
-    return font
-
-
 def ui_font(px: int = 13, weight: int = 400, is_code: bool = False) -> QFont:
     """Return the interface's font, or the one for code, `px` pixels at 100 % and scaled as the user chose."""
-    reference = QApplication.font()
-    font = mono(reference, px) if is_code else sized(reference, px)
+    font = sized(QApplication.font(), px)
+    if is_code:
+        font.setFamily(MONO_FAMILY)
     font.setWeight(QFont.Weight(weight))
     return font
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from string import Template
 from typing import Literal
 
@@ -47,6 +46,9 @@ QFrame[role="notice"][level="warning"] { background: $warn_soft; border-color: $
 QFrame[role="notice"][level="info"] { background: $accent_soft; border-color: $accent_edge; }
 QSplitter::handle { background: transparent; }
 QScrollArea, QScrollArea > QWidget > QWidget#page { background: transparent; border: 0; }
+QScrollArea#todo { background: $raised; border: 1px solid $border; border-bottom: 0;
+    border-top-left-radius: 12px; border-top-right-radius: 12px; }
+QScrollArea#todo:focus { border-color: $accent; }
 QStatusBar { background: $side; color: $muted; }
 QStatusBar::item { border: 0; }
 """
@@ -56,10 +58,12 @@ QLabel { background: transparent; color: $text; }
 QLabel[role="display"] { font-size: ${px26}px; font-weight: 600; }
 QLabel[role="heading"] { font-size: ${px18}px; font-weight: 600; }
 QLabel[role="title"] { font-size: ${px15}px; font-weight: 600; }
+QLabel[role="body"] { font-size: ${px15}px; }
 QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="lead"] { font-size: ${px15}px; color: $muted; }
 QLabel[role="muted"] { color: $muted; }
 QLabel[role="note"] { color: $muted; font-size: ${px12}px; }
+QLabel[role="small"] { font-size: ${px12}px; }
 QLabel[role="accent_text"] { color: $accent_text; }
 QLabel[role="faint"] { color: $faint; font-size: ${px12}px; }
 QLabel[role="section"] { color: $faint; font-size: ${px11}px; font-weight: 600; }
@@ -143,11 +147,19 @@ QLineEdit, QTextEdit, QPlainTextEdit, QComboBox, QAbstractSpinBox { background: 
     selection-background-color: $text_selection; selection-color: $text; placeholder-text-color: $faint; }
 QLineEdit:focus, QTextEdit:focus, QPlainTextEdit:focus, QComboBox:focus, QAbstractSpinBox:focus {
     border: 2px solid $accent; padding: 5px 8px; }
+QPlainTextEdit[kind="log"], QPlainTextEdit[kind="log"]:focus { background: $code_surface; padding: 6px 8px;
+    border: 1px solid $border; font-family: "JetBrains Mono"; font-size: ${px12}px; }
+QPlainTextEdit[kind="code"], QPlainTextEdit[kind="code"]:focus { background: $code_surface; padding: 0;
+    border: 0; border-radius: 0; font-family: "JetBrains Mono"; font-size: ${px12}px; }
 QLineEdit:disabled, QComboBox:disabled, QAbstractSpinBox:disabled { color: $faint; background: $raised; }
 QLineEdit:read-only { background: $raised; color: $muted; }
 QFrame#found_ring { border: 2px solid $accent; border-radius: 9px; background: transparent; }
 QLineEdit[invalid="true"], QPlainTextEdit[invalid="true"] { border: 1px solid $error; }
 QLineEdit[invalid="true"]:focus, QPlainTextEdit[invalid="true"]:focus { border: 2px solid $error; }
+QPlainTextEdit[kind="message"], QPlainTextEdit[kind="message"]:focus { background: transparent; border: 0;
+    padding: 0; font-size: ${px15}px; }
+QPlainTextEdit[kind="queued"], QPlainTextEdit[kind="queued"]:focus { background: $hover; border: 0;
+    padding: 0 4px; border-radius: 6px; }
 QLineEdit[kind="search"] { padding: 6px 9px; padding-$begin: 3px; }
 QLineEdit[kind="search"]:focus { padding: 5px 8px; padding-$begin: 2px; }
 QLineEdit[kind="title"] { font-size: ${px15}px; font-weight: 600; padding: 0 4px; border-radius: 6px; }
@@ -189,6 +201,8 @@ QAbstractItemView { background: transparent; border: 0; outline: 0; color: $text
 /* A window of its own, which needs a background: what a file dialog completes. */
 .QListView { background: $surface; border: 1px solid $border_strong; }
 QWidget .QListView { background: transparent; border: 0; }
+QTreeView#json-tree { background: $code_surface; padding: 4px 8px; show-decoration-selected: 0; }
+QTreeView#json-tree::item:selected { background: transparent; }
 QTableView { gridline-color: transparent; alternate-background-color: transparent; }
 QTableView[kind="models"]::item { padding: 0 8px; border: 0; }
 QTableView[kind="models"] QHeaderView::section { background: $surface; padding: 6px 11px; }
@@ -310,7 +324,7 @@ def palette(theme: Theme) -> QPalette:
 
 def stylesheet(theme: Theme, text_px: int = fonts.BASE_PX) -> str:
     scale = text_px / fonts.BASE_PX
-    tokens: dict[str, object] = {key: value for key, value in asdict(theme).items() if isinstance(value, str)}
+    tokens: dict[str, object] = {**theme.by_name()}
     tokens |= {f"px{px}": max(1, round(px * scale)) for px in (11, 12, 13, 15, 18, 26)}
     for token in ("error", "warn", "accent"):
         tokens[f"{token}_edge"] = _blend(str(tokens[f"{token}_soft"]), str(tokens[token]), 0.3)
@@ -367,40 +381,32 @@ class Appearance(QObject):
         """
         super().__init__(app)
         self._app = app
-        self._mode: ThemeMode = mode
-        self._text_px = text_px
+        self.mode: ThemeMode = mode
+        self.text_px = text_px
         self._style_updater = StyleUpdater(app, self)
         app.styleHints().colorSchemeChanged.connect(self._on_system_theme)
         prepare(app, self.theme, text_px)
 
     @property
-    def mode(self) -> ThemeMode:
-        return self._mode
-
-    @property
-    def text_px(self) -> int:
-        return self._text_px
-
-    @property
     def theme(self) -> Theme:
-        if self._mode == "system":
+        if self.mode == "system":
             return DARK if self._app.styleHints().colorScheme() is Qt.ColorScheme.Dark else LIGHT
-        return DARK if self._mode == "dark" else LIGHT
+        return DARK if self.mode == "dark" else LIGHT
 
     def apply_stylesheet(self) -> None:
         """Apply the style sheet, once the window is built."""
         self._change_all()
 
     def set_mode(self, mode: ThemeMode) -> None:
-        if mode != self._mode:
-            self._mode = mode
+        if mode != self.mode:
+            self.mode = mode
             self._change_colors()
 
     def set_text_px(self, px: int) -> None:
         """Choose a text size; the nearest of TEXT_PX is taken."""
         nearest = min(TEXT_PX, key=lambda size: abs(size - px))
-        if nearest != self._text_px:
-            self._text_px = nearest
+        if nearest != self.text_px:
+            self.text_px = nearest
             self._change_all()
 
     def zoom(self, steps: int) -> None:
@@ -408,21 +414,21 @@ class Appearance(QObject):
         if steps == 0:
             self.set_text_px(fonts.BASE_PX)
             return
-        place = TEXT_PX.index(min(TEXT_PX, key=lambda size: abs(size - self._text_px)))
+        place = TEXT_PX.index(min(TEXT_PX, key=lambda size: abs(size - self.text_px)))
         self.set_text_px(TEXT_PX[max(0, min(len(TEXT_PX) - 1, place + steps))])
 
     def _on_system_theme(self) -> None:
-        if self._mode == "system":
+        if self.mode == "system":
             self._change_colors()
 
     def _change_colors(self) -> None:
         theme = self.theme
-        prepare(self._app, theme, self._text_px)
-        self._style_updater.change_colors(stylesheet(theme, self._text_px))
+        prepare(self._app, theme, self.text_px)
+        self._style_updater.change_colors(stylesheet(theme, self.text_px))
         apply_theme_to_all()
         self.changed.emit()
 
     def _change_all(self) -> None:
-        apply(self._app, self.theme, self._text_px)
+        apply(self._app, self.theme, self.text_px)
         apply_theme_to_all()
         self.changed.emit()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from PySide6.QtCore import Qt
@@ -11,196 +10,104 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
 if TYPE_CHECKING:
-    _Widget = QWidget
+    WidgetMixin = QWidget
 else:
-    _Widget = object  # a mixin: the class that it is mixed into brings Qt's part
+    WidgetMixin = object  # the class that it is mixed into brings Qt's part
 
 
-@dataclass(frozen=True, slots=True)
-class CodeColors:
-    keyword: str
-    function: str
-    type: str
-    string: str
-    number: str
-    comment: str
-    operator: str
-    removed: str
+class _Color:
+    """A color in the light theme and in the dark one, as #rrggbb."""
+
+    def __init__(self, light: str, dark: str) -> None:
+        self._colors = (light, dark)
+
+    def __set_name__(self, owner: type[_Colors], name: str) -> None:
+        self._name = name
+
+    def __get__(self, colors: _Colors, owner: type[_Colors]) -> str:
+        color = vars(colors)[self._name] = self._colors[colors.dark]  # where it is found the next time
+        return color
 
 
-@dataclass(frozen=True, slots=True)
-class Theme:
-    """One set of colors, as #rrggbb; every text color keeps 4.5:1 on the surfaces it is used on."""
+class _Colors:
+    def __init__(self, *, dark: bool) -> None:
+        self.dark = dark
 
-    name: str
-    dark: bool
-    rail: str  # surfaces, from the outer edge inwards
-    side: str
-    canvas: str
-    surface: str
-    raised: str
-    hover: str
-    row_hover: str  # under a row or a card, on the canvas or on a surface
-    selection: str
-    user_bubble: str
-    code_surface: str
-    inline_code: str
-    border: str
-    border_strong: str
-    text: str
-    muted: str
-    faint: str
-    accent: str
-    on_accent: str
-    accent_soft: str
-    accent_text: str
-    ok: str
-    ok_soft: str
-    warn: str
-    warn_soft: str
-    error: str
-    error_soft: str
-    scrollbar: str
-    text_selection: str
-    added_line: str  # backgrounds in a diff; code keeps 4.5:1 on lines, on words it has the color of text
-    added_word: str
-    removed_line: str
-    removed_word: str
-    no_line: str
-    seg_system: str  # segments of the context bar
-    seg_tools: str
-    seg_mcp: str
-    seg_environment: str
-    seg_instructions: str
-    seg_handover: str
-    seg_user: str
-    seg_assistant: str
-    seg_output: str
-    seg_recalled: str
-    seg_pinned: str
-    seg_free: str
-    code: CodeColors
+    def by_name(self) -> dict[str, str]:
+        return {
+            name: getattr(self, name) for name, kind in vars(type(self)).items() if isinstance(kind, _Color)
+        }
 
 
-LIGHT = Theme(
-    name="light",
-    dark=False,
-    rail="#eceef3",
-    side="#f5f6f9",
-    canvas="#ffffff",
-    surface="#ffffff",
-    raised="#f7f8fa",
-    hover="#e9ebf1",
-    row_hover="#f3f4f8",
-    selection="#e5e7f9",
-    user_bubble="#f3f4f8",
-    code_surface="#f7f8fa",
-    inline_code="#eef0f4",
-    border="#e3e6ec",
-    border_strong="#d5d9e2",
-    text="#1a1d24",
-    muted="#545c6a",
-    faint="#5f6775",
-    accent="#5753d8",
-    on_accent="#ffffff",
-    accent_soft="#eeeefc",
-    accent_text="#4744bd",
-    ok="#157a4f",
-    ok_soft="#e4f5ec",
-    warn="#8a5200",
-    warn_soft="#fdf1dc",
-    error="#b92a34",
-    error_soft="#fdeaeb",
-    scrollbar="#c9ced8",
-    text_selection="#cfd4fb",
-    added_line="#e6f6ec",
-    added_word="#b6e6c8",
-    removed_line="#fdeef0",
-    removed_word="#f9c7cb",
-    no_line="#eff1f4",
-    seg_system="#5753d8",
-    seg_tools="#8380e6",
-    seg_mcp="#64748b",
-    seg_environment="#8b8a2c",
-    seg_instructions="#3657c8",
-    seg_handover="#2f8fe0",
-    seg_user="#d85f8a",
-    seg_assistant="#129a84",
-    seg_output="#c47d12",
-    seg_recalled="#b06fd0",
-    seg_pinned="#d4502a",
-    seg_free="#e3e6ec",
-    code=CodeColors(
-        keyword="#8039c9",
-        function="#1f5fc4",
-        type="#9a4a00",
-        string="#137a54",
-        number="#9a5200",
-        comment="#636c7a",
-        operator="#5d6573",
-        removed="#b92a34",
-    ),
-)
+class CodeColors(_Colors):
+    keyword = _Color("#8039c9", "#c39bf7")
+    function = _Color("#1f5fc4", "#7fb3ff")
+    type = _Color("#9a4a00", "#f2c879")
+    string = _Color("#137a54", "#8ad6ad")
+    number = _Color("#9a5200", "#f2a36b")
+    comment = _Color("#636c7a", "#8992a2")
+    operator = _Color("#5d6573", "#9ba4b3")
+    removed = _Color("#b92a34", "#f48a91")
 
-DARK = Theme(
-    name="dark",
-    dark=True,
-    rail="#0d0f13",
-    side="#13161b",
-    canvas="#181b21",
-    surface="#1e2229",
-    raised="#1c2027",
-    hover="#262b34",
-    row_hover="#252a33",
-    selection="#282b46",
-    user_bubble="#20242c",
-    code_surface="#13161b",
-    inline_code="#282d36",
-    border="#282d36",
-    border_strong="#363c48",
-    text="#e7e9ee",
-    muted="#9ba4b3",
-    faint="#8e97a7",
-    accent="#6663ec",
-    on_accent="#ffffff",
-    accent_soft="#272848",
-    accent_text="#b3b1ff",
-    ok="#4fc78e",
-    ok_soft="#17342a",
-    warn="#e6b057",
-    warn_soft="#3a2e18",
-    error="#f48a91",
-    error_soft="#3d2024",
-    scrollbar="#3d4452",
-    text_selection="#3a3d78",
-    added_line="#14291f",
-    added_word="#21553f",
-    removed_line="#301a1e",
-    removed_word="#652b32",
-    no_line="#1a1e24",
-    seg_system="#7f7cf5",
-    seg_tools="#6562c2",
-    seg_mcp="#8796ab",
-    seg_environment="#c3be5c",
-    seg_instructions="#7f9bff",
-    seg_handover="#4aa8f0",
-    seg_user="#ec7fa6",
-    seg_assistant="#35c2a8",
-    seg_output="#f0b454",
-    seg_recalled="#c48be6",
-    seg_pinned="#ff8a63",
-    seg_free="#2b303a",
-    code=CodeColors(
-        keyword="#c39bf7",
-        function="#7fb3ff",
-        type="#f2c879",
-        string="#8ad6ad",
-        number="#f2a36b",
-        comment="#8992a2",
-        operator="#9ba4b3",
-        removed="#f48a91",
-    ),
-)
+
+class Theme(_Colors):
+    """One set of colors; every text color keeps 4.5:1 on the surfaces it is used on."""
+
+    def __init__(self, *, dark: bool) -> None:
+        super().__init__(dark=dark)
+        self.name = "dark" if dark else "light"
+        self.code = CodeColors(dark=dark)
+
+    rail = _Color("#eceef3", "#0d0f13")  # surfaces, from the outer edge inwards
+    side = _Color("#f5f6f9", "#13161b")
+    canvas = _Color("#ffffff", "#181b21")
+    surface = _Color("#ffffff", "#1e2229")
+    raised = _Color("#f7f8fa", "#1c2027")
+    hover = _Color("#e9ebf1", "#262b34")
+    # Under a row or a card, on the canvas or on a surface.
+    row_hover = _Color("#f3f4f8", "#252a33")
+    selection = _Color("#e5e7f9", "#282b46")
+    user_bubble = _Color("#f3f4f8", "#20242c")
+    code_surface = _Color("#f7f8fa", "#13161b")
+    inline_code = _Color("#eef0f4", "#282d36")
+    border = _Color("#e3e6ec", "#282d36")
+    border_strong = _Color("#d5d9e2", "#363c48")
+    text = _Color("#1a1d24", "#e7e9ee")
+    muted = _Color("#545c6a", "#9ba4b3")
+    faint = _Color("#5f6775", "#8e97a7")
+    accent = _Color("#5753d8", "#6663ec")
+    on_accent = _Color("#ffffff", "#ffffff")
+    accent_soft = _Color("#eeeefc", "#272848")
+    accent_text = _Color("#4744bd", "#b3b1ff")
+    ok = _Color("#157a4f", "#4fc78e")
+    ok_soft = _Color("#e4f5ec", "#17342a")
+    warn = _Color("#8a5200", "#e6b057")
+    warn_soft = _Color("#fdf1dc", "#3a2e18")
+    error = _Color("#b92a34", "#f48a91")
+    error_soft = _Color("#fdeaeb", "#3d2024")
+    scrollbar = _Color("#c9ced8", "#3d4452")
+    text_selection = _Color("#cfd4fb", "#3a3d78")
+    # Backgrounds in a diff; code keeps 4.5:1 on lines, on words it has the color of text.
+    added_line = _Color("#e6f6ec", "#14291f")
+    added_word = _Color("#b6e6c8", "#21553f")
+    removed_line = _Color("#fdeef0", "#301a1e")
+    removed_word = _Color("#f9c7cb", "#652b32")
+    no_line = _Color("#eff1f4", "#1a1e24")
+    seg_system = _Color("#5753d8", "#7f7cf5")  # segments of the context bar
+    seg_tools = _Color("#8380e6", "#6562c2")
+    seg_mcp = _Color("#64748b", "#8796ab")
+    seg_environment = _Color("#8b8a2c", "#c3be5c")
+    seg_instructions = _Color("#3657c8", "#7f9bff")
+    seg_handover = _Color("#2f8fe0", "#4aa8f0")
+    seg_user = _Color("#d85f8a", "#ec7fa6")
+    seg_assistant = _Color("#129a84", "#35c2a8")
+    seg_output = _Color("#c47d12", "#f0b454")
+    seg_recalled = _Color("#b06fd0", "#c48be6")
+    seg_pinned = _Color("#d4502a", "#ff8a63")
+    seg_free = _Color("#e3e6ec", "#2b303a")
+
+
+LIGHT, DARK = Theme(dark=False), Theme(dark=True)
 
 
 class _CurrentTheme:
@@ -216,7 +123,7 @@ def use_theme(theme: Theme) -> None:
     _CurrentTheme.theme = theme
 
 
-class Themed(_Widget):
+class Themed(WidgetMixin):
     """A widget that paints with theme tokens, or makes something of them in `apply_theme`."""
 
     @property
@@ -253,10 +160,6 @@ def set_style_sheet(widget: QWidget, sheet: str) -> None:
         widget.setStyleSheet(sheet)
 
 
-def role_color(theme: Theme, role: TextRole) -> str:
-    return str(getattr(theme, role))
-
-
 ReducedMotion = Literal["system", "on", "off"]
 
 _REDUCED = "motion_reduced"
@@ -265,7 +168,11 @@ _FLASH = "usual_cursor_flash_ms"
 
 def reduce_motion(choice: ReducedMotion) -> None:
     """Reduce motion in all windows or not; "system" follows the desktop where Qt knows it, on Windows."""
-    reduced = _system_reduces() if choice == "system" else choice == "on"
+    reduced = choice == "on"
+    if (
+        choice == "system"
+    ):  # other platforms of Qt report no effects at all, whatever the desktop's setting is
+        reduced = sys.platform == "win32" and not QApplication.isEffectEnabled(Qt.UIEffect.UI_General)
     hints = QGuiApplication.styleHints()  # of the application, as the color scheme is
     if hints.property(_FLASH) is None:
         hints.setProperty(_FLASH, hints.cursorFlashTime())
@@ -275,8 +182,3 @@ def reduce_motion(choice: ReducedMotion) -> None:
 
 def is_motion_reduced() -> bool:
     return bool(QGuiApplication.styleHints().property(_REDUCED))
-
-
-def _system_reduces() -> bool:
-    # Other platforms of Qt report no effects at all, whatever the desktop's setting is.
-    return sys.platform == "win32" and not QApplication.isEffectEnabled(Qt.UIEffect.UI_General)

@@ -19,7 +19,6 @@ from PySide6.QtGui import (
     QTextCursor,
 )
 from PySide6.QtWidgets import (
-    QApplication,
     QFrame,
     QPlainTextEdit,
     QStackedWidget,
@@ -34,7 +33,7 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.fields import CheckList, SearchField
-from helix_desktop.ui.design.focus import FocusRing
+from helix_desktop.ui.design.focus import FocusRing, has_keyboard
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
 from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
 from helix_desktop.ui.design.layout import (
@@ -49,9 +48,8 @@ from helix_desktop.ui.design.layout import (
 )
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.sized_dialog import SizedDialog
-from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, PAGE_LINES, Match, PagedContent, PageRow
 from helix_desktop.words.translation import Translator
 
@@ -106,18 +104,12 @@ class SearchedView(Protocol):
         """Take all marks away."""
 
 
-class FindBar(QWidget):
-    closed = Signal()
-    found = Signal(str)
-    """The words that have hits, once all hits are known; empty: there are none now."""
+class FindLine(QFrame):
+    """A field to find words with: Enter and F3 go on, with Shift back; Esc closes."""
 
-    def __init__(self, text: SearchedView) -> None:
+    def __init__(self, words: str) -> None:
         super().__init__()
-        self._text = text
-        self._hits: list[Match] = []
-        self._current = 0
-        self._results: Iterator[Match | None] = iter(())
-        self.field = SearchField(tr("Find in this content"))
+        self.field = SearchField(words)
         self.count = TextLine("", 12, role="muted")
         self.count.setMinimumWidth(96)
         before = IconButton("chevron-up", tr("Previous result (Shift+F3)"), on_click=lambda: self.step(-1))
@@ -125,6 +117,41 @@ class FindBar(QWidget):
         leave = IconButton("x", tr("Close (Esc)"), on_click=self.close_bar)
         parts = (self.field, 6, self.count, before, after, leave)
         self.setLayout(row(*parts, margins=(10, 6, 8, 6), gap=4, stretch=0))
+
+    def open_bar(self) -> None:
+        self.show()
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.field.selectAll()
+
+    def step(self, offset: int) -> None:
+        """Go `offset` hits on."""
+        raise NotImplementedError
+
+    def close_bar(self) -> None:
+        raise NotImplementedError
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        match event.key():
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_F3:
+                self.step(-1 if back else 1)
+            case Qt.Key.Key_Escape:
+                self.close_bar()
+            case _:
+                super().keyPressEvent(event)
+
+
+class FindBar(FindLine):
+    closed = Signal()
+    found = Signal(str)
+    """The words that have hits, once all hits are known; empty: there are none now."""
+
+    def __init__(self, text: SearchedView) -> None:
+        super().__init__(tr("Find in this content"))
+        self._text = text
+        self._hits: list[Match] = []
+        self._current = 0
+        self._results: Iterator[Match | None] = iter(())
         self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
         self._debounce.timeout.connect(self.search)
         self._continue_timer = QTimer(self, singleShot=True, interval=0)
@@ -132,9 +159,7 @@ class FindBar(QWidget):
         self.field.textChanged.connect(lambda _: self._debounce.start())
 
     def open_bar(self) -> None:
-        self.show()
-        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.field.selectAll()
+        super().open_bar()
         if self.field.text() and not self._hits:
             self.search()
 
@@ -164,27 +189,13 @@ class FindBar(QWidget):
         self._current = (self._current + offset) % len(self._hits)
         self._text.show_match(self._hits[self._current], self._hits)
         place, count = self._current + 1, len(self._hits)
-        self._show_count(
-            tr("{place} of {count}+", place=place, count=count)
-            if count >= MATCH_LIMIT
-            else tr("{place} of {count}", place=place, count=count)
-        )
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go to the next hit on Enter and F3, with Shift to the previous one; close on Esc."""
-        back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        match event.key():
-            case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_F3:
-                self.step(-1 if back else 1)
-            case Qt.Key.Key_Escape:
-                self.close_bar()
-            case _:
-                super().keyPressEvent(event)
+        is_cut = count >= MATCH_LIMIT
+        words = tr("{place} of {count}+", place=place, count=count)
+        self._show_count(words if is_cut else tr("{place} of {count}", place=place, count=count))
 
     def _show_count(self, text: str) -> None:
         self.count.set_text(text)
-        focused = QApplication.focusWidget()
-        if focused is not None and self.isAncestorOf(focused):  # not while the words come from elsewhere
+        if has_keyboard(self):  # not while the words come from elsewhere
             announce(self, text)
 
     def search(self) -> None:
@@ -240,7 +251,7 @@ class PagedText(Themed, QPlainTextEdit):
     def __init__(self) -> None:
         super().__init__()
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
-        self._content, self._page_index, self._name = _EMPTY, 0, ""
+        self.content, self.page_index, self._name = _EMPTY, 0, ""  # pages are counted from 0
         self._rows: list[PageRow] = []
         self._wraps_lines = False
         self._gutter = _Gutter(self)
@@ -248,6 +259,7 @@ class PagedText(Themed, QPlainTextEdit):
         self._highlighter = Highlighter(self)
         self._highlighter.highlighted.connect(self.viewport().update)
         self.setReadOnly(True)
+        self.setProperty("kind", "code")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setUndoRedoEnabled(False)
@@ -256,21 +268,12 @@ class PagedText(Themed, QPlainTextEdit):
         )
         self.setAccessibleName(tr("Content"))
         self.updateRequest.connect(self._update_gutter)
-        self.selectionChanged.connect(self._emit_selected_lines)
+        self.selectionChanged.connect(lambda: self.lines_selected.emit(*self.selected_lines()))
         self.apply_theme()
-
-    @property
-    def content(self) -> PagedContent:
-        return self._content
-
-    @property
-    def page_index(self) -> int:
-        """Return the page on screen, counted from 0."""
-        return self._page_index
 
     def show_content(self, content: PagedContent, name: str = "") -> None:
         """Show the first page of a content; `name` is the file's, for its colors."""
-        self._content, self._name = content, name.rsplit("/", 1)[-1]
+        self.content, self._name = content, name.rsplit("/", 1)[-1]
         self._wrap()
         self.show_page(0)
 
@@ -283,8 +286,8 @@ class PagedText(Themed, QPlainTextEdit):
 
     def show_page(self, index: int) -> None:
         """Show another page; numbers beyond the ends stand for the ends."""
-        self._page_index = max(0, min(index, self._content.page_count - 1))
-        self._rows = self._content.page(self._page_index)
+        self.page_index = max(0, min(index, self.content.page_count - 1))
+        self._rows = self.content.page(self.page_index)
         self.setPlainText("\n".join(row.text for row in self._rows))
         self.setExtraSelections([])
         self.setViewportMargins(self.gutter_width(), 0, 0, 0)
@@ -292,12 +295,12 @@ class PagedText(Themed, QPlainTextEdit):
         self.verticalScrollBar().setValue(0)
         self.horizontalScrollBar().setValue(0)
         self._highlight()
-        self.page_changed.emit(self._page_index)
+        self.page_changed.emit(self.page_index)
 
     def show_match(self, match: Match, others: Iterable[Match]) -> None:
-        if self.page_of(match) != self._page_index:
+        if self.page_of(match) != self.page_index:
             self.show_page(self.page_of(match))
-        first = self._page_index * PAGE_LINES
+        first = self.page_index * PAGE_LINES
         here = [other for other in others if first <= other.row < first + len(self._rows)]
         marks = [self._highlight_selection(other, other == match) for other in here]
         self.setExtraSelections(marks)
@@ -315,40 +318,28 @@ class PagedText(Themed, QPlainTextEdit):
     def selected_lines(self) -> tuple[int, int]:
         """Return the first and last selected line, from 1; 0, 0 without a selection, and of hexadecimal."""
         cursor = self.textCursor()
-        if not cursor.hasSelection() or not self._rows or self._content.is_binary:
+        if not cursor.hasSelection() or not self._rows or self.content.is_binary:
             return 0, 0
-        document, base = self.document(), self._page_index * PAGE_LINES
+        document, base = self.document(), self.page_index * PAGE_LINES
+        begin = document.findBlock(cursor.selectionStart()).blockNumber()
         end = document.findBlock(cursor.selectionEnd())
         row = end.blockNumber()
-        if (
-            end.position() == cursor.selectionEnd()
-            and row > document.findBlock(cursor.selectionStart()).blockNumber()
-        ):
+        if end.position() == cursor.selectionEnd() and row > begin:
             row -= 1
-        begin = document.findBlock(cursor.selectionStart()).blockNumber()
-        last = self._content.line_at(base + row)
-        return (max(1, self._content.line_at(base + begin)), last) if last else (0, 0)
+        last = self.content.line_at(base + row)
+        return (max(1, self.content.line_at(base + begin)), last) if last else (0, 0)
 
     def apply_theme(self) -> None:
         super().apply_theme()
-        theme = self._theme
         self.setFont(ui_font(12, is_code=True))
-        set_style_sheet(
-            self,
-            f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"
-            f" border: 0; border-radius: 0; padding: 0; font-family: '{fonts.MONO_FAMILY}';"
-            f" font-size: {scaled(12)}px;"
-            f" selection-background-color: {theme.text_selection}; selection-color: {theme.text}; }}",
-        )
         self.setViewportMargins(self.gutter_width(), 0, 0, 0)
         self._gutter.update()
         self._highlight()
 
     def gutter_width(self) -> int:
         digits = max(3, len(str(max((row.line_number or 0 for row in self._rows), default=0))))
-        return (
-            int(QFontMetricsF(ui_font(11, is_code=True)).horizontalAdvance("0") * digits) + _GUTTER_PAD + 10
-        )
+        digit = QFontMetricsF(ui_font(11, is_code=True)).horizontalAdvance("0")
+        return int(digit * digits) + _GUTTER_PAD + 10
 
     def paint_gutter(self, gutter: QWidget, dirty: QRect) -> None:
         painter = QPainter(gutter)
@@ -376,7 +367,7 @@ class PagedText(Themed, QPlainTextEdit):
 
     def _wrap(self) -> None:
         modes = QPlainTextEdit.LineWrapMode
-        wraps = self._wraps_lines and not self._content.is_binary
+        wraps = self._wraps_lines and not self.content.is_binary
         self.setLineWrapMode(modes.WidgetWidth if wraps else modes.NoWrap)
 
     def _place_gutter(self) -> None:
@@ -389,11 +380,8 @@ class PagedText(Themed, QPlainTextEdit):
         else:
             self._gutter.update(0, rect.y(), self._gutter.width(), rect.height())
 
-    def _emit_selected_lines(self) -> None:
-        self.lines_selected.emit(*self.selected_lines())
-
     def _cursor(self, match: Match) -> QTextCursor:
-        block = self.document().findBlockByNumber(match.row - self._page_index * PAGE_LINES)
+        block = self.document().findBlockByNumber(match.row - self.page_index * PAGE_LINES)
         cursor, words = QTextCursor(block), block.text()
         start = block.position() + count_units(words[: match.column])
         cursor.setPosition(start)
@@ -404,15 +392,14 @@ class PagedText(Themed, QPlainTextEdit):
     def _highlight_selection(self, match: Match, is_current: bool) -> QTextEdit.ExtraSelection:
         mark = QTextEdit.ExtraSelection()
         mark.cursor = self._cursor(match)
-        background = self._theme.seg_output if is_current else self._theme.warn_soft
-        mark.format.setBackground(QColor(background))
+        mark.format.setBackground(QColor(self._theme.seg_output if is_current else self._theme.warn_soft))
         if is_current:
             mark.format.setForeground(QColor("#1a1d24"))
         return mark
 
     def _highlight(self) -> None:
         self._highlighter.clear()
-        if self._name and not self._content.is_binary:
+        if self._name and not self.content.is_binary:
             self._highlighter.add(HighlightJob(self.document(), self._name, self._theme.code))
 
 
@@ -484,13 +471,13 @@ class ContentViewer(Card):
         self.wrap_button.setParent(self)
         self.wrap_button.setChecked(wraps)
         self.wrap_button.setHidden(wraps)
-        self._wrap_buttons = () if wraps else (self.wrap_button,)
         FindShortcut(self, self.open_find)
         self._previous_button = IconButton("chevron-left", tr("Previous page"), px=15, edge=28)
         self._next_button = IconButton("chevron-right", tr("Next page"), px=15, edge=28)
-        self._find_button = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28, on_click=self.open_find)
+        find = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28, on_click=self.open_find)
         pages = (self.position_label, self._previous_button, self._next_button)
-        buttons = (*self._wrap_buttons, self._find_button, self.copy_button)
+        buttons = (*(() if wraps else (self.wrap_button,)), find, self.copy_button)
+        self._text_tools = (self.position_label, *buttons)
         self.head = row(self.meta, None, *pages, *buttons, margins=(13, 3, 5, 3), gap=4)
         self.head.addStrut(_COPY_HEIGHT_PX)  # also without buttons
         self.body.addLayout(self.head)
@@ -534,8 +521,7 @@ class ContentViewer(Card):
 
     def _show_problem(self, problem: str, *, has_data: bool) -> None:
         show_text(self._problem, problem)
-        buttons = *self._wrap_buttons, self._find_button, self.copy_button
-        for part in (self.text, self.pages, self.position_label, *buttons):
+        for part in (self.text, self.pages, *self._text_tools):
             part.setVisible(has_data)
 
     def set_hex(self, on: bool) -> None:
@@ -588,7 +574,7 @@ class ContentViewer(Card):
 
     def _show_text_parts(self, on: bool) -> None:
         """Show what belongs to the text: pages, find, its number of lines."""
-        for part in (self.position_label, *self._wrap_buttons, self._find_button, self.copy_button):
+        for part in self._text_tools:
             part.setVisible(on)
         if on:
             self._update_page()

@@ -8,14 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QTreeView
 
+from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import Themed, current_theme, set_style_sheet
+from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
@@ -163,7 +164,6 @@ _MAX_CHARACTERS = 300  # of a value on its row; the text has the rest
 _FIRST_ROWS = 60  # rows that are unfolded at first, level by level
 _ROWS_AT_ONCE, _LEVELS_AT_ONCE = 200, 12  # that one key unfolds at most
 
-Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 
 
@@ -282,12 +282,6 @@ class JsonView(Themed, QTreeView):
         super().apply_theme()
         self.setFont(ui_font(12, is_code=True))
         self.setIndentation(scaled(18))
-        set_style_sheet(
-            self,
-            f"QTreeView {{ background: {self._theme.code_surface}; color: {self._theme.text}; border: 0;"
-            f" border-radius: 0; padding: 4px 8px; outline: 0; show-decoration-selected: 0; }}"
-            f" QTreeView::item:selected {{ background: transparent; }}",
-        )
 
     def _unfold(self, top: QModelIndex, max_rows: int) -> None:
         """Unfold a row and what it holds, level by level, while no more than so many rows come."""

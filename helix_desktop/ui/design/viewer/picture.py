@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, QSize, Qt
 from PySide6.QtGui import QAccessible, QColor, QImage, QImageReader, QPainter, QPaintEvent, QPen
@@ -24,34 +25,58 @@ _THUMBNAIL = QSize(96, 40)  # pixels at 100 %
 _MAX_HEIGHT_PX = 560
 
 
-class ImageView(VerticalScrollArea):
-    def __init__(self, start: StartCoroutine) -> None:
-        """`start` owns the coroutine that decodes in a thread."""
-        page = QWidget()
-        super().__init__(page)
-        self.setObjectName("image-view")
-        self._start, self._data = start, b""
-        self.caption = TextLine("", 12, role="muted")
-        self.picture = Picture()
-        page.setLayout(column(self.caption, self.picture, None, margins=(14, 10, 14, 12), gap=6))
+class CaptionedPicture(QWidget):
+    """An image, below a line that says what it is."""
 
-    def show_data(self, data: bytes) -> None:
-        """Show an image, or say that its bytes are damaged."""
-        if data is self._data:
+    def __init__(
+        self, start: StartCoroutine | None, caption_of: Callable[[str], str] = lambda words: words
+    ) -> None:
+        """`start` owns the coroutine that decodes in a thread; without it that is done at once.
+
+        `caption_of` makes the line of what is said of the image.
+        """
+        super().__init__()
+        self._start, self._caption_of, self._data = start, caption_of, b""
+        self.caption, self.picture = TextLine("", 12, role="muted"), Picture()
+        self.setLayout(column(self.caption, self.picture, None, gap=6))
+
+    def show_data(self, data: bytes, words: str = "") -> None:
+        """Show an image, or say that its bytes are damaged; of what is no image show some words."""
+        if data and data is self._data:
             return
-        self._data = data
-        image = identify_image(data, "")
-        self.caption.set_text(image.summary if image is not None else "")
-        self.picture.setAccessibleName(self.caption.text)
+        self._data, image = data, identify_image(data, "")
+        self._show_caption(image.summary if image is not None else words)
         self.picture.show_image(None)
-        self._start(self._decode(data), "decode image")
+        if image is None:
+            return
+        if self._start is not None:
+            self._start(self._decode(data), "decode image")
+        else:
+            self._show_decoded(read_image(data))
 
     async def _decode(self, data: bytes) -> None:
         image = await asyncio.to_thread(read_image, data)
         if data is self._data:
-            self.picture.show_image(image)
-            if image is None:
-                self.caption.set_text(tr("Damaged image"))
+            self._show_decoded(image)
+
+    def _show_decoded(self, image: QImage | None) -> None:
+        self.picture.show_image(image)
+        if image is None:
+            self._show_caption(tr("Damaged image"))
+
+    def _show_caption(self, words: str) -> None:
+        self.caption.set_text(self._caption_of(words))
+        self.picture.setAccessibleName(self.caption.text)
+
+
+class ImageView(VerticalScrollArea):
+    def __init__(self, start: StartCoroutine) -> None:
+        """`start` owns the coroutine that decodes in a thread."""
+        image = CaptionedPicture(start)
+        image.setContentsMargins(14, 10, 14, 12)
+        super().__init__(image)
+        self.setObjectName("image-view")
+        self.caption, self.picture, self.show_data = image.caption, image.picture, image.show_data
 
 
 class Picture(Themed, QWidget):
@@ -132,6 +157,13 @@ def read_image(data: bytes | None, max_size: QSize = _MAX_SIZE) -> QImage | None
         reader.setScaledSize(fit)
     image = reader.read()
     return None if image.isNull() else image
+
+
+def png_bytes(image: QImage) -> bytes:
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    image.save(buffer, "PNG")  # type: ignore[call-overload]  # the stubs know the format only as bytes
+    return bytes(buffer.data().data())
 
 
 def _fit(size: QSize, room: QSize) -> QSize:

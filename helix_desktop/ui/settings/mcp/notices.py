@@ -98,18 +98,13 @@ class McpNotices(QObject):
             "%n MCP servers can't start, since their secrets are missing: {names}.",
             names=lacking,
         )
+        enter = partial(self._session.perform, ShowServer(lacking[0], lacks_secret=True))
         self._notices.notify(
             Notice(
                 _SECRET,
                 title,
                 tr("Secrets that aren't in a keychain last only until Helix closes."),
-                answers=(
-                    Answer(
-                        tr("Enter secret…"),
-                        partial(self._session.perform, ShowServer(lacking[0], lacks_secret=True)),
-                        "enter",
-                    ),
-                ),
+                answers=(Answer(tr("Enter secret…"), enter, "enter"),),
                 level="warning",
                 workspace_id=active,
                 on_dismiss=partial(self._dismissed_secrets.add, active),

@@ -7,26 +7,27 @@ from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, QUrl
-from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QApplication, QFrame, QVBoxLayout, QWidget
+from PySide6.QtGui import QDesktopServices, QShowEvent
+from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.services.cache_server import SharingState, http_config, server_name, stdio_config
-from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers, UnusableServer
+from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft, parse_server_configs
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch, show_copied
+from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch, copy_text
 from helix_desktop.ui.design.cards import Dot
 from helix_desktop.ui.design.fields import TextArea
+from helix_desktop.ui.design.focus import has_keyboard
 from helix_desktop.ui.design.labels import ElidedLabel, align_as_code, label, show_text
 from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, clear_layout, column, line, pane, row
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.mcp.server_form import (
-    STATE_COLORS,
+    STATES,
     DisclosureButton,
     LogView,
     ServerEditor,
@@ -53,8 +54,7 @@ class ForeignServersBox(QFrame):
         self.setProperty("role", "card")
         self._review = review
         self._shown = ForeignServers()
-        self._rows, body = QVBoxLayout(), QWidget()
-        self._rows.setSpacing(10)
+        self._rows = column(gap=10)
         lead = label(
             tr(
                 "Found in this folder and in your settings of other programs. Nothing starts until you "
@@ -63,7 +63,7 @@ class ForeignServersBox(QFrame):
             "note",
             wrap=True,
         )
-        body.setLayout(column(lead, self._rows, gap=10, margins=(0, 0, 4, 4)))
+        body = pane(column(lead, self._rows, gap=10, margins=(0, 0, 4, 4)))
         self.toggle = DisclosureButton("", body)
         self.setLayout(
             column(row(self.toggle, None, margins=(-_LINK_PX, 0, 0, 0)), body, margins=(16, 5, 12, 5))
@@ -92,33 +92,23 @@ class ForeignServersBox(QFrame):
         if count and problems:
             self._rows.addWidget(line())
         for problem in found.unusable:
-            self._rows.addWidget(_problem_row(problem))
+            place = " · ".join(filter(None, (problem.name, problem.file)))
+            words = label(place, "note", wrap=True), label(translate(problem.why), "warn", wrap=True)
+            self._rows.addWidget(pane(column(*words, gap=2)))
 
     def _server_row(self, server: ForeignServer) -> QWidget:
         draft, name = server.draft, server.draft.config.name
-        review = PushButton(tr("Review"), name=f"review:{name}", on_click=lambda: self._review(server))
-        review.setAccessibleName(tr("Review {name}", name=name))
-        words = column(
-            row(
-                label(name, "strong"),
-                ElidedLabel(f"{server.program} · {server.file}", "faint"),
-                gap=9,
-                stretch=1,
-            ),
-            ElidedLabel(draft.config.target_line, "mono"),
-            gap=2,
+        tip = tr("Review {name}", name=name)
+        review = PushButton(
+            tr("Review"), name=f"review:{name}", words=tip, on_click=lambda: self._review(server)
         )
+        source = ElidedLabel(f"{server.program} · {server.file}", "faint")
+        head = row(label(name, "strong"), source, gap=9, stretch=1)
+        words = column(head, ElidedLabel(draft.config.target_line, "mono"), gap=2)
         inputs = (*draft.config.secret_names, *(each.strip("${}") for each in draft.placeholders))
         if inputs:
             words.addWidget(label(tr("Asks for {names}", names=inputs), "note", wrap=True))
         return pane(row(pane(words), review, gap=12, stretch=0))
-
-
-def _problem_row(problem: UnusableServer) -> QWidget:
-    place = " · ".join(filter(None, (problem.name, problem.file)))
-    return pane(
-        column(label(place, "note", wrap=True), label(translate(problem.why), "warn", wrap=True), gap=2)
-    )
 
 
 class SignInBox(QFrame):
@@ -133,9 +123,8 @@ class SignInBox(QFrame):
         self.open = PushButton(
             tr("Open browser"), "", "external-link", name="open_browser", on_click=self._open
         )
-        self._copy = PushButton(
-            tr("Copy address"), "", "copy", name="copy_address", on_click=self._copy_address
-        )
+        self._copy = PushButton(tr("Copy address"), "", "copy", name="copy_address")
+        self._copy.clicked.connect(lambda: copy_text(self._copy, self._address))
         self.cancel = PushButton(tr("Cancel"), name="cancel_sign_in", on_click=self.stop)
         buttons = FlowBox([self.start, self.open, self._copy, self.cancel])
         self.setLayout(column(self._error, self._words, buttons, margins=(12, 9, 12, 10)))
@@ -160,12 +149,12 @@ class SignInBox(QFrame):
 
     async def _sign_in(self) -> None:
         servers, workspace_id = self._session.app.mcp_servers, self._session.workspace_id
+        fault = ""
         try:
             await servers.sign_in(workspace_id, self._server, self._show_address)
         except HelixError as error:
-            self._end(error_text(error))
-        else:
-            self._end("")
+            fault = error_text(error)
+        self._end(fault)
 
     def _show_address(self, address: str) -> None:
         self._address = address
@@ -180,10 +169,6 @@ class SignInBox(QFrame):
             host = urlsplit(self._address).netloc
             self._words.setText(tr("Waiting for you to sign in at {host}.", host=host))
         announce(self, self._words.text() if is_opened else fault)
-
-    def _copy_address(self) -> None:
-        QGuiApplication.clipboard().setText(self._address)
-        show_copied(self._copy)
 
     def stop(self) -> None:
         if self._task is not None:
@@ -212,8 +197,7 @@ class SignInBox(QFrame):
             words = tr("Sign in at {host} in your browser.", host=urlsplit(self._address).netloc)
             announce(self, words)
         self._words.setText(words)
-        focused = QApplication.focusWidget()
-        had_focus = focused is not None and self.isAncestorOf(focused)
+        had_focus = has_keyboard(self)
         self.start.setVisible(not self.is_running)
         self.open.setVisible(bool(self._address))
         self._copy.setVisible(bool(self._address))
@@ -241,15 +225,21 @@ class SharingCard(QFrame):
         self._stdio_config = self._http_config = ""
         self._lead, self._command = label("", "note", wrap=True), label("", "mono", wrap=True)
         align_as_code(self._command)
-        copy_text, copy_http_text = tr("Copy MCP configuration"), tr("Copy with token")
-        copy = PushButton(copy_text, "", "copy", px=13, name="copy_command")
-        self.http = Switch(tr("Also share over HTTP while Helix Desktop runs"))
-        self._url = label("", "mono")
-        self._error = label("", "error", wrap=True)
-        self._copy_http = PushButton(copy_http_text, "", "copy", px=13, name="copy_http")
+        session, endpoints = page.session, page.session.app.cache_endpoints
+        copy = PushButton(tr("Copy MCP configuration"), "", "copy", px=13, name="copy_command")
+        copy.clicked.connect(lambda: copy_text(copy, self._stdio_config))
+        copy_http = PushButton(tr("Copy with token"), "", "copy", px=13, name="copy_http")
+        copy_http.clicked.connect(lambda: copy_text(copy_http, self._http_config))
         renew = PushButton(tr("New token"), name="renew_token")
-        self._endpoint_row = QFrame()
-        self._endpoint_row.setLayout(row(ResponsiveRow(self._url, [renew, self._copy_http])))
+        renew.clicked.connect(
+            lambda: page.change(lambda: endpoints.rotate_token(session.workspace_id), "token")
+        )
+        self.http = Switch(tr("Also share over HTTP while Helix Desktop runs"))
+        self.http.clicked.connect(
+            lambda is_on: page.change(lambda: endpoints.set_enabled(session.workspace_id, is_on), "share")
+        )
+        self._url, self._error = label("", "mono"), label("", "error", wrap=True)
+        self._endpoint_row = pane(row(ResponsiveRow(self._url, [renew, copy_http])))
         http_note = label(
             tr("For programs that can't start commands. Only on this computer, with the token."),
             "note",
@@ -264,15 +254,6 @@ class SharingCard(QFrame):
                 margins=(16, 12, 16, 14), gap=9,
             )
         )  # fmt: skip
-        session, endpoints = page.session, page.session.app.cache_endpoints
-        self.http.clicked.connect(
-            lambda is_on: page.change(lambda: endpoints.set_enabled(session.workspace_id, is_on), "share")
-        )
-        renew.clicked.connect(
-            lambda: page.change(lambda: endpoints.rotate_token(session.workspace_id), "token")
-        )
-        copy.clicked.connect(lambda: _copy(copy, self._stdio_config))
-        self._copy_http.clicked.connect(lambda: _copy(self._copy_http, self._http_config))
 
     def show_sharing(self, workspace_name: str, command: tuple[str, ...], sharing: SharingState) -> None:
         """Show how the cache of a workspace is shared; `command` starts its server."""
@@ -292,12 +273,6 @@ class SharingCard(QFrame):
         show_text(self._error, translate(sharing.error))
 
 
-def _copy(button: PushButton, text: str) -> None:
-    """Put a text on the clipboard, and say so on the button for a moment."""
-    QGuiApplication.clipboard().setText(text)
-    show_copied(button)
-
-
 class AddServerBox(QFrame):
     """What is pasted becomes one server with its fields, or a list of several."""
 
@@ -305,34 +280,29 @@ class AddServerBox(QFrame):
         super().__init__()
         self.setProperty("role", "card")
         self._drafts: tuple[ServerDraft, ...] = ()
-        self.used_names: tuple[str, ...] = ()
-        self._secret_storage = ""
+        self._page, self._secret_storage = page, ""
         words = tr("Command line, URL or JSON block")
         self.paste = TextArea(words=words, placeholder=_EXAMPLES, height_px=_PASTE_PX)
         self.paste.textChanged.connect(self._parse)
         self._error = label("", "error", wrap=True)
         self.editor = ServerEditor(
-            tr("Add and start"), page.session, lambda draft: page.add((draft,)), page.close_add
+            tr("Add and start"),
+            page.session,
+            lambda draft: page.add((draft,)),
+            page.close_add,
+            page.used_names,
         )
-        self._multiple, self._list = QWidget(), QVBoxLayout()
-        self._list.setSpacing(8)
+        self._list = column()
         self._add_all = PushButton("", "primary", name="add_all", on_click=lambda: page.add(self._drafts))
-        cancel = PushButton(tr("Cancel"), name="cancel_add_all", on_click=page.close_add)
-        self._multiple.setLayout(column(self._list, FlowBox([cancel, self._add_all], right_from=0)))
-        other = PushButton(tr("Cancel"), name="cancel_add", on_click=page.close_add)
-        self._empty = pane(row(None, other))
+        cancel = PushButton(tr("Cancel"), name="cancel_add", on_click=page.close_add)
+        self._multiple = pane(column(self._list, FlowBox([cancel, self._add_all], right_from=0)))
         self._lead = label("", "note", wrap=True)
-        self.setLayout(
-            column(
-                self._lead, self.paste, self._error, self.editor, self._multiple, self._empty,
-                margins=(16, 12, 16, 14), gap=9,
-            )
-        )  # fmt: skip
+        parts = (self._lead, self.paste, self._error, self.editor, self._multiple)
+        self.setLayout(column(*parts, margins=(16, 12, 16, 14), gap=9))
         self._parse()
 
-    def start(self, used_names: tuple[str, ...]) -> None:
-        """Reset the form; `used_names` are the names that are in use."""
-        self.used_names = self.editor.used_names = used_names
+    def start(self) -> None:
+        """Reset the form."""
         self._lead.setText(tr("Paste a command line, a URL, or the JSON configuration of another program."))
         self.paste.clear()
         self.paste.show()
@@ -340,9 +310,8 @@ class AddServerBox(QFrame):
         self._parse()
         self.paste.setFocus()
 
-    def review(self, server: ForeignServer, used_names: tuple[str, ...]) -> None:
+    def review(self, server: ForeignServer) -> None:
         """Show the fields of a server that another program has configured."""
-        self.used_names = self.editor.used_names = used_names
         self._lead.setText(
             tr(
                 "{program} has this server in {file}. Values of variables and headers aren't copied.",
@@ -362,27 +331,19 @@ class AddServerBox(QFrame):
     def _parse(self) -> None:
         text, fault = self.paste.toPlainText(), ""
         try:
-            drafts = parse_server_configs(text, self.used_names) if text.strip() else ()
+            drafts = parse_server_configs(text, self._page.used_names()) if text.strip() else ()
         except InvalidInput as error:
             drafts, fault = (), error_text(error)
         show_text(self._error, fault)
         self._show_drafts(drafts)
 
     def _show_drafts(self, drafts: tuple[ServerDraft, ...]) -> None:
-        self._drafts = drafts
-        is_single, many = len(self._drafts) == 1, len(self._drafts) > 1
-        if is_single:
-            (draft,) = self._drafts
-            self.editor.edit(draft, draft.missing_secrets)
-        if many:
-            self._show_multiple()
-        self.editor.setVisible(is_single)
-        self._multiple.setVisible(many)
-        self._empty.setVisible(not self._drafts)
-
-    def _show_multiple(self) -> None:
+        """Show the fields of a single server, or the list of several, or nothing to be added."""
+        self._drafts, is_single = drafts, len(drafts) == 1
         clear_layout(self._list)
-        for draft in self._drafts:
+        if is_single:
+            self.editor.edit(drafts[0], drafts[0].missing_secrets)
+        for draft in () if is_single else drafts:
             words = column(
                 label(draft.config.name, "strong"), label(draft.config.target_line, "mono", wrap=True), gap=2
             )
@@ -390,11 +351,12 @@ class AddServerBox(QFrame):
                 note = tr("Enter {names} after adding it.", names=draft.missing_secrets)
                 words.addWidget(label(note, "warn", wrap=True))
             self._list.addWidget(pane(words))
-        if self._secret_storage and any(draft.secrets for draft in self._drafts):
+        if not is_single and self._secret_storage and any(draft.secrets for draft in drafts):
             self._list.addWidget(label(secret_values_text(self._secret_storage), "note", wrap=True))
-        self._add_all.setText(
-            tr.plural(len(self._drafts), "Add and start %n server", "Add and start %n servers")
-        )
+        self._add_all.setText(tr.plural(len(drafts), "Add and start %n server", "Add and start %n servers"))
+        self._add_all.setVisible(bool(drafts))
+        self.editor.setVisible(is_single)
+        self._multiple.setVisible(not is_single)
 
 
 class ServerCard(QFrame):
@@ -408,49 +370,36 @@ class ServerCard(QFrame):
         self._report: McpServerStatus | None = None
         self._dot, self._state = Dot("faint", px=8), ElidedLabel("", "note")
         self._cost, self._endpoint = label("", "faint"), ElidedLabel("", "mono")
-        self._enabled_switch = Switch("")
-        self._enabled_switch.setAccessibleName(tr("Use {name}", name=name))
+        self._enabled_switch = Switch("", words=tr("Use {name}", name=name))
         self._enabled_switch.setFixedWidth(_SWITCH_PX)
         self._enabled_switch.toggled.connect(
             lambda is_on: self._change(self._servers.set_enabled, "switch", is_on)
         )
-        self._reason = label("", "error", wrap=True)
-        self._consent_summary, self._consent_details = (
-            label("", "note", wrap=True),
-            label("", "mono", wrap=True),
-        )
-        self._consent_reason = label("", "warn", wrap=True)
-        self._consent_files = label("", "note", wrap=True)
+        self._reason, self._signed_in = label("", "error", wrap=True), label("", "faint", wrap=True)
+        self._consent_words = [label("", role, wrap=True) for role in ("warn", "note", "mono", "note")]
         allow = PushButton(tr("Allow and start"), name="allow", on_click=self._give_consent)
-        box = card(
-            column(
-                self._consent_reason,
-                self._consent_summary,
-                self._consent_details,
-                self._consent_files,
-                row(allow, None),
-                margins=(12, 9, 12, 10),
-            ),
-            "well",
-        )
-        box.hide()
-        self._consent = box
+        self._consent = card(column(*self._consent_words, row(allow, None), margins=(12, 9, 12, 10)), "well")
+        self._consent.hide()
         self.sign_in = SignInBox(page.session, name)
-        self._signed_in = label("", "faint", wrap=True)
         self.tools = ToolList(lambda off: self._change(self._servers.set_disabled_tools, "tools", off))
         self.log = LogView()
-        self.editor = ServerEditor(tr("Save and start"), page.session, self._save, self.end_editing, name)
+        self.editor = ServerEditor(
+            tr("Save and start"), page.session, self._save, self.end_editing, page.used_names, name
+        )
         self._toggles = {
-            "tools": self._toggle(tr("Tools"), tr("Tools of {name}", name=name), self.tools),
-            "log": self._toggle(tr("Log", "noun"), tr("Log of {name}", name=name), self.log),
-            "edit": self._toggle(tr("Edit"), tr("Edit {name}", name=name), self.editor),
+            "tools": DisclosureButton(tr("Tools"), self.tools, tr("Tools of {name}", name=name)),
+            "log": DisclosureButton(tr("Log", "noun"), self.log, tr("Log of {name}", name=name)),
+            "edit": DisclosureButton(tr("Edit"), self.editor, tr("Edit {name}", name=name)),
         }
-        self._restart = PushButton(tr("Restart"), "link", name="restart")
-        remove = PushButton(tr("Remove"), "link", name="remove")
-        self._restart.clicked.connect(lambda: self._change(self._servers.restart, "restart"))
-        remove.clicked.connect(lambda: page.change(lambda: page.remove(name), "remove"))
-        self._sign_out = PushButton(tr("Sign out"), "link", name="sign_out")
-        self._sign_out.clicked.connect(lambda: self._change(self._servers.sign_out, "sign_out"))
+        self._toggles["edit"].toggled.connect(lambda is_open: self._start_editing() if is_open else None)
+        self._restart, self._sign_out, remove = (
+            PushButton(words, "link", name=key, on_click=do)
+            for words, key, do in (
+                (tr("Restart"), "restart", lambda: self._change(self._servers.restart, "restart")),
+                (tr("Sign out"), "sign_out", lambda: self._change(self._servers.sign_out, "sign_out")),
+                (tr("Remove"), "remove", lambda: page.change(lambda: page.remove(name), "remove")),
+            )
+        )
         head = row(self._dot, label(name, "strong"), self._state, self._enabled_switch, gap=9, stretch=2)
         links = row(
             *self._toggles.values(), self._restart, self._sign_out, remove, None,
@@ -480,18 +429,10 @@ class ServerCard(QFrame):
 
         self._page.change(save, "save")
 
-    def _toggle(self, text: str, accessible_name: str, part: QWidget) -> DisclosureButton:
-        button = DisclosureButton(text, part)
-        button.setAccessibleName(accessible_name)
-        if part is self.editor:
-            button.toggled.connect(lambda on: self._start_editing() if on else None)
-        return button
-
     def end_editing(self) -> None:
         """Close the fields: what is in them is saved, or not wanted."""
         self.editor.has_edits = False
-        focused = QApplication.focusWidget()
-        if focused is not None and self.editor.isAncestorOf(focused):
+        if has_keyboard(self.editor):
             self._toggles["edit"].setFocus(Qt.FocusReason.OtherFocusReason)  # not the next server's switch
         self._toggles["edit"].setChecked(False)
 
@@ -499,13 +440,11 @@ class ServerCard(QFrame):
         if self._report is not None and not self.editor.has_edits:
             self.editor.edit(ServerDraft(self._report.config), self._report.missing_secrets)
 
-    def show_report(
-        self, report: McpServerStatus, folder: str, used_names: tuple[str, ...], secret_storage: str
-    ) -> None:
-        """Show how the server is doing; `used_names` are the other servers' names."""
+    def show_report(self, report: McpServerStatus, folder: str, secret_storage: str) -> None:
+        """Show how the server is doing."""
         self.editor.form.show_secret_storage(secret_storage)
-        self._report, self.editor.used_names = report, used_names
-        self._dot.set_color_token(STATE_COLORS[report.state])
+        self._report = report
+        self._dot.set_color_token(STATES[report.state][1])
         reported_name = report.reported_name if report.state == "ready" else ""
         self._state.set_full_text(" · ".join(part for part in (state_text(report), reported_name) if part))
         show_text(self._cost, tools_cost_text(report))
@@ -515,26 +454,24 @@ class ServerCard(QFrame):
         with QSignalBlocker(self._enabled_switch):
             self._enabled_switch.setChecked(report.config.enabled)
         self._enabled_switch.update()
-        failed = report.state in ("failed", "waiting") and report.why
-        self._reason.setText(translate(report.why) if failed else "")
-        self._reason.setVisible(bool(failed))
+        has_failed = report.state in ("failed", "waiting")
+        show_text(self._reason, translate(report.why) if has_failed else "")
         self._consent.setVisible(report.state == "unapproved")
         self.sign_in.show_server(report.config.url, secret_storage)
         needs_sign_in = report.state == "signed_out" or self.sign_in.is_running
-        focused = QApplication.focusWidget()
-        if (focused is self._sign_out and not report.is_signed_in) or (
-            focused is not None and self.sign_in.isAncestorOf(focused) and not needs_sign_in
+        if (self._sign_out.hasFocus() and not report.is_signed_in) or (
+            has_keyboard(self.sign_in) and not needs_sign_in
         ):
             self._toggles["edit"].setFocus(Qt.FocusReason.OtherFocusReason)  # not what is beside it
         self.sign_in.setVisible(needs_sign_in)
         self._sign_out.setVisible(report.is_signed_in)
         signed_in = join_sentences(tr("Signed in."), secret_storage)
         show_text(self._signed_in, signed_in if report.is_signed_in else "")
-        sentence, exactly = consent_text(report.config, folder)
-        self._consent_summary.setText(sentence)
-        self._consent_details.setText(exactly)
-        self._consent_reason.setText(consent_reason_text(report.config))
-        show_text(self._consent_files, start_files_text(report.start_files))
+        consent = (consent_reason_text(report.config), *consent_text(report.config, folder))
+        for part, text in zip(
+            self._consent_words, (*consent, start_files_text(report.start_files)), strict=True
+        ):
+            show_text(part, text)
         self.tools.show_tools(report.tools)
         self.log.show_log(report.log)
         self._toggles["tools"].setText(
@@ -557,10 +494,6 @@ class ServerCard(QFrame):
         self._toggles["tools"].setChecked(True)
         self._toggles["tools"].setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def is_open(self, part: str) -> bool:
-        """Return True if its tools, log or fields are open."""
-        return self._toggles[part].isChecked()
-
 
 class McpPage(QWidget):
     def __init__(self, session: Session) -> None:
@@ -568,7 +501,7 @@ class McpPage(QWidget):
         self.session = session
         self._servers, self._endpoints = session.app.mcp_servers, session.app.cache_endpoints
         self._async_actions = AsyncActions(
-            session.actions.scope, lambda error: self.show_error(error_text(error))
+            session.actions.scope, lambda error: show_text(self._error, error_text(error))
         )
         self._undo_remove: Callable[[], Awaitable[None]] | None = None
         self.cards: dict[str, ServerCard] = {}
@@ -607,7 +540,7 @@ class McpPage(QWidget):
 
     def _poll_logs(self) -> None:
         """Refresh while a log is open: nothing announces that it grows."""
-        if self.isVisible() and any(card.is_open("log") for card in self.cards.values()):
+        if self.isVisible() and any(card.log.isVisible() for card in self.cards.values()):
             self._refresh_timer.start()
 
     async def refresh(self) -> None:
@@ -646,7 +579,7 @@ class McpPage(QWidget):
         """Change something, and show the servers as they are then."""
 
         async def done() -> None:
-            self.show_error("")
+            show_text(self._error, "")
             self.show_undo("")
             await operation()
             await self.refresh()
@@ -696,12 +629,9 @@ class McpPage(QWidget):
         self._total.setToolTip(token_count_tip())
         self._empty.setText(tr("No servers yet."))
         self._empty.setVisible(not reports and self.add_box.isHidden())
-        names = tuple(status.config.name for status in reports)
-        self._show_cards(folder, names)
+        self._show_cards(folder, tuple(status.config.name for status in reports))
         for report in reports:
-            used_names = tuple(name for name in names if name != report.config.name)
-            card = self.cards[report.config.name]
-            card.show_report(report, folder, used_names, secret_storage)
+            self.cards[report.config.name].show_report(report, folder, secret_storage)
 
     def _show_cards(self, folder: str, names: tuple[str, ...]) -> None:
         """Show a card for each server of a folder; what is edited in cards of other folders stays."""
@@ -723,21 +653,24 @@ class McpPage(QWidget):
             self._list.addWidget(server_card)
             server_card.show()
 
+    def used_names(self, server: str = "") -> tuple[str, ...]:
+        """Return the names of the servers on screen but one."""
+        return tuple(name for name in self.cards if name != server)
+
     def open_add(self) -> None:
         self._empty.hide()
         if self.add_box.isHidden() or self.add_box.paste.isHidden():  # else what was pasted stays
             self.add_box.show()
-            self.add_box.start(tuple(self.cards))
+            self.add_box.start()
 
     def review(self, server: ForeignServer) -> None:
         self._empty.hide()
         self.add_box.show()
-        self.add_box.review(server, tuple(self.cards))
+        self.add_box.review(server)
 
     def close_add(self) -> None:
         """Close the place to paste in; the keyboard goes from there to the button that opened it."""
-        focused = self.focusWidget()
-        if focused is not None and self.add_box.isAncestorOf(focused):
+        if has_keyboard(self.add_box):
             self._add_button.setFocus(Qt.FocusReason.OtherFocusReason)
         self.add_box.hide()
 
@@ -754,12 +687,6 @@ class McpPage(QWidget):
         box = self.add_box
         adds = not box.isHidden() and bool(box.paste.toPlainText().strip() or box.editor.has_edits)
         return adds or any(card.editor.has_edits for card in self._all_cards.values())
-
-    def show_error(self, text: str) -> None:
-        show_text(self._error, text)
-
-    def error_text(self) -> str:
-        return "" if self._error.isHidden() else self._error.text()
 
     def show_undo(self, text: str) -> None:
         """Offer to undo what was just done, with the keyboard there; nothing when empty."""

@@ -28,8 +28,6 @@ from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout import FlowBox, clear_layout, column, pane, row
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.ui.design.style.fonts import ui_font
-from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
 from helix_desktop.ui.kit.forms import Draft, Form, Line, Lines
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.errors import error_text
@@ -43,17 +41,17 @@ text = TextContext("Settings: MCP")
 _NAMED_FILES = 4
 _VARIABLE = re.compile(r"\s*([^=:\s]+)\s*[=:]\s?(.*)")
 
-_STATES = {
-    "ready": text("Ready"), "starting": text("Starting…"), "waiting": text("Waiting to start"),
-    "failed": text("Failed"), "off": text("Off"), "unapproved": text("Needs your approval"),
-    "signed_out": text("Sign-in needed"),
-    "untrusted": text("Folder not trusted"),
-}  # fmt: skip
-STATE_COLORS = {
-    "ready": "ok", "starting": "accent", "waiting": "accent", "failed": "error", "unapproved": "warn",
-    "signed_out": "warn",
-    "untrusted": "warn", "off": "faint",
-}  # fmt: skip
+STATES = {
+    "ready": (text("Ready"), "ok"),
+    "starting": (text("Starting…"), "accent"),
+    "waiting": (text("Waiting to start"), "accent"),
+    "failed": (text("Failed"), "error"),
+    "off": (text("Off"), "faint"),
+    "unapproved": (text("Needs your approval"), "warn"),
+    "signed_out": (text("Sign-in needed"), "warn"),
+    "untrusted": (text("Folder not trusted"), "warn"),
+}
+"""The words for a server's state, and the color of its dot."""
 
 
 def state_text(report: McpServerStatus) -> str:
@@ -61,12 +59,7 @@ def state_text(report: McpServerStatus) -> str:
         return tr("Restarting…")
     if report.state == "failed" and report.retry_in_s:
         return tr("Failed · retrying within {seconds} s", seconds=f"{report.retry_in_s:g}")
-    return translate(_STATES[report.state])
-
-
-def with_break_points(name: str) -> str:
-    """Return a name that may be broken after each underscore."""
-    return name.replace("_", "_\u200b")
+    return translate(STATES[report.state][0])
 
 
 def secret_values_text(storage: str) -> str:
@@ -90,10 +83,8 @@ def tools_cost_text(report: McpServerStatus) -> str:
 
 
 def servers_total_text(reports: tuple[McpServerStatus, ...]) -> str:
-    exposed, tokens = (
-        sum(len(report.exposed_tools) for report in reports),
-        sum(report.tokens for report in reports),
-    )
+    exposed = sum(len(report.exposed_tools) for report in reports)
+    tokens = sum(report.tokens for report in reports)
     if not exposed:
         return ""
     defers_tools = any(report.defers_tools for report in reports)
@@ -115,10 +106,8 @@ def token_count_tip() -> str:
 def consent_text(config: McpServerConfig, folder: str) -> tuple[str, str]:
     """Return what the user is to agree to: in a sentence, and exactly."""
     pairs, secret = (config.headers, config.secret_headers) if config.url else (config.env, config.secret_env)
-    variables = [
-        *(f"{key}={value}" for key, value in pairs.items()),
-        *(tr("{name}=••• (saved)", name=key) for key in secret),
-    ]
+    variables = [f"{key}={value}" for key, value in pairs.items()]
+    variables += [tr("{name}=••• (saved)", name=key) for key in secret]
     exactly = "\n".join([config.target_line, *variables])
     if config.url:
         summary = tr("Connects to this address with these headers:") if variables else tr("Connects to:")
@@ -162,16 +151,6 @@ def start_files_text(start_files: tuple[str, ...]) -> str:
     )
 
 
-def endpoint_text(config: McpServerConfig) -> str:
-    """Return the command line, or the URL, to be edited; a quoted line reads back as the same words."""
-    return config.url or shlex.join((config.command, *config.args)) if config.command or config.url else ""
-
-
-def variables_text(config: McpServerConfig) -> str:
-    pairs = config.headers if config.url else config.env
-    return "\n".join(f"{name}={value}" for name, value in pairs.items())
-
-
 def parse_draft(
     name: str, endpoint: str, cwd: str, variables: dict[str, str], secrets: dict[str, str]
 ) -> ServerDraft:
@@ -184,18 +163,14 @@ def parse_draft(
     hidden = {key: value for key, value in variable_values.items() if is_secret_name(key)}
     values = {**read.secrets, **secrets, **hidden}
     plain = {key: value for key, value in variable_values.items() if key not in values}
-    over_http = bool(read.config.url)
-    config = McpServerConfig(
-        name=name.strip(),
-        command=read.config.command,
-        args=read.config.args,
-        env={} if over_http else plain,
-        secret_env=() if over_http else tuple(values),
-        cwd="" if over_http else cwd.strip(),
-        url=read.config.url,
-        headers=plain if over_http else {},
-        secret_headers=tuple(values) if over_http else (),
-    )
+    name = name.strip()
+    if read.config.url:
+        config = McpServerConfig(name=name, url=read.config.url, headers=plain, secret_headers=tuple(values))
+    else:
+        command, args = read.config.command, read.config.args
+        config = McpServerConfig(
+            name=name, command=command, args=args, env=plain, secret_env=tuple(values), cwd=cwd.strip()
+        )
     return ServerDraft(config, values)
 
 
@@ -247,8 +222,7 @@ class ToolList(QWidget):
         self._filter(self._search.text())
 
     def _line(self, status: McpToolStatus) -> QWidget:
-        switch = Switch("", on=status.is_enabled and not status.refusal)
-        switch.setAccessibleName(status.tool)
+        switch = Switch("", on=status.is_enabled and not status.refusal, words=status.tool)
         switch.setEnabled(not status.refusal)
         switch.setFixedWidth(_TOOL_SWITCH_PX)
         switch.toggled.connect(lambda on, tool=status.tool: self._switch(tool, on))
@@ -261,14 +235,13 @@ class ToolList(QWidget):
         parts = row(switch, name, note, gap=10, margins=(0, 1, 0, 1))
         parts.setStretch(1, 2)
         parts.setStretch(2, 3)
-        reads = IconLabel(
-            "eye" if status.is_read_only else "circle",
-            px=14,
-            color_token="faint" if status.is_read_only else "surface",
-        )
-        read_only = tr("Read-only, according to the server: the agent can ask to use it in Plan mode, too.")
-        reads.setToolTip(read_only if status.is_read_only else "")
-        reads.setAccessibleName(reads.toolTip())
+        sign, color, tip = "circle", "surface", ""
+        if status.is_read_only:
+            sign, color = "eye", "faint"
+            tip = tr("Read-only, according to the server: the agent can ask to use it in Plan mode, too.")
+        reads = IconLabel(sign, px=14, color_token=color)
+        reads.setToolTip(tip)
+        reads.setAccessibleName(tip)
         cost = label(tr("hidden") if status.refusal else format_tokens(status.tokens), "faint")
         cost.setMinimumWidth(_COST_PX)
         cost.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -288,7 +261,7 @@ class ToolList(QWidget):
             self._lines[tool.tool].setVisible(all(word in text for word in words))
 
 
-class LogView(Themed, QPlainTextEdit):
+class LogView(QPlainTextEdit):
     """What a server said last; it follows the end unless somebody has scrolled up."""
 
     def __init__(self) -> None:
@@ -298,7 +271,7 @@ class LogView(Themed, QPlainTextEdit):
         self.setAccessibleName(tr("Log output"))
         self.setPlaceholderText(tr("No log output"))
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.apply_theme()
+        self.setProperty("kind", "log")
 
     def show_log(self, text: str) -> None:
         if text == self.toPlainText():
@@ -316,30 +289,17 @@ class LogView(Themed, QPlainTextEdit):
         super().showEvent(event)
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
-    def apply_theme(self) -> None:
-        theme = self._theme
-        self.setFont(ui_font(12, is_code=True))
-        set_style_sheet(
-            self,
-            f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"
-            f" border: 1px solid {theme.border}; border-radius: 8px; padding: 6px 8px; }}",
-        )
-
 
 class DisclosureButton(PushButton):
-    def __init__(self, text: str, part: QWidget) -> None:
-        super().__init__(text, "link", "chevron-right", px=13)
+    def __init__(self, text: str, part: QWidget, words: str = "") -> None:
+        super().__init__(text, "link", "chevron-right", px=13, words=words)
         self.setCheckable(True)
         part.hide()
         self.toggled.connect(part.setVisible)
-        self.toggled.connect(self._show_state)
+        self.toggled.connect(lambda is_open: self.set_icon("chevron-down" if is_open else "chevron-right"))
 
     def make_accessible(self) -> QAccessibleWidget:
         return DisclosureInterface(self)
-
-    def _show_state(self, is_open: bool) -> None:
-        self._icon_name = "chevron-down" if is_open else "chevron-right"
-        self.apply_theme()
 
 
 _STATE_ICONS = {
@@ -369,9 +329,6 @@ class TestStatus(QWidget):
         self.setAccessibleName(text)
         self.setVisible(bool(text))
 
-    def text(self) -> str:
-        return self._message.text()
-
 
 _FIELDS = (
     Line("name", text("Name"), live=True, room=1),
@@ -391,11 +348,10 @@ class ServerForm(Form):
         self.rows["env"].show_note(secret_values_text(""))
         self._missing: tuple[str, ...] = ()
         self._placeholders: tuple[str, ...] = ()
-        place, self._place = QWidget(), column()
-        place.setLayout(self._place)
+        self._place = column()
         body = self.layout()
         assert body is not None
-        body.addWidget(place)
+        body.addWidget(pane(self._place))
         self.show_secrets(Form((), Draft({})))
 
     def show_secrets(self, secrets: Form) -> None:
@@ -422,19 +378,18 @@ class ServerForm(Form):
     def show_draft(self, draft: ServerDraft, missing: tuple[str, ...] = ()) -> None:
         """Fill the fields; secrets that are `missing` have no value kept."""
         config = draft.config
-        for name, value in (
-            ("name", config.name),
-            ("reach", endpoint_text(config)),
-            ("cwd", config.cwd),
-            ("env", variables_text(config)),
-        ):
-            self.values.set(name, value)
+        pairs = config.headers if config.url else config.env
+        command = shlex.join((config.command, *config.args)) if config.command else ""
+        self.values.set("name", config.name)
+        self.values.set("reach", config.url or command)
+        self.values.set("cwd", config.cwd)
+        self.values.set("env", "\n".join(f"{name}={value}" for name, value in pairs.items()))
         self.refresh()
         self.rows["cwd"].setVisible(not config.url)
         self._missing, self._placeholders = missing, draft.placeholders
         fields = [
             Line(
-                name, with_break_points(name), self._secret_storage, live=True, secret=True, room=1,
+                name, name.replace("_", "_\u200b"), self._secret_storage, live=True, secret=True, room=1,
                 placeholder=(
                     text("Saved. Type to replace it.") if name not in missing
                     else text("Bearer TOKEN") if name.lower() == "authorization"
@@ -478,20 +433,24 @@ class ServerEditor(QWidget):
         session: Session,
         save: Callable[[ServerDraft], object],
         close: Callable[[], object],
+        used_names: Callable[[str], tuple[str, ...]],
         server: str = "",
     ) -> None:
-        """`server` is the name of one that is there already: a test takes its secrets."""
+        """`server` is the name of one that is there already: a test takes its secrets.
+
+        `used_names` returns those of the others.
+        """
         super().__init__()
-        self._session, self._save, self._server = session, save, server
+        self._session, self._save, self._used_names, self._server = session, save, used_names, server
         self.form, self.status = ServerForm(), TestStatus()
-        self.used_names: tuple[str, ...] = ()
         self._testing: asyncio.Task[None] | None = None
         self.has_edits = False
         """Whether the user changed something since it was filled."""
         cancel = PushButton(tr("Cancel"), name="cancel", on_click=close)
-        self.test = PushButton(tr("Test", "verb: button"), "", "zap", name="test_server")
+        self.test = PushButton(
+            tr("Test", "verb: button"), "", "zap", name="test_server", on_click=self._test_or_stop
+        )
         save_button = PushButton(save_text, "primary", name="save_server", on_click=self._save_valid)
-        self.test.clicked.connect(self._test_or_stop)
         self.form.edited.connect(lambda _: self._on_edited())
         buttons = FlowBox([cancel, self.test, save_button], right_from=0)
         self.setLayout(column(self.form, buttons, self.status, gap=10))
@@ -506,7 +465,7 @@ class ServerEditor(QWidget):
         self.status.show_status("ok", "")
 
     def _save_valid(self) -> None:
-        draft = self.form.draft(self.used_names)
+        draft = self.form.draft(self._used_names(self._server))
         if draft is not None:
             self._save(draft)
 
@@ -514,7 +473,7 @@ class ServerEditor(QWidget):
         """Test, or stop the test that runs: one button, so that the keyboard stays at it."""
         if self._testing is not None:
             self._stop_test()
-        elif (draft := self.form.draft(self.used_names)) is not None:
+        elif (draft := self.form.draft(self._used_names(self._server))) is not None:
             self.test.setText(tr("Stop test"))
             self.status.show_status("running", _testing_text(draft.config))
             task = self._testing = self._session.actions.start(self._test(draft), "mcp test")
@@ -523,11 +482,10 @@ class ServerEditor(QWidget):
     async def _test(self, draft: ServerDraft) -> None:
         servers, workspace_id = self._session.app.mcp_servers, self._session.workspace_id
         try:
-            report = await servers.test(workspace_id, self._server, draft)
+            outcome = _report_status(await servers.test(workspace_id, self._server, draft))
         except HelixError as error:
-            self._end_test("failed", error_text(error))
-        else:
-            self._end_test(*_report_status(report))
+            outcome = ("failed", error_text(error))
+        self._end_test(*outcome)
 
     def _stop_test(self) -> None:
         if self._testing is not None:

@@ -114,8 +114,8 @@ class PolicyFiles(QObject):
         watched = {*self._watcher.files(), *self._watcher.directories()}
         for workspace in workspaces:
             path = self.of(workspace).path
-            missing = [str(place) for place in (path, path.parent) if place.exists()]
-            if missing := [place for place in missing if place not in watched]:
+            places = [str(place) for place in (path, path.parent) if place.exists()]
+            if missing := [place for place in places if place not in watched]:
                 self._watcher.addPaths(missing)
             self._stamps.setdefault(workspace.id, _file_stamp(path))
         self._show_error()
@@ -211,23 +211,17 @@ class PolicyLine(Line, frozen=True, kw_only=True):
 
     def beside(self, form: Form) -> QWidget:
         reset = PushButton("", "link", "undo-2", px=13, name="reset")
-        values = form.values
+        values, name = form.values, translate(self.label)
         assert isinstance(values, PolicyValues)
         reset.clicked.connect(lambda: form.write(self.name, values.default(self.name)))
 
         def show(changed: str) -> None:
             if changed in (self.name, "profile"):
                 default = self.in_text(values.default(self.name))
-                words = tr("Reset to profile default ({value})", value=default)
                 reset.setText(default)
-                reset.setToolTip(words)
-                reset.setAccessibleName(
-                    tr(
-                        "{name}: reset to profile default ({value})",
-                        name=translate(self.label),
-                        value=default,
-                    )
-                )
+                reset.setToolTip(tr("Reset to profile default ({value})", value=default))
+                words = tr("{name}: reset to profile default ({value})", name=name, value=default)
+                reset.setAccessibleName(words)
                 reset.setVisible(values.get(self.name) != values.default(self.name))
 
         values.changed.connect(show)

@@ -10,7 +10,6 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QColor,
-    QFocusEvent,
     QHideEvent,
     QKeyEvent,
     QMouseEvent,
@@ -59,8 +58,7 @@ tr = Translator("Settings: Policy")
 
 _KNOB, _STOP = 8.0, 3.5  # radius in pixels
 _MARGIN = 24.0  # pixels from the ends of the widget to the first and last stop: room for their names
-_BACK = (Qt.Key.Key_Down, Qt.Key.Key_PageDown)
-_ON = (Qt.Key.Key_Up, Qt.Key.Key_PageUp)
+_STEPS = {Qt.Key.Key_Down: -1, Qt.Key.Key_PageDown: -1, Qt.Key.Key_Up: 1, Qt.Key.Key_PageUp: 1}
 
 
 class _SliderInterface(QAccessibleWidget):
@@ -119,18 +117,17 @@ class StopTrack(Themed, QWidget):
             self._select_stop(stop)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        left, right = Qt.Key.Key_Left, Qt.Key.Key_Right
-        back, on = (right, left) if self.isRightToLeft() else (left, right)
-        if event.key() in (back, *_BACK):
-            self._select(self._stop - 1)
-        elif event.key() in (on, *_ON):
-            self._select(self._stop + 1)
-        elif event.key() == Qt.Key.Key_Home:
-            self._select(0)
-        elif event.key() == Qt.Key.Key_End:
-            self._select(self._stops - 1)
-        else:
-            super().keyPressEvent(event)
+        on = -1 if self.isRightToLeft() else 1
+        steps = {**_STEPS, Qt.Key.Key_Left: -on, Qt.Key.Key_Right: on}
+        match Qt.Key(event.key()):
+            case Qt.Key.Key_Home:
+                self._select(0)
+            case Qt.Key.Key_End:
+                self._select(self._stops - 1)
+            case key if key in steps:
+                self._select(self._stop + steps[key])
+            case _:
+                super().keyPressEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
@@ -142,14 +139,6 @@ class StopTrack(Themed, QWidget):
 
     def _select_at(self, x: float) -> None:
         self._select(min(range(self._stops), key=lambda stop: abs(self.x_of(stop) - x)))
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
-        self.update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        super().focusOutEvent(event)
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, painter, y = self._theme, QPainter(self), self.height() / 2
@@ -178,10 +167,9 @@ class _StopName(PushButton):
     accessible_role = QAccessible.Role.StaticText
 
     def __init__(self, profile: Profile) -> None:
-        super().__init__(profile.title, "link", name=f"profile:{profile.name}")
-        self.setAccessibleName(profile.title)
-        self.setAccessibleDescription(profile.description)
-        self.setToolTip(profile.description)
+        title, tip = profile.title, profile.description
+        super().__init__(title, "link", name=f"profile:{profile.name}", words=title, tip=tip)
+        self.setAccessibleDescription(tip)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
 
@@ -248,8 +236,7 @@ class PolicySlider(QWidget):
         self._stops: tuple[Profile, ...] = ()
         ends = row(label(tr("Keep more"), "muted"), None, label(tr("Send less"), "muted"))
         title = ResponsiveRow(self._title, [HelpLink("policy")], 160)
-        parts = (ends, self.track, self._names, title, self._description)
-        self.setLayout(column(*parts, gap=3))
+        self.setLayout(column(ends, self.track, self._names, title, self._description, gap=3))
 
     def show_policy(self, policy: ContextPolicy) -> None:
         """Show the profile of a policy, and how many numbers differ from it."""
@@ -322,9 +309,6 @@ class ApplyBar(QWidget):
         if focused is not None and (focused.isHidden() or not focused.isEnabled()):
             self._fallback.setFocus()
 
-    def text(self) -> str:
-        return self._text.text()
-
 
 def _use_text(
     of_workspace: ContextPolicy, of_session: ContextPolicy | None, is_edited: bool, differs: bool
@@ -352,15 +336,14 @@ class PolicyPage(QWidget):
         self._edited: dict[str, ContextPolicy] = {}  # of workspaces, used nowhere yet
         self._workspace_on_page = ""
         self.slider, self.replay_card = PolicySlider(), ReplayCard()
-        self.values = PolicyValues()
-        self.values.change = self._change
+        self.values = PolicyValues(self._change)
         self.form, self.apply_bar = Form(POLICY, self.values, gap=12), ApplyBar(self)
         self._file_error = label("", "error", wrap=True)
         self._file_card = self._error_card()
+        tip = tr("All numbers of the policy. They count as soon as the file is saved.")
         open_file = PushButton(
-            tr("Open policy.toml"), "link", "external-link", px=13, name="open_policy_file"
+            tr("Open policy.toml"), "link", "external-link", px=13, name="open_policy_file", tip=tip
         )
-        open_file.setToolTip(tr("All numbers of the policy. They count as soon as the file is saved."))
         open_file.clicked.connect(files.open)
         file_row = ResponsiveRow(label(tr("The file has more numbers."), "faint", wrap=True), [open_file])
         head = card(column(self.slider, margins=(16, 13, 16, 14)))
@@ -373,8 +356,9 @@ class PolicyPage(QWidget):
         for part in (self.replay, self.numbers):
             part.head.toggled.connect(lambda _: self._show_current())
         self._of_workspace = pane(column(self._file_card, head, self.replay, self.numbers, gap=12))
-        self._open_folder = PushButton(tr("Open folder…"), name="open_folder")
-        self._open_folder.clicked.connect(lambda: perform(self, OpenFolder()))
+        self._open_folder = PushButton(
+            tr("Open folder…"), name="open_folder", on_click=lambda: perform(self, OpenFolder())
+        )
         body = column(self._of_workspace, FlowBox([self._open_folder]))
         page, self._lead = scrolling_page(tr("Context policy"), " ", body)
         self.setLayout(column(page, self.apply_bar, gap=0))
@@ -384,11 +368,9 @@ class PolicyPage(QWidget):
         session.changed.connect(self._follow_session)
 
     def _error_card(self) -> QFrame:
-        open_file = PushButton(tr("Open file"), name="open_file")
-        replace = PushButton(tr("Replace file"), name="replace_file")
-        open_file.clicked.connect(self._files.open)
-        replace.clicked.connect(self._files.replace)
-        replace.setToolTip(tr("Overwrite the file with the policy in use. A copy of the file is kept."))
+        open_file = PushButton(tr("Open file"), name="open_file", on_click=self._files.open)
+        tip = tr("Overwrite the file with the policy in use. A copy of the file is kept.")
+        replace = PushButton(tr("Replace file"), name="replace_file", tip=tip, on_click=self._files.replace)
         note = label(tr("The previous policy stays in use until you fix the file."), "note", wrap=True)
         parts = (self._file_error, note, FlowBox([open_file, replace]))
         framed = card(column(*parts, margins=(16, 13, 16, 14), gap=7))
@@ -411,18 +393,13 @@ class PolicyPage(QWidget):
         policy, conversation = self._policy(workspace), self._session.find_conversation()
         has_session = conversation is not None and not conversation.session.transcript.parent
         name = self._session.app.registry.get(workspace.id).name
-        self.show_policy(name, policy, workspace.policy, self._session_policy, has_session)
+        self.show_policy(name, policy, workspace.policy, self._session.transcript.session_policy, has_session)
         self.preview.show(workspace, policy, self._in_use(workspace))
         self.show_file_error(self._files.error_text())
 
-    @property
-    def _session_policy(self) -> ContextPolicy | None:
-        conversation = self._session.find_conversation()
-        return conversation.session.transcript.session_policy if conversation is not None else None
-
     def _in_use(self, workspace: OpenWorkspace) -> ContextPolicy:
         """Return the policy of the session on screen: its own, or its workspace's."""
-        return self._session_policy or workspace.policy
+        return self._session.transcript.session_policy or workspace.policy
 
     def _policy(self, workspace: OpenWorkspace) -> ContextPolicy:
         return self._edited.get(workspace.id) or self._in_use(workspace)
@@ -537,12 +514,9 @@ class PolicyPage(QWidget):
         self._lead.setText(
             tr("What leaves the context, and when. Open a folder: each workspace has its own policy.")
         )
-        self._show_parts(of_workspace=False)
-
-    def _show_parts(self, *, of_workspace: bool) -> None:
-        self._open_folder.setVisible(not of_workspace)
+        self._open_folder.show()
         for part in (self._of_workspace, self.apply_bar):
-            part.setVisible(of_workspace)
+            part.hide()
 
     def show_policy(
         self,
@@ -564,7 +538,9 @@ class PolicyPage(QWidget):
         self.form.setEnabled(policy.enabled)
         self.show_effects({})
         self.apply_bar.show_use(policy, of_workspace, of_session, has_session)
-        self._show_parts(of_workspace=True)
+        self._open_folder.hide()
+        for part in (self._of_workspace, self.apply_bar):
+            part.show()
 
     def show_effects(self, effects: Mapping[str, str]) -> None:
         """Say at each number what it does to the session on screen; the others say what they are."""

@@ -105,11 +105,6 @@ class PolicyPreview:
             self._task.cancel()
             self._task = None
 
-    @property
-    def _model(self) -> str:
-        """The label of the model that the next request goes to; empty without a session."""
-        return self._conversation.window.frame.info.label if self._conversation is not None else ""
-
     def _compare(self) -> None:
         """Compare the two that the user chose."""
         self._compared = str(self._card.policy.currentData()), str(self._card.reference.currentData())
@@ -173,24 +168,26 @@ class PolicyPreview:
     def _show(self, state: ReplayState, message: str = "") -> None:
         policy, reference = self._compared
         mine, other = self._policies.get(policy), self._policies.get(reference)
-        log = self._conversation.session.log if self._conversation is not None else ()
+        shown, pictures = self._conversation, self._replays.pictures
+        log = shown.session.log if shown is not None else ()
+        model = shown.window.frame.info.label if shown is not None else ""
         answers = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]
         replayed = {recorded.seq for recorded in ReplayableEvents().take(log)}
         self._comparison = PolicyComparison(
             {key: self._name_of(key) for key in self._policies},
             policy,
             reference,
-            self._replays.pictures.get(mine) if mine is not None else None,
-            self._replays.pictures.get(other) if other is not None else None,
+            pictures.get(mine) if mine is not None else None,
+            pictures.get(other) if other is not None else None,
             state,
             message,
             is_one=mine == other,
-            reports_cache=self._conversation is None or reports_cache(self._conversation.session.transcript),
-            model=self._model,
-            other_models=any(answer.model != self._model for answer in answers),
+            reports_cache=shown is None or reports_cache(shown.session.transcript),
+            model=model,
+            other_models=any(answer.model != model for answer in answers),
             is_reported=any(answer.usage is not None for answer in answers),
             has_user_rewrites=any(is_user_rewrite(it.event) and it.seq not in replayed for it in log),
-            always=self._conversation.window.frame.fixed_tokens if self._conversation is not None else 0,
+            always=shown.window.frame.fixed_tokens if shown is not None else 0,
         )
         self._card.show_comparison(self._comparison)
 

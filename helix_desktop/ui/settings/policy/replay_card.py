@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from typing import Literal
 
@@ -12,11 +12,12 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolTip, QWidget
 
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import label, show_text
-from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, column, row
+from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, column, pane, row
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.plot import (
     Plot,
@@ -36,9 +37,10 @@ from helix_desktop.words.numbers import (
     format_tokens,
     format_whole_percent,
 )
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Policy")
+text = TextContext("Settings: Policy")
 
 ReplayState = Literal["empty", "busy", "ready", "failed"]
 _LEAST_SHARE = 0.005  # of a reference: a smaller difference has no share that could be shown
@@ -88,23 +90,25 @@ class FigureRow(msgspec.Struct, frozen=True):
 def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
     """Return what was sent and billed, and what is still in context; an ellipsis for what is to come."""
     mine, other = comparison.replay, comparison.reference_replay
-    sent = (mine.sent if mine else None, other.sent if other else None)
-    billed = (mine.billed if mine else None, other.billed if other else None)
-    coverage = (mine.coverage if mine else None, other.coverage if other else None)
+
+    def tokens_row(title: str, note: str, of: Callable[[PolicyReplay], float]) -> FigureRow:
+        values = [of(replay) if replay is not None else None for replay in (mine, other)]
+        difference = _token_difference(comparison, *values)
+        return FigureRow(title, note, _tokens(values[0], mine), _tokens(values[1], other), difference)
+
+    coverage = [replay.coverage if replay is not None else None for replay in (mine, other)]
     return (
-        FigureRow(
+        tokens_row(
             tr("Tokens sent"),
             tr("All requests of the session, as today's tools and prompt would send them"),
-            _tokens(sent[0], mine),
-            _tokens(sent[1], other),
-            _token_difference(comparison, *sent),
+            lambda replay: replay.sent,
         ),
-        FigureRow(
+        tokens_row(
             tr("Tokens billed"),
-            _billed_note(comparison),
-            _tokens(billed[0], mine),
-            _tokens(billed[1], other),
-            _token_difference(comparison, *billed),
+            tr("The same in tokens of new input that would cost as much")
+            if comparison.reports_cache
+            else tr("With the usual discount for what was sent before; this provider doesn't report one"),
+            lambda replay: replay.billed,
         ),
         FigureRow(
             tr("Still in context"),
@@ -114,13 +118,6 @@ def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
             _share_difference(*coverage),
         ),
     )
-
-
-def _billed_note(comparison: PolicyComparison) -> str:
-    """Return what counts as billed, and that it is assumed where the provider reports no cache."""
-    if comparison.reports_cache:
-        return tr("The same in tokens of new input that would cost as much")
-    return tr("With the usual discount for what was sent before; this provider doesn't report one")
 
 
 def field_effect_text(effect: FieldEffect) -> str:
@@ -190,12 +187,20 @@ _TOP, _RIGHT = 8.0, 8.0  # pixels around the plot
 _MAX_POINTS = 900  # of one curve: more than the pixels that it has
 _ESTIMATE_OPACITY = 0.4
 _DOT_PX, _SMALL_DOT_PX = 10, 4  # with its edge, and without one where dots would hide the curves
+_DOT_MIDDLE = QPointF(_DOT_PX / 2, _DOT_PX / 2)
 _LEAST_DOT_GAP_PX = 12  # on average between two dots with an edge
 _DASH = 4  # pixels of a line of a bound, and between them
 _LABEL_INSET_PX, _LABEL_GAP_PX = 4, 10  # of the labels of bounds: to the plot's edge, and between two
 _NEAR = 7.0  # pixels around a dot in which the mouse is on it
-_LAYERS = ("sweep-made", "fold-made", "observations-placed", "handover-made")
-"""The kinds of rewrites, lowest first: the rare ones that change most are not hidden below the others."""
+_REWRITES = {
+    "sweep-made": (text("outputs cached"), "seg_output"),
+    **dict.fromkeys(
+        ("fold-made", "observations-placed", "handover-made"),
+        (text("older messages compacted"), "seg_handover"),
+    ),
+}
+"""What rewrites did, and the color of their dots: the rare ones that change most lie above the others."""
+_OTHER_REWRITE = (text("context rewritten"), "muted")
 
 
 def _fullest_points(points: Sequence[WindowPoint], max_points: int) -> list[WindowPoint]:
@@ -213,15 +218,9 @@ def _fullest_points(points: Sequence[WindowPoint], max_points: int) -> list[Wind
 
 def _rewrite_text(rewrite: PolicyRewrite, is_exact: bool) -> str:
     """Return what a rewrite would have done, about where the replay is an estimate."""
-    kinds = {
-        "sweep-made": tr("outputs cached"),
-        **dict.fromkeys(
-            ("fold-made", "observations-placed", "handover-made"), tr("older messages compacted")
-        ),
-    }
+    words, _ = _REWRITES.get(rewrite.kind, _OTHER_REWRITE)
     change = _about(is_exact) + format_token_change(rewrite.tokens_before, rewrite.tokens_after)
-    parts = (kinds.get(rewrite.kind, tr("context rewritten")), change, f"e{rewrite.seq}")
-    return " · ".join(parts)
+    return " · ".join((translate(words), change, f"e{rewrite.seq}"))
 
 
 class ReplayChart(Themed, QWidget):
@@ -301,14 +300,14 @@ class ReplayChart(Themed, QWidget):
             paint_curve(painter, other, theme.muted, dashed=True)
         for _ in self._parts(painter, plot, replay):
             paint_curve(painter, mine, theme.accent)
-        is_dense = len(self._dots) * _LEAST_DOT_GAP_PX > plot.rect.width()
-        exact_until, faces = (
-            _exact_until(replay),
-            _DotFaces(theme, self.devicePixelRatioF(), is_small=is_dense),
-        )
-        for rewrite, index in sorted(self._dots, key=_layer):
+        is_dense, ratio = len(self._dots) * _LEAST_DOT_GAP_PX > plot.rect.width(), self.devicePixelRatioF()
+        kinds = dict.fromkeys(rewrite.kind for rewrite, _ in self._dots)
+        faces = {kind: _dot_face(kind, theme, ratio, is_small=is_dense) for kind in kinds}
+        layers, exact_until = [kind for kind in kinds if kind not in _REWRITES], _exact_until(replay)
+        layers += _REWRITES
+        for rewrite, index in sorted(self._dots, key=lambda dot: layers.index(dot[0].kind)):
             painter.setOpacity(1.0 if rewrite.seq <= exact_until else _ESTIMATE_OPACITY)
-            painter.drawPixmap(self._dot(plot, index) + faces.corner, faces[rewrite.kind])
+            painter.drawPixmap(self._dot(plot, index) - _DOT_MIDDLE, faces[rewrite.kind])
 
     def _parts(self, painter: QPainter, plot: Plot, replay: PolicyReplay | None) -> Iterator[None]:
         """Have a curve drawn twice: first where the replay is exact, then fainter where it is an estimate."""
@@ -389,29 +388,22 @@ def _tokens_along(curve: Sequence[WindowPoint], seqs: Sequence[int]) -> list[int
     return tokens
 
 
-class _DotFaces(dict[str, QPixmap]):
-    """The dots of rewrites by their kind, each drawn once: there may be a thousand."""
-
-    def __init__(self, theme: Theme, ratio: float, *, is_small: bool) -> None:
-        super().__init__()
-        self._theme, self._ratio, self._is_small = theme, ratio, is_small
-        self.corner = QPointF(-_DOT_PX / 2, -_DOT_PX / 2)
-
-    def __missing__(self, kind: str) -> QPixmap:
-        face = self[kind] = QPixmap(QSize(_DOT_PX, _DOT_PX) * self._ratio)
-        face.setDevicePixelRatio(self._ratio)
-        face.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(face)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        color = _dot_color(kind, self._theme)
-        if self._is_small:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(color))
-            painter.drawEllipse(-self.corner, _SMALL_DOT_PX / 2, _SMALL_DOT_PX / 2)
-        else:
-            paint_dot(painter, -self.corner, color, self._theme)
-        painter.end()
-        return face
+def _dot_face(kind: str, theme: Theme, ratio: float, *, is_small: bool) -> QPixmap:
+    """Return the dot of a kind of rewrite as a picture: there may be a thousand."""
+    face = QPixmap(QSize(_DOT_PX, _DOT_PX) * ratio)
+    face.setDevicePixelRatio(ratio)
+    face.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(face)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    color = str(getattr(theme, _REWRITES.get(kind, _OTHER_REWRITE)[1]))
+    if is_small:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(color))
+        painter.drawEllipse(_DOT_MIDDLE, _SMALL_DOT_PX / 2, _SMALL_DOT_PX / 2)
+    else:
+        paint_dot(painter, _DOT_MIDDLE, color, theme)
+    painter.end()
+    return face
 
 
 def _faint(theme: Theme) -> QColor:
@@ -474,19 +466,6 @@ def label_rects(
 def _passes(plot: Plot, curve: Sequence[int], rect: QRectF) -> bool:
     tokens = curve[plot.index_at(rect.left()) : plot.index_at(rect.right()) + 1]
     return bool(tokens) and plot.y_of(max(tokens)) <= rect.bottom() and plot.y_of(min(tokens)) >= rect.top()
-
-
-def _layer(dot: tuple[PolicyRewrite, int]) -> int:
-    kind = dot[0].kind
-    return _LAYERS.index(kind) if kind in _LAYERS else -1
-
-
-def _dot_color(kind: str, theme: Theme) -> str:
-    colors = {
-        "sweep-made": theme.seg_output,
-        **dict.fromkeys(("fold-made", "observations-placed", "handover-made"), theme.seg_handover),
-    }
-    return colors.get(kind, theme.muted)
 
 
 def replay_notes(comparison: PolicyComparison) -> tuple[str, ...]:
@@ -596,25 +575,19 @@ class _FigureTable(QWidget):
 
     def show_comparison(self, comparison: PolicyComparison) -> None:
         """Show other figures; one column where a policy is compared with itself."""
-        names: tuple[str, ...] = ("", "")
-        if not comparison.is_one:
-            both = (comparison.names[comparison.policy], comparison.names[comparison.reference])
-            names = ("", *both, tr("Difference"))
-        for number in range(_COLUMNS + 1):
-            self._set(0, number, names[number] if number < len(names) else "", "faint")
+        keys = comparison.policy, comparison.reference
+        names = ["", *(comparison.names[key] for key in keys), tr("Difference")]
+        shown = len(names)
+        if comparison.is_one:
+            names, shown = [""] * shown, 2
+        for number, name in enumerate(names):
+            self._set(0, number, name, "faint")
         for at, figure in enumerate(figure_rows(comparison)):
             texts = (figure.title, figure.value, figure.reference, figure.difference)
-            for number, text in enumerate(texts):
-                role = "muted" if number == 0 else ("strong" if number == 1 else "")
-                self._set(2 * at + 1, number, text if number < len(names) else "", role)
+            for number, (words, role) in enumerate(zip(texts, ("muted", "strong", "", ""), strict=True)):
+                self._set(2 * at + 1, number, words if number < shown else "", role)
             note = self._set(2 * at + 2, 0, figure.note, "note", columns=_COLUMNS + 1)
             note.setContentsMargins(0, 0, 0, 6)
-
-    def text(self) -> str:
-        lines: list[list[str]] = [[] for _ in range(self._grid.rowCount())]
-        for (line, _), cell in self._cells.items():
-            lines[line].append(cell.text())
-        return "\n".join(" | ".join(filter(None, texts)) for texts in lines)
 
     def _set(self, line: int, number: int, text: str, role: str, columns: int = 1) -> QLabel:
         if (line, number) not in self._cells:
@@ -630,41 +603,33 @@ class ReplayCard(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.chart, self.figures = ReplayChart(), _FigureTable()
-        self.policy, self.reference = ComboBox(), ComboBox()
+        self.policy = ComboBox(words=tr("Policy to show"))
         self.policy.setObjectName("compare_policy")
-        self.policy.setAccessibleName(tr("Policy to show"))
+        self.reference = ComboBox(words=tr("Policy to compare with"))
         self.reference.setObjectName("compare_reference")
-        self.reference.setAccessibleName(tr("Policy to compare with"))
         self.status = label("", "warn")
         self.status.setObjectName("replay_status")
-        self._is_busy = False
+        self.is_busy = False
         self._message = label("", "note", wrap=True)
         self._message.setObjectName("replay_message")
         self.retry = PushButton(tr("Try again"), name="retry_replay")
         choices = FlowBox([self._choice(False, self.policy), self._choice(True, self.reference)])
-        self._result = QWidget()
         self._notes = label("", "note", wrap=True)
         self._notes.setObjectName("replay_notes")
-        self._result.setLayout(column(choices, self.chart, self.figures, self._notes, gap=10))
+        self._result = pane(column(choices, self.chart, self.figures, self._notes, gap=10))
         title = ResponsiveRow(label(tr("This session, replayed"), "strong", wrap=True), [self.status], 120)
         body = (title, self._message, FlowBox([self.retry]), self._result)
         self.setLayout(column(card(column(*body, margins=(16, 13, 16, 14), gap=9))))
         self.show_comparison(PolicyComparison())
 
-    @property
-    def is_busy(self) -> bool:
-        return self._is_busy
-
     def _choice(self, dashed: bool, combo: ComboBox) -> QWidget:
-        choice = QWidget()
         words = label(tr("compared with") if dashed else tr("Show"), "muted")
-        choice.setLayout(row(words, _LineSample(dashed), combo, gap=7))
         words.setBuddy(combo)
-        return choice
+        return pane(row(words, _LineSample(dashed), combo, gap=7))
 
     def show_comparison(self, comparison: PolicyComparison) -> None:
         has_result = comparison.state in ("busy", "ready")
-        self._is_busy = comparison.state == "busy"
+        self.is_busy = comparison.state == "busy"
         show_text(self._message, comparison.message)
         self.retry.setVisible(comparison.state == "failed")
         self._result.setVisible(has_result)

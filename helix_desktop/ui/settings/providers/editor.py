@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Any, Literal
 
 import msgspec
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QFrame, QLineEdit, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QSizePolicy, QWidget
 
-from helix_desktop.config.model_catalog import ModelCatalog, Vendor
+from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.secrets import KeySource
 from helix_desktop.config.settings import ModelEntry, Provider, is_provider_name
 from helix_desktop.domain.dialects import DIALECTS
 from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep, CheckStepName, CheckStepState
+from helix_desktop.services.provider_check import CheckStep, CheckStepName, CheckStepState
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Disclosure, DisclosureHead
 from helix_desktop.ui.design.fields import TextArea
-from helix_desktop.ui.design.labels import IconLabel, SelectableText, label, show_text
-from helix_desktop.ui.design.layout import FlowBox, clear_layout, column, pane, row
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, label
+from helix_desktop.ui.design.layout import FlowBox, VerticalScrollArea, clear_layout, column, pane, row
 from helix_desktop.ui.design.style.theme import Themed, restyle
 from helix_desktop.ui.kit.forms import Choice, Draft, FieldRow, Form, Line
 from helix_desktop.ui.settings.page_layout import EditConflict, page_column
@@ -55,10 +55,12 @@ class _HeaderRow(QWidget):
         self.name.setPlaceholderText(tr("Header name"))
         self.name.setAccessibleName(tr("Header name"))
         self.value.setAccessibleName(tr("Header value"))
-        self.secret = IconButton("lock", tr("Keep secret: in the system's keychain only"))
-        self.secret.setObjectName("header_secret")
+        keep_secret = tr("Keep secret: in the system's keychain only")
+        self.secret = IconButton("lock", keep_secret, name="header_secret")
         self.secret.setCheckable(True)
-        remove = IconButton("trash-2", tr("Remove header"), name="remove_header")
+        remove = IconButton(
+            "trash-2", tr("Remove header"), name="remove_header", on_click=lambda: form.remove(self)
+        )
         fields = row(self.name, self.value, self.secret, remove, gap=6)
         fields.setStretch(0, 2)
         fields.setStretch(1, 3)
@@ -71,7 +73,6 @@ class _HeaderRow(QWidget):
             field.textEdited.connect(lambda _: form.edited.emit())
         self.secret.toggled.connect(lambda _: self.refresh())
         self.secret.toggled.connect(lambda _: form.take_edit())
-        remove.clicked.connect(lambda: form.remove(self))
 
     def refresh(self) -> None:
         """Show dots for a secret value, and whether one is kept."""
@@ -95,7 +96,7 @@ class ExtrasForm(QWidget):
         self.head = DisclosureHead(tr("Extra headers and fields"))
         self.head.setObjectName(f"{name}_head")
         self._column = column(gap=5)
-        self._add_button = PushButton(tr("Add header"), "", "plus", name=f"{name}_add_header")
+        add = PushButton(tr("Add header"), "", "plus", name=f"{name}_add_header", on_click=self._add_empty)
         example = '{"service_tier": "flex"}'
         self.body_field = TextArea(words=tr("Extra body fields"), placeholder=example, height_px=_BODY_PX)
         self.body_field.setObjectName(f"{name}_body")
@@ -108,7 +109,7 @@ class ExtrasForm(QWidget):
                     wrap=True,
                 ),
                 self._column,
-                row(self._add_button, None),
+                row(add, None),
                 label(tr("Fields added to the body of every request, as a JSON object."), "faint", wrap=True),
                 self._body_row,
                 margins=(20, 0, 0, 4),
@@ -118,7 +119,6 @@ class ExtrasForm(QWidget):
         self.setLayout(column(self.head, self._content, gap=2))
         self._content.hide()
         self.head.toggled.connect(self._content.setVisible)
-        self._add_button.clicked.connect(self._add_empty)
         self.body_field.textChanged.connect(self._on_body_changed)
         self.body_field.installEventFilter(self)
 
@@ -131,14 +131,9 @@ class ExtrasForm(QWidget):
         """
         if owner != self._owner or extras != self.extras():
             self._owner = owner
-            self._remove_rows()
-            for name, value in extras.headers.items():
-                self._add(name, value, is_secret=False)
-            for name in extras.secret_headers:
-                self._add(name, typed.get(name, ""), is_secret=True)
-            with QSignalBlocker(self.body_field):
-                text = json.dumps(extras.body, indent=2, ensure_ascii=False) if extras.body else ""
-                self.body_field.setPlainText(text)
+            headers = [(name, value, False) for name, value in extras.headers.items()]
+            headers += [(name, typed.get(name, ""), True) for name in extras.secret_headers]
+            self._fill(headers, json.dumps(extras.body, indent=2, ensure_ascii=False) if extras.body else "")
             self._show_error("")
             self.head.setChecked(bool(extras))
         for header in self._rows:
@@ -147,20 +142,19 @@ class ExtrasForm(QWidget):
         self._show_count()
 
     def show_incomplete(self, typed: IncompleteExtras) -> None:
-        if typed == self.incomplete():
-            return
-        self._remove_rows()
-        for header in typed.headers:
-            self._add(*header)
-        with QSignalBlocker(self.body_field):
-            self.body_field.setPlainText(typed.body)
-        self.head.setChecked(True)
-        self._show_count()
-        self.validate("")
+        if typed != self.incomplete():
+            self._fill(typed.headers, typed.body)
+            self.head.setChecked(True)
+            self._show_count()
+            self.validate("")
 
-    def _remove_rows(self) -> None:
+    def _fill(self, headers: Iterable[tuple[str, str, bool]], body: str) -> None:
         clear_layout(self._column)
         self._rows = []
+        for header in headers:
+            self._add(*header)
+        with QSignalBlocker(self.body_field):
+            self.body_field.setPlainText(body)
 
     def clear(self) -> None:
         """Forget what is filled in, typed secrets too."""
@@ -169,36 +163,34 @@ class ExtrasForm(QWidget):
 
     def extras(self) -> RequestExtras:
         """Return what is filled in; without the body while that is no JSON object."""
-        entered = [
-            (header, header.name.text().strip()) for header in self._rows if header.name.text().strip()
-        ]
+        named = [header for header in self._headers() if header[0]]
         return RequestExtras(
-            {name: header.value.text().strip() for header, name in entered if not header.secret.isChecked()},
-            tuple(name for header, name in entered if header.secret.isChecked()),
+            {name: value for name, value, is_secret in named if not is_secret},
+            tuple(name for name, _, is_secret in named if is_secret),
             self._body() or {},
+        )
+
+    def _headers(self) -> list[tuple[str, str, bool]]:
+        """Return name and value as they are sent, and whether it is secret."""
+        return [(name.strip(), value.strip(), is_secret) for name, value, is_secret in self._typed_headers()]
+
+    def _typed_headers(self) -> tuple[tuple[str, str, bool], ...]:
+        return tuple(
+            (header.name.text(), header.value.text(), header.secret.isChecked()) for header in self._rows
         )
 
     def incomplete(self) -> IncompleteExtras | None:
         """Return what is typed if it can't be sent; None if it can."""
         if self._body() is not None and not self._has_nameless() and not self.extras().fault(""):
             return None
-        return IncompleteExtras(
-            tuple(
-                (header.name.text(), header.value.text(), header.secret.isChecked()) for header in self._rows
-            ),
-            self.body_field.toPlainText(),
-        )
+        return IncompleteExtras(self._typed_headers(), self.body_field.toPlainText())
 
     def _has_nameless(self) -> bool:
-        return any(header.value.text().strip() and not header.name.text().strip() for header in self._rows)
+        return any(value and not name for name, value, _ in self._headers())
 
     def secret_values(self) -> dict[str, str]:
         """Return the secret values that were typed, by the name of their header."""
-        return {
-            header.name.text().strip(): header.value.text().strip()
-            for header in self._rows
-            if header.secret.isChecked() and header.value.text().strip()
-        }
+        return {name: value for name, value, is_secret in self._headers() if is_secret and value}
 
     def validate(self, dialect: str) -> str:
         """Return what can't be sent, and show it; empty if everything can.
@@ -213,9 +205,6 @@ class ExtrasForm(QWidget):
             error = translate(self.extras().fault(dialect))
         self._show_error(error)
         return error
-
-    def error_text(self) -> str:
-        return self._body_row.error_text()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Say what is wrong with the body when it loses the keyboard."""
@@ -279,20 +268,14 @@ _STEP_NAMES: dict[CheckStepName, str] = {
     "streaming": text("Streaming"),
     "tools": text("Tools"),
 }
-_STATE_ICONS: dict[CheckStepState, tuple[str, str]] = {
-    "waiting": ("circle", "faint"),
-    "running": ("loader-circle", "muted"),
-    "ok": ("circle-check", "ok"),
-    "failed": ("circle-x", "error"),
-    "skipped": ("minus", "faint"),
+_STATES: dict[CheckStepState, tuple[str, str, str]] = {
+    "waiting": (text("not tested"), "circle", "faint"),
+    "running": (text("running"), "loader-circle", "muted"),
+    "ok": (text("passed"), "circle-check", "ok"),
+    "failed": (text("failed"), "circle-x", "error"),
+    "skipped": (text("skipped"), "minus", "faint"),
 }
-_STATE_TEXTS: dict[CheckStepState, str] = {
-    "waiting": text("not tested"),
-    "running": text("running"),
-    "ok": text("passed"),
-    "failed": text("failed"),
-    "skipped": text("skipped"),
-}
+"""The words for the state of a step, its icon and the color of that."""
 _NAME_PX, _BOLD_PX = 78, 8  # the least width of the names, and what the bold one of a failed step adds
 _MAX_HEIGHT_SHARE = 0.4  # of the window's height that results may take
 
@@ -306,50 +289,44 @@ class CheckNotice(msgspec.Struct, frozen=True):
     server_text: str = ""
 
 
-class _StepRow(QWidget):
-    def __init__(self, step: CheckStep) -> None:
+class _Result(QWidget):
+    """A sign, perhaps a name, what there is to say, and on request what the server said."""
+
+    def __init__(
+        self, state: CheckStepState, name: QLabel | None, words: Iterable[QLabel], server_text: str
+    ) -> None:
         super().__init__()
-        self._icon = IconLabel("circle", px=15)
-        self._name = label(translate(_STEP_NAMES[step.name]))
-        names = (self._name.fontMetrics().horizontalAdvance(translate(name)) for name in _STEP_NAMES.values())
-        self._name.setFixedWidth(max(_NAME_PX, *(width + _BOLD_PX for width in names)))
-        self._details, self._fix = label("", "faint", wrap=True), label("", "note", wrap=True)
-        self._server_text = SelectableText("", 12, "faint")
-        self._server_text.setParent(self)
-        self._server_text.hide()
-        self._server_fold = _server_disclosure(self._server_text)
-        words = column(self._details, self._fix, self._server_fold, gap=1)
-        top = (self._icon, self._name)
-        self.setLayout(row(*top, words, gap=8, stretch=2, top=top))
-        self.show_step(step)
-
-    def show_step(self, step: CheckStep) -> None:
-        self._icon.show_icon(*_STATE_ICONS[step.state])
-        restyle(self._name, "role", "strong" if step.state == "failed" else "")
-        restyle(self._details, "role", "error" if step.state == "failed" else "faint")
-        details, fix = translate(join_sentences(step.detail, step.why)), translate(step.fix)
-        self._details.setText(details)
-        show_text(self._fix, fix)
-        self._server_text.setText(translate(step.server_text))
-        self._server_fold.setVisible(bool(step.server_text))
-        state = tr("{step}: {state}.", step=_STEP_NAMES[step.name], state=_STATE_TEXTS[step.state])
-        self.setAccessibleName(join_sentences(state, details, fix).removesuffix("."))
+        _, icon_name, color = _STATES[state]
+        top = [IconLabel(icon_name, px=15, color_token=color), *([name] if name is not None else [])]
+        texts = column(*words, gap=1)
+        if server_text:
+            details = SelectableText(server_text, 12, "faint")
+            texts.addWidget(Disclosure(DisclosureHead(tr("Details"), "", "muted"), details))
+        self.setLayout(row(*top, texts, gap=8, stretch=len(top), top=top))
 
 
-def _server_disclosure(words: SelectableText) -> Disclosure:
-    return Disclosure(DisclosureHead(tr("Details"), "", "muted"), lambda: words)
+def _step_result(step: CheckStep) -> _Result:
+    is_failed = step.state == "failed"
+    name = label(translate(_STEP_NAMES[step.name]), "strong" if is_failed else "")
+    widths = (name.fontMetrics().horizontalAdvance(translate(words)) for words in _STEP_NAMES.values())
+    name.setFixedWidth(max(_NAME_PX, *(width + _BOLD_PX for width in widths)))
+    details, fix = translate(join_sentences(step.detail, step.why)), translate(step.fix)
+    words = [label(details, "error" if is_failed else "faint", wrap=True)]
+    words += [label(fix, "note", wrap=True)] if fix else []
+    result = _Result(step.state, name, words, translate(step.server_text))
+    state = tr("{step}: {state}.", step=_STEP_NAMES[step.name], state=_STATES[step.state][0])
+    result.setAccessibleName(join_sentences(state, details, fix).removesuffix("."))
+    return result
 
 
-class _ScrollContent(QWidget):
-    """What scrolls when it is too high; says when its words need another height."""
-
-    laid_out = Signal()
-
-    def event(self, event: QEvent) -> bool:
-        done = super().event(event)
-        if event.type() == QEvent.Type.LayoutRequest:
-            self.laid_out.emit()
-        return done
+def _notice_result(notice: CheckNotice) -> _Result:
+    is_failed = notice.state == "failed"
+    sentence = " · ".join(filter(None, (notice.name, notice.detail)))
+    words = label(sentence, "error" if is_failed else "note", wrap=True)
+    result = _Result(notice.state, None, [words], notice.server_text)
+    spoken = tr("{name}: {detail}", name=notice.name, detail=notice.detail) if notice.detail else notice.name
+    result.setAccessibleName(tr("Failed: {notice}", notice=spoken) if is_failed else spoken)
+    return result
 
 
 class ProviderCheckView(Themed, QWidget):
@@ -357,22 +334,21 @@ class ProviderCheckView(Themed, QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows = {tick.name: _StepRow(tick) for tick in UNTESTED_STEPS}
-        self._steps = pane(column(*self._rows.values(), gap=3))
-        self._notices = column(gap=4)
+        self._steps: tuple[CheckStep, ...] = ()
+        self._results = column()
         self._close = IconButton("x", tr("Hide result"), px=13, edge=22, on_click=self.clear)
-        self._content = _ScrollContent()
-        self._content.laid_out.connect(self._fit)
-        self._content.setObjectName("page")
-        self._content.setLayout(column(self._steps, self._notices, None, gap=0))
-        self._scroll = QScrollArea()
-        self._scroll.setWidget(self._content)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        content = pane(column(self._results, None, gap=0))
+        content.setObjectName("page")
+        content.installEventFilter(self)
+        self._scroll = VerticalScrollArea(content)
         self.setLayout(row(self._scroll, self._close, margins=(28, 10, 16, 2), gap=6, top=[self._close]))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.clear()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:  # the words need another height
+            self._fit()
+        return False
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -380,44 +356,36 @@ class ProviderCheckView(Themed, QWidget):
 
     def _fit(self) -> None:
         width = max(1, self.width() - 28 - 16 - 6 - self._close.width() - 14)
-        layout = self._steps.layout() if self._steps.isVisibleTo(self) else self._notices
-        needed = layout.totalHeightForWidth(width) if layout is not None else 0
+        needed = self._results.totalHeightForWidth(width)
         self._scroll.setFixedHeight(min(max(24, needed), int(self.window().height() * _MAX_HEIGHT_SHARE)))
 
     def clear(self) -> None:
-        clear_layout(self._notices)
-        self._steps.hide()
+        clear_layout(self._results)
+        self._steps = ()
         self.hide()
 
     def show_steps(self, steps: Sequence[CheckStep]) -> None:
-        clear_layout(self._notices)
-        for tick in steps:
-            self._rows[tick.name].show_step(tick)
-        self._steps.show()
+        """Show the steps of a test; those that are as before stay, with what is open of them."""
+        if len(steps) != len(self._steps):
+            self.clear()
+            self._results.setSpacing(3)
+        for place, step in enumerate(steps):
+            before = self._results.itemAt(place)
+            old = before.widget() if before is not None else None
+            if old is None:
+                self._results.addWidget(_step_result(step))
+            elif step != self._steps[place]:
+                self._results.replaceWidget(old, _step_result(step))
+                old.deleteLater()
+        self._steps = tuple(steps)
         self.show()
         self._fit()
 
     def show_notices(self, notices: Sequence[CheckNotice]) -> None:
         self.clear()
-        for line in notices:
-            face = IconLabel(*_STATE_ICONS[line.state][:1], px=15, color_token=_STATE_ICONS[line.state][1])
-            face.apply_theme()
-            sentence = " · ".join(filter(None, (line.name, line.detail)))
-            notice = label(sentence, "error" if line.state == "failed" else "note", wrap=True)
-            line_widget = QWidget()
-            texts = column(notice, gap=1)
-            if line.server_text:
-                words = SelectableText(line.server_text, 12, "faint")
-                words.setParent(line_widget)
-                words.hide()
-                texts.addWidget(_server_disclosure(words))
-            line_widget.setLayout(row(face, texts, gap=8, stretch=1, top=[face]))
-            accessible = (
-                tr("{name}: {detail}", name=line.name, detail=line.detail) if line.detail else line.name
-            )
-            failed = tr("Failed: {notice}", notice=accessible)
-            line_widget.setAccessibleName(failed if line.state == "failed" else accessible)
-            self._notices.addWidget(line_widget)
+        self._results.setSpacing(4)
+        for notice in notices:
+            self._results.addWidget(_notice_result(notice))
         self.setVisible(bool(notices))
         self._fit()
 
@@ -453,6 +421,7 @@ class ProviderEditor(QWidget):
     edited = Signal()
     """What is filled in may differ from what is saved now."""
     discarded = Signal()
+    edit_kept = Signal()
     test_requested = Signal(object)
     stop_requested = Signal()
     server_edited = Signal()
@@ -467,7 +436,7 @@ class ProviderEditor(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._id, self._form = "", EMPTY_DRAFT
+        self._form = EMPTY_DRAFT
         self.is_testing = False
         self._catalog = ModelCatalog()
         self.models = ProviderModels()
@@ -488,19 +457,20 @@ class ProviderEditor(QWidget):
         self._key_source: KeySource = "none"
         self.models.list_button.clicked.connect(lambda: self.models_requested.emit(self.form()))
         self.check_view = ProviderCheckView()
-        self._test = PushButton(tr("Test", "verb: button"), "", "zap", name="test_provider")
+        self._test = PushButton(
+            tr("Test", "verb: button"), "", "zap", name="test_provider", on_click=self._test_or_stop
+        )
         self._save = PushButton(tr("Save"), "primary", name="save_provider", on_click=self._validate_and_save)
         self._use = PushButton("", name="use_provider", on_click=self._save_and_use)
-        self._discard = PushButton(tr("Discard"), name="discard_provider")
+        self._discard = PushButton(tr("Discard"), name="discard_provider", on_click=self.discarded.emit)
         self._remove = PushButton(tr("Remove"), "danger", name="remove_provider")
-        self.conflict = EditConflict("provider")
-        self.conflict.edit_kept.connect(lambda: self.show_conflict(False))
-        self.footer = QFrame()
-        self._test.clicked.connect(self._test_or_stop)
+        self._remove.clicked.connect(lambda: self.remove_requested.emit(self._form.id))
+        self.conflict = EditConflict("provider", self.discarded.emit, self.edit_kept.emit)
+        self.edit_kept.connect(lambda: self.show_conflict(False))
         keys = QKeySequence(QKeySequence.StandardKey.Save)
         self._save.setShortcut(keys)
         self._save.setToolTip(keys.toString(QKeySequence.SequenceFormat.NativeText))
-        self._remove.clicked.connect(lambda: self.remove_requested.emit(self._id))
+        self.footer = QFrame()
         self.footer.setObjectName("settings_footer")
         buttons = FlowBox([self._remove, self._discard, self._use, self._test, self._save], right_from=1)
         self.conflict.setContentsMargins(28, 10, 28, 0)
@@ -510,14 +480,15 @@ class ProviderEditor(QWidget):
         self.extras_form.edited.connect(self.edited)
         self.models.changed.connect(self.edited)
         self.edited.connect(self._show_discard)
-        self._discard.clicked.connect(self.discarded)
         self.show_provider(EMPTY_DRAFT, ProviderStatus("", False, "none"))
 
     def _on_edited(self, name: str) -> None:
-        """Drop what a test with another server or key showed, and say that something is edited."""
+        """Drop what another server said of the models, and what a test with another one or key showed."""
         if name in ("base_url", "dialect"):
-            self._on_server_edited()
-        elif name == "key":
+            server = web_address(self._draft.get("base_url")), self._draft.get("dialect")
+            is_same = server == (self._form.base_url, self._form.dialect)
+            self.models.take_figures(self._form.models if is_same else ())
+        if name in ("base_url", "dialect", "key"):
             self.server_edited.emit()
             self.check_view.clear()
         self.edited.emit()
@@ -530,13 +501,6 @@ class ProviderEditor(QWidget):
         saved = provider_name(typed)
         note = tr("Will be saved as {name}.", name=saved) if typed.strip().lower() not in {"", saved} else ""
         self._fields.rows["name"].show_note(note)
-
-    def _name_fault(self, name: str) -> str:
-        """Return why a provider can't be saved under a name; empty if it can."""
-        saved = provider_name(name)
-        if name and saved in self.taken_names:
-            return tr("The provider {name} already exists. Enter another name.", name=saved)
-        return ""
 
     def set_catalog(self, catalog: ModelCatalog) -> None:
         self._catalog = catalog
@@ -568,7 +532,7 @@ class ProviderEditor(QWidget):
         self._show_discard()
 
     def _fill(self, form: ProviderDraft, status: ProviderStatus) -> None:
-        self._id, self._form = form.id, form
+        self._form = form
         for name in ("name", "base_url", "dialect", "key"):
             self._draft.set(name, getattr(form, name))
         self._key_source = status.key_source
@@ -585,7 +549,10 @@ class ProviderEditor(QWidget):
         if form.incomplete_extras is not None:
             self.extras_form.show_incomplete(form.incomplete_extras)
         self.models.show_models(form.models, form.default_model, self._resolve_spec, form)
-        self._suggest()
+        vendor = self._catalog.vendor_for(form.base_url)
+        if vendor is not None:  # these names are published, until the server lists its own
+            names = [*vendor.begin, *(name for entry in vendor.model for name in entry.names)]
+            self.models.set_suggestions(tuple(dict.fromkeys(names)))
         self.check_view.clear()
         self._fields.refresh()
         self._fields.rows["key"].show_note(
@@ -622,11 +589,8 @@ class ProviderEditor(QWidget):
 
     def update_form(self, form: ProviderDraft) -> None:
         """Know what is saved of a provider now, if it is the one on screen; the fields stay as they are."""
-        if form.id == self._id:
+        if form.id == self._form.id:
             self._form = form
-
-    def require_key(self, is_required: bool) -> None:
-        self.key.setPlaceholderText(tr("Paste the key") if is_required else tr("Not needed"))
 
     def focus_first_empty(self) -> None:
         empty = next((field for field in (self._name, self._url, self.key) if not field.text()), self.key)
@@ -661,7 +625,7 @@ class ProviderEditor(QWidget):
 
     def form(self) -> ProviderDraft:
         return ProviderDraft(
-            self._id,
+            self._form.id,
             self._draft.get("name").strip(),
             web_address(self._draft.get("base_url")),
             self._draft.get("dialect"),
@@ -675,31 +639,10 @@ class ProviderEditor(QWidget):
             invalid_figures={model: dict(typed) for model, typed in self.models.invalid_figures.items()},
         )
 
-    def errors(self) -> dict[str, str]:
-        """Return what is marked as wrong: field name and words."""
-        texts = {"models": self.models.error_text(), "extras": self.extras_form.error_text()}
-        texts |= self._fields.errors()
-        return {name: words for name, words in texts.items() if words}
-
-    def _on_server_edited(self) -> None:
-        """Drop what another server reported of the models, what a test of it showed, and what was wrong."""
-        server = web_address(self._draft.get("base_url")), self._draft.get("dialect")
-        is_same = server == (self._form.base_url, self._form.dialect)
-        self.models.take_figures(self._form.models if is_same else ())
-        self.server_edited.emit()
-        self.check_view.clear()
-
     def _on_url_entered(self) -> None:
         """Complete the address, and look models up that it publishes."""
         self._draft.set("base_url", web_address(self._draft.get("base_url")))
         self.models.set_spec_lookup(self._resolve_spec)
-
-    def _suggest(self) -> None:
-        """Offer the names that are published for this server, until it lists its own."""
-        vendor: Vendor | None = self._catalog.vendor_for(self._draft.get("base_url"))
-        if vendor is not None:
-            names = [*vendor.begin, *(name for entry in vendor.model for name in entry.names)]
-            self.models.set_suggestions(tuple(dict.fromkeys(names)))
 
     def _resolve_spec(self, entry: ModelEntry) -> ResolvedModelSpec:
         name = self._draft.get("name").strip()
@@ -716,17 +659,17 @@ class ProviderEditor(QWidget):
 
     def _save_and_use(self) -> None:
         """Request to use the selected model as it is filled in: what was edited is saved first."""
-        form = self.form()
+        name = self.form().name
         if not self.has_unsaved_edits() or self._validate_and_save():
-            self.use_requested.emit(f"{form.name}/{self.models.selected_model}")
+            self.use_requested.emit(f"{name}/{self.models.selected_model}")
 
     def _validate_and_save(self) -> bool:
         """Save what is filled in, if it is valid; else say what is wrong and return False."""
         self.models.add_typed()
         form = self.form()
-        faults = validate_provider(form)
-        if fault := self._name_fault(form.name):
-            faults["name"] = fault
+        faults, saved = validate_provider(form), provider_name(form.name)
+        if form.name and saved in self.taken_names:
+            faults["name"] = tr("The provider {name} already exists. Enter another name.", name=saved)
         for name in self._fields.fields:
             self._fields.show_error(name, faults.get(name, ""))
         self.models.show_error(faults.get("models", ""))

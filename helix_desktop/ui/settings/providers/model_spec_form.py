@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from PySide6.QtCore import Signal
@@ -28,13 +28,6 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Settings: Models")
 text = TextContext("Settings: Models")
 
-COLUMNS = (
-    text("Model"), text("Context"), text("Output"), text("$ in / out"), text("Tools"), text("Images"),
-    text("Source"),
-)  # fmt: skip
-NUMBERS = frozenset({1, 2, 3})
-"""The columns of numbers."""
-
 _ORIGINS: dict[SpecOrigin, str] = {
     "you": text("set by you"),
     "server": text("server"),
@@ -43,15 +36,6 @@ _ORIGINS: dict[SpecOrigin, str] = {
 }
 """Who says so, in words."""
 
-_FIGURES_BY_COLUMN: tuple[tuple[str, ...], ...] = (
-    (),
-    ("window",),
-    ("output",),
-    ("price_in", "price_cached", "price_cache_write", "price_cache_write_1h", "price_out"),
-    ("tools",),
-    ("images",),
-    ("window", "output", "price_in"),
-)
 _NUMBERS = (
     ("window", text("Context window"), text("tokens")),
     ("output", text("Max output"), text("tokens")),
@@ -79,30 +63,26 @@ class ModelRow(msgspec.Struct, frozen=True):
     effort: Effort = ""
 
 
-def cell_text(row: ModelRow, column: int) -> str:
-    match column:
-        case 0:
-            default = tr("default") if row.is_default else ""
-            return dotted((row.name, effort_name(row.effort) if row.effort else "", default))
-        case 1:
-            window = row.spec.values["window"]
-            tokens = format_integer(int(window.value))
-            return f"≈ {tokens}" if window.origin == "assumed" else tokens
-        case 2:
-            output = int(row.spec.number("output"))
-            return format_integer(output) if output else UNKNOWN
-        case 3:
-            return model_price_text(row.spec)
-        case 4 | 5:
-            return _ability_text(row.spec.supports("tools" if column == 4 else "images"))  # noqa: PLR2004 - a column
-        case _:
-            return _origins_text(row.spec)
+def _name_text(row: ModelRow) -> str:
+    effort = effort_name(row.effort) if row.effort else ""
+    return dotted((row.name, effort, tr("default") if row.is_default else ""))
+
+
+def _window_text(row: ModelRow) -> str:
+    window = row.spec.values["window"]
+    tokens = format_integer(int(window.value))
+    return f"≈ {tokens}" if window.origin == "assumed" else tokens
+
+
+def _output_text(row: ModelRow) -> str:
+    output = int(row.spec.number("output"))
+    return format_integer(output) if output else UNKNOWN
 
 
 def tooltip_text(row: ModelRow, column: int) -> str:
     """Return words that a narrow column cuts, and where the figures of a cell come from, a line each."""
-    lines = [cell_text(row, column)] if column in (0, len(COLUMNS) - 1) else []
-    for figure in _FIGURES_BY_COLUMN[column]:
+    lines = [COLUMNS[column].text(row)] if column in (0, len(COLUMNS) - 1) else []
+    for figure in COLUMNS[column].figures:
         fact = row.spec.values.get(figure)
         if fact is not None:
             name, value, source = _NAMES[figure], _value_text(figure, fact), spec_source_text(fact)
@@ -122,7 +102,7 @@ def model_price_text(spec: ResolvedModelSpec) -> str:
 
 def _origins_text(spec: ResolvedModelSpec) -> str:
     """Who gave the figures that matter most, nearest first."""
-    origins = {spec.values[name].origin for name in _FIGURES_BY_COLUMN[-1] if name in spec.values}
+    origins = {spec.values[name].origin for name in _MAIN_FIGURES if name in spec.values}
     return " · ".join(translate(words) for origin, words in _ORIGINS.items() if origin in origins)
 
 
@@ -148,6 +128,27 @@ def _ability_text(is_able: bool | None) -> str:
     return tr("yes") if is_able else tr("no")
 
 
+class Column(NamedTuple):
+    """A column of the table of models: `text` of a cell, and the figures that it is about."""
+
+    title: str
+    least_px: int
+    text: Callable[[ModelRow], str]
+    figures: tuple[str, ...] = ()
+    is_number: bool = False
+
+
+_MAIN_FIGURES = ("window", "output", "price_in")
+_PRICES = ("price_in", "price_cached", "price_cache_write", "price_cache_write_1h", "price_out")
+COLUMNS = (
+    Column(text("Model"), 0, _name_text),
+    Column(text("Context"), 88, _window_text, ("window",), is_number=True),
+    Column(text("Output"), 78, _output_text, ("output",), is_number=True),
+    Column(text("$ in / out"), 88, lambda row: model_price_text(row.spec), _PRICES, is_number=True),
+    Column(text("Tools"), 56, lambda row: _ability_text(row.spec.supports("tools")), ("tools",)),
+    Column(text("Images"), 64, lambda row: _ability_text(row.spec.supports("images")), ("images",)),
+    Column(text("Source"), 116, lambda row: _origins_text(row.spec), _MAIN_FIGURES),
+)
 MIN_WINDOW_TOKENS = 4_000
 """Tokens below which a window cannot hold the tools and one answer."""
 

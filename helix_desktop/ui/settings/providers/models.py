@@ -10,13 +10,12 @@ import msgspec
 from PySide6.QtCore import (
     QAbstractTableModel,
     QModelIndex,
-    QPersistentModelIndex,
     QSignalBlocker,
     Qt,
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QColor, QIcon, QResizeEvent
+from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCompleter,
@@ -39,7 +38,7 @@ from helix_desktop.domain.model_spec import (
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import AT_END, CheckList, ComboBox, SearchField
+from helix_desktop.ui.design.fields import AT_END, CheckList, ComboBox, Index, SearchField
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import card, column, pane, row
@@ -48,11 +47,9 @@ from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.providers.model_spec_form import (
     COLUMNS,
-    NUMBERS,
     UNKNOWN,
     ModelRow,
     ModelSpecForm,
-    cell_text,
     figure_faults,
     tooltip_text,
 )
@@ -208,11 +205,11 @@ class ModelChecklist(QWidget):
         self.list.setAllColumnsShowFocus(True)
         self.list.changed.connect(self._update_buttons)
         self._no_match = label(tr("No matching models"), "muted")
-        self.add = PushButton("", "primary", on_click=lambda: add_models(self.checked()))
+        self._add_models = add_models
+        self.add = PushButton("", "primary", name="add_checked_models", on_click=self._add_checked)
         self._all = PushButton("", "link", name="check_all", on_click=self.list.check_all)
-        self._close = PushButton(tr("Cancel"), name="cancel", on_click=self.hide)
-        self.add.setObjectName("add_checked_models")
-        buttons = row(self._all, None, self._close, self.add, gap=8)
+        close = PushButton(tr("Cancel"), name="cancel", on_click=self.hide)
+        buttons = row(self._all, None, close, self.add, gap=8)
         body = column(self.filter, self.list, self._no_match, buttons, margins=(12, 12, 12, 12), gap=8)
         self.setLayout(column(card(body)))
         self.hide()
@@ -236,6 +233,10 @@ class ModelChecklist(QWidget):
         """List the models that are checked and not present yet, also those that the filter hides."""
         return [item.text(0) for item in self.list.checked()]
 
+    def _add_checked(self) -> None:
+        self.hide()
+        self._add_models(self.checked())
+
     def _filter(self, query: str) -> None:
         is_any = self.list.filter(query)
         self.list.setVisible(is_any)
@@ -252,7 +253,7 @@ class ModelChecklist(QWidget):
 
 def _item(name: str, spec: ResolvedModelSpec, exists: bool) -> QTreeWidgetItem:
     model_row = ModelRow(name, False, spec)
-    item = QTreeWidgetItem([cell_text(model_row, place) for place in _LIST_CELLS])
+    item = QTreeWidgetItem([COLUMNS[place].text(model_row) for place in _LIST_CELLS])
     if spec.values["window"].origin == "assumed":  # nobody says it
         item.setText(1, "—")
     if not (spec.is_free or spec.number("price_in") or spec.number("price_out")):
@@ -270,10 +271,8 @@ def _item(name: str, spec: ResolvedModelSpec, exists: bool) -> QTreeWidgetItem:
 
 SpecLookup = Callable[[ModelEntry], ResolvedModelSpec]
 
-Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 _ROW_PX, _HEAD_PX, _MAX_ROWS = 32, 30, 7
-_WIDTHS = (0, 88, 78, 88, 56, 64, 116)  # pixels; the first column takes the rest
 _MIN_NAME_PX = 140
 _SCROLLED_NAME_PX = 200  # of the name where there is no room for all columns
 _ON, _OFF = Qt.ScrollBarPolicy.ScrollBarAlwaysOn, Qt.ScrollBarPolicy.ScrollBarAlwaysOff
@@ -295,30 +294,28 @@ class _ModelTableModel(QAbstractTableModel):
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(section)
-        return translate(COLUMNS[section]) if role == Qt.ItemDataRole.DisplayRole else None
+        return translate(COLUMNS[section].title) if role == Qt.ItemDataRole.DisplayRole else None
 
     def data(self, index: Index, role: int = 0) -> object:
         row, column = self.rows[index.row()], index.column()
-        first = column == 0
+        first, theme = column == 0, current_theme()
+        star = theme.accent_text if row.is_default else theme.faint
         getters: dict[int, Callable[[], object]] = {
-            Qt.ItemDataRole.DisplayRole: lambda: cell_text(row, column),
+            Qt.ItemDataRole.DisplayRole: lambda: COLUMNS[column].text(row),
             Qt.ItemDataRole.ToolTipRole: lambda: tooltip_text(row, column) or None,
             Qt.ItemDataRole.TextAlignmentRole: lambda: _alignment(column),
             Qt.ItemDataRole.ForegroundRole: lambda: self._text_color(row, column),
-            Qt.ItemDataRole.DecorationRole: lambda: self._star(row) if first else None,
+            Qt.ItemDataRole.DecorationRole: lambda: icon("star", star, 14) if first else None,
             Qt.ItemDataRole.AccessibleTextRole: lambda: tr(
-                "{name}: {value}", name=COLUMNS[column], value=cell_text(row, column)
+                "{name}: {value}", name=COLUMNS[column].title, value=COLUMNS[column].text(row)
             ),
         }
         getter = getters.get(role)
         return getter() if getter is not None else None
 
-    def _star(self, row: ModelRow) -> QIcon:
-        return icon("star", current_theme().accent_text if row.is_default else current_theme().faint, 14)
-
     def _text_color(self, row: ModelRow, column: int) -> QColor | None:
         assumed = column == 1 and row.spec.values["window"].origin == "assumed"
-        dim = assumed or column == len(COLUMNS) - 1 or cell_text(row, column) == UNKNOWN
+        dim = assumed or column == len(COLUMNS) - 1 or COLUMNS[column].text(row) == UNKNOWN
         return QColor(current_theme().faint) if dim else None
 
 
@@ -383,7 +380,7 @@ class ModelTable(QTableView):
         upright, flat = self.verticalScrollBar(), self.horizontalScrollBar()
         scroll_bar_width = upright.sizeHint().width() if count > _MAX_ROWS else 0
         head = self.horizontalHeader()
-        widths = [max(width, head.sectionSizeHint(place)) for place, width in enumerate(_WIDTHS)][1:]
+        widths = [max(width, head.sectionSizeHint(place)) for place, (_, width, *_) in enumerate(COLUMNS)][1:]
         for place, width in enumerate(widths, 1):
             self.setColumnWidth(place, width)
         left = self.width() - scroll_bar_width - 2 * self.frameWidth() - sum(widths)
@@ -405,7 +402,7 @@ class ModelTable(QTableView):
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column in NUMBERS else Qt.AlignmentFlag.AlignLeft
+    side = Qt.AlignmentFlag.AlignRight if COLUMNS[column].is_number else Qt.AlignmentFlag.AlignLeft
     return side | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -446,7 +443,7 @@ class ProviderModels(QWidget):
         self.list_button = PushButton(tr("List models"), "", "list", name="list_models")
         buttons = pane(row(self._add_button, self.list_button, gap=6))
         self._adding = FieldRow("", self.name_field, room=1, trailing=buttons, is_labeled=False)
-        self.checklist = ModelChecklist(self._add_checked)
+        self.checklist = ModelChecklist(self._add)
         self._table_card = card(column(self.table, margins=(5, 3, 5, 5)))
         self.setLayout(
             column(
@@ -546,11 +543,10 @@ class ProviderModels(QWidget):
         around = self.parentWidget()
         while around is not None and not isinstance(around, QScrollArea):
             around = around.parentWidget()
-        if isinstance(around, QScrollArea):
+        if around is not None:
             around.ensureWidgetVisible(self.checklist, 0, 16)
 
-    def _add_checked(self, names: list[str]) -> None:
-        self.checklist.hide()
+    def _add(self, names: list[str]) -> None:
         for name in names:
             self._entries.setdefault(name, self._with_offered_spec(ModelEntry(name=name)))
         self.set_suggestions(tuple(self._offered))
@@ -562,21 +558,13 @@ class ProviderModels(QWidget):
     def show_error(self, message: str) -> None:
         self._adding.show_error(message)
 
-    def error_text(self) -> str:
-        return self._adding.error_text()
-
     def add(self, name: str) -> None:
         """Add a model, or choose it when it is here."""
-        if not name:
-            return
-        if name not in self._entries:
-            self._entries[name] = self._with_offered_spec(ModelEntry(name=name))
-            self.set_suggestions(tuple(self._offered))
+        if name and name not in self._entries:
             self.name_field.setEditText("")
-            self.show_error("")
-            self._refresh()
-            self.changed.emit()
-        self.table.select_model(name)
+            self._add([name])
+        elif name:
+            self.table.select_model(name)
 
     def _with_offered_spec(self, entry: ModelEntry) -> ModelEntry:
         offered = self._offered.get(entry.name)
@@ -611,15 +599,7 @@ class ProviderModels(QWidget):
 
     def _known_spec(self, entry: ModelEntry) -> ResolvedModelSpec:
         """Return what is known of a model without the user's own figures."""
-        return self._spec_lookup(
-            ModelEntry(
-                name=entry.name,
-                reported=entry.reported,
-                reported_by=entry.reported_by,
-                tested_tools=entry.tested_tools,
-                learned=entry.learned,
-            )
-        )
+        return self._spec_lookup(_with_figures(ModelEntry(name=entry.name), entry))
 
     def show_faults(self) -> bool:
         """Show a model with figures that can't be used, each with its fault; return False if all can be."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import QSignalBlocker, QSize, Qt
-from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QListWidget, QListWidgetItem, QMenu, QWidget
 
 from helix_desktop.config.model_catalog import ModelCatalog, Vendor
@@ -23,7 +23,7 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout import FittedStack, FlowBox, column, pane, row
+from helix_desktop.ui.design.layout import FlowBox, column, pane, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.session import Session
@@ -45,6 +45,16 @@ _LINE_PX, _LINES = 32, 4
 _ID = int(Qt.ItemDataRole.UserRole)
 
 
+@dataclass(slots=True)
+class _Entry:
+    """A provider as it is saved, what is edited of it and not saved, and what was saved when that began."""
+
+    saved: ProviderDraft
+    status: ProviderStatus
+    draft: ProviderDraft | None = None
+    edited_from: ProviderDraft | None = None
+
+
 class ProvidersPage(Themed, QWidget):
     def __init__(self, session: Session) -> None:
         """Start with an empty list. No server is contacted before a button is pressed."""
@@ -54,10 +64,7 @@ class ProvidersPage(Themed, QWidget):
         self._changes, self._change_lock = ProviderChanges(session.app), asyncio.Lock()
         self._test_task: asyncio.Task[None] | None = None
         self._steps: tuple[CheckStep, ...] = ()
-        self._forms: dict[str, ProviderDraft] = {}
-        self._states: dict[str, ProviderStatus] = {}
-        self._drafts: dict[str, ProviderDraft] = {}  # what is not saved of providers
-        self._edited_from: dict[str, ProviderDraft] = {}  # what was saved when the user began to edit
+        self._entries: dict[str, _Entry] = {}
         self._edited_key = ""  # of the provider whose fields the editor has
         self._new_count = 0
         self.list = QListWidget()
@@ -69,38 +76,39 @@ class ProvidersPage(Themed, QWidget):
         self.editor = ProviderEditor()
         self.editor.edited.connect(self._keep_draft)
         self.editor.discarded.connect(self._discard)
-        self.editor.conflict.stored_chosen.connect(self._discard)
-        self.editor.conflict.edit_kept.connect(self._keep_edit)
+        self.editor.edit_kept.connect(self._keep_edit)
         self.found_servers = FoundServerList()
-        self._add_button = PushButton(tr("Add provider"), "", "plus", name="add_provider")
-        self._scan_button = PushButton(tr("Find local servers"), "", "search", name="find_servers")
         self._menu = QMenu(self)
-        self._add_button.setMenu(self._menu)
-        self._scan_button.clicked.connect(
-            lambda: self._async_actions.start(self.scan(self.found_servers), "find local servers")
+        add = PushButton(tr("Add provider"), "", "plus", name="add_provider")
+        add.setMenu(self._menu)
+        start, editor, change = self._async_actions.start, self.editor, self._run_change
+        scan = PushButton(tr("Find local servers"), "", "search", name="find_servers")
+        scan.clicked.connect(lambda: start(self.scan(self.found_servers), "find local servers"))
+        self._use_demo_button = PushButton(
+            tr("Use in this workspace"),
+            name="use_demo",
+            tip=tr("Make it the default model of this workspace"),
+            on_click=lambda: editor.use_requested.emit(self._selected_id()),
         )
-        self._use_demo_button = PushButton(tr("Use in this workspace"), name="use_demo")
-        self._use_demo_button.setToolTip(tr("Make it the default model of this workspace"))
-        self._use_demo_button.clicked.connect(lambda: self.editor.use_requested.emit(self._selected_id()))
-        self._stack = FittedStack(self.editor, self._demo_page())
+        self._demo = self._demo_page()
         page, _ = scrolling_page(
             tr("Model providers"),
             tr("A key is sent only to its own server. Proxy and certificates are those of the system."),
             column(
                 self.list,
-                FlowBox([self._add_button, self._scan_button]),
+                FlowBox([add, scan]),
                 self.found_servers,
                 8,
-                self._stack,
+                self.editor,
+                self._demo,
                 gap=8,
             ),
         )
         self.setLayout(column(page, self.editor.footer, gap=0))
-        self._use_demo_button.hide()
         self._show_editor(False)
+        self._use_demo_button.hide()
         self.show_scope(has_workspace=True)
         self.set_catalog(ModelCatalog())
-        start, editor, change = self._async_actions.start, self.editor, self._run_change
         editor.saved.connect(lambda form: change(lambda: self._save(form), "save"))
         editor.test_requested.connect(self._start_test)
         editor.stop_requested.connect(self._stop_test)
@@ -115,18 +123,18 @@ class ProvidersPage(Themed, QWidget):
     def _show_selected(self) -> None:
         for item in self.list.selectedItems():
             key = str(item.data(_ID))
-            form = self._forms[key]
-            state = self._states.get(key, ProviderStatus(key, False, "none"))
+            entry = self._entries[key]
+            form = entry.saved
             self._leave(key)
             self._show_editor(not form.demo)
-            self._use_demo_button.setVisible(form.demo and not state.in_use)
+            self._use_demo_button.setVisible(form.demo and not entry.status.in_use)
             if key == self._edited_key and self.editor.has_unsaved_edits():
                 self.editor.update_form(form)
             elif not form.demo:
                 self._edited_key = key
-                self.editor.taken_names = {other.id for other in self._forms.values() if other.id} - {form.id}
-                self.editor.show_provider(replace(form, key=""), state, self._drafts.get(key))
-            self.editor.show_conflict(key in self._drafts and not self.is_edited_from(form))
+                self.editor.taken_names = {other.saved.id for other in self._entries.values()} - {form.id, ""}
+                self.editor.show_provider(replace(form, key=""), entry.status, entry.draft)
+            self.editor.show_conflict(entry.draft is not None and not self.is_edited_from(form))
             self._stop_test()
 
     def _demo_page(self) -> QWidget:
@@ -142,22 +150,15 @@ class ProvidersPage(Themed, QWidget):
 
     def set_catalog(self, catalog: ModelCatalog) -> None:
         self._menu.clear()
-        for key in (True, False):
+        for needs_key in (True, False):
             for vendor in catalog.vendors:
-                if vendor.key is key:
-                    self._add_vendor_action(vendor)
+                if vendor.key is needs_key:
+                    action = self._menu.addAction(vendor.title)
+                    action.setObjectName(f"vendor:{vendor.name}")
+                    action.triggered.connect(lambda _=False, vendor=vendor: self.add_vendor(vendor))
             self._menu.addSeparator()
-        other = QAction(tr("Other server"), self._menu)
-        other.setObjectName("another_server")
-        other.triggered.connect(self.add)
-        self._menu.addAction(other)
+        self._menu.addAction(tr("Other server"), self.add).setObjectName("another_server")
         self.editor.set_catalog(catalog)
-
-    def _add_vendor_action(self, vendor: Vendor) -> None:
-        action = QAction(vendor.title, self._menu)
-        action.setObjectName(f"vendor:{vendor.name}")
-        action.triggered.connect(lambda _=False, clicked_vendor=vendor: self.add_vendor(clicked_vendor))
-        self._menu.addAction(action)
 
     def show_scope(self, has_workspace: bool) -> None:
         """Say whether a workspace is on screen, whose default model is chosen here."""
@@ -167,19 +168,19 @@ class ProvidersPage(Themed, QWidget):
     def show_providers(self, forms: Sequence[ProviderDraft], states: Sequence[ProviderStatus]) -> None:
         """Show these providers; the chosen one and all unsaved edits stay, at first it is the one in use."""
         self._keep_draft()
-        selected_id = self._selected_id()
-        new_forms = {key: form for key, form in self._forms.items() if not form.id and key in self._drafts}
-        self._forms = {form.id: form for form in forms} | new_forms
-        self._drafts = {key: draft for key, draft in self._drafts.items() if key in self._forms}
-        self._edited_from = {key: form for key, form in self._edited_from.items() if key in self._drafts}
-        self._states = {state.id: state for state in states} | {key: self._states[key] for key in new_forms}
+        selected_id, entries = self._selected_id(), dict[str, _Entry]()
+        for form, status in zip(forms, states, strict=True):
+            entry = entries[form.id] = self._entries.get(form.id) or _Entry(form, status)
+            entry.saved, entry.status = form, status
+        new = {key: entry for key, entry in self._entries.items() if not entry.saved.id and entry.draft}
+        self._entries = entries | new
         with QSignalBlocker(self.list):
             self.list.clear()
-            for key in self._forms:
+            for key in self._entries:
                 self._add_row(key)
         self._fit_list()
         used = next((state.id for state in states if state.in_use), "")
-        names = list(self._forms)
+        names = list(self._entries)
         rows = (names.index(name) for name in (selected_id, used) if name in names)
         self.list.setCurrentRow(next(rows, 0))
 
@@ -189,9 +190,10 @@ class ProvidersPage(Themed, QWidget):
         self.list.addItem(item)
 
     def _fit_list(self) -> None:
-        self._paint_icons()
         for place in range(self.list.count()):
             item = self.list.item(place)
+            sign = "play" if self._entries[item.data(_ID)].saved.demo else "server"
+            item.setIcon(icon(sign, self._theme.muted, 16))
             item.setSizeHint(QSize())
             # Without a width of its own, a line is as wide as the list, and cut where it is longer.
             item.setSizeHint(QSize(1, self.list.sizeHintForRow(place)))
@@ -199,13 +201,14 @@ class ProvidersPage(Themed, QWidget):
         self.list.setFixedHeight(min(_LINES, max(1, self.list.count())) * line + 12)
 
     def _row_text(self, key: str) -> str:
-        form, state = self._drafts.get(key, self._forms[key]), self._states.get(key)
+        entry = self._entries[key]
+        form = entry.draft or entry.saved
         used = tr("workspace default") if self._has_workspace else tr("default")
         words = (
             form.name or tr("New provider"),
             "" if form.demo else form.default_model,
-            used if state is not None and state.in_use else "",
-            tr("not saved") if key in self._drafts else "",
+            used if entry.status.in_use else "",
+            tr("not saved") if entry.draft else "",
         )
         return " · ".join(word for word in words if word)
 
@@ -215,31 +218,27 @@ class ProvidersPage(Themed, QWidget):
 
     def _keep_draft(self) -> None:
         """Keep what is edited and not saved of the provider in the editor, and say so in the list."""
-        key = self._edited_key
-        if key not in self._forms:
+        entry = self._entries.get(self._edited_key)
+        if entry is None:
             return
         if self.editor.has_unsaved_edits():
-            self._drafts[key] = self.editor.form()
-            self._edited_from.setdefault(key, self._forms[key])
+            entry.draft, entry.edited_from = self.editor.form(), entry.edited_from or entry.saved
         else:
-            self._drafts.pop(key, None)
-            self._edited_from.pop(key, None)
-        if (row_number := self._row_of(key)) >= 0:
-            self.list.item(row_number).setText(self._row_text(key))
+            entry.draft = entry.edited_from = None
+        if (row_number := self._row_of(self._edited_key)) >= 0:
+            self.list.item(row_number).setText(self._row_text(self._edited_key))
 
     def _forget_new(self, key: str) -> None:
-        del self._forms[key]
-        self._drafts.pop(key, None)
+        del self._entries[key]
         self.list.takeItem(self._row_of(key))
         self._fit_list()
 
     def _discard(self) -> None:
         """Show what is saved of the provider in the editor; a new one goes."""
-        key = self._edited_key
-        self._drafts.pop(key, None)
-        self._edited_from.pop(key, None)
+        key, entry = self._edited_key, self._entries[self._edited_key]
+        entry.draft = entry.edited_from = None
         self._edited_key = ""
-        if self._forms[key].id:
+        if entry.saved.id:
             self.list.item(self._row_of(key)).setText(self._row_text(key))
             self._show_selected()
         else:
@@ -247,28 +246,33 @@ class ProvidersPage(Themed, QWidget):
 
     def has_unsaved_edits(self) -> bool:
         self._keep_draft()
-        return bool(self._drafts)
+        return any(entry.draft for entry in self._entries.values())
 
     def _keep_edit(self) -> None:
         """Let what is edited replace what was saved elsewhere meanwhile."""
-        self._edited_from[self._edited_key] = self._forms[self._edited_key]
+        entry = self._entries[self._edited_key]
+        entry.edited_from = entry.saved
 
     def is_edited_from(self, form: ProviderDraft) -> bool:
         """Return True if a saved provider is as it was when the user began to edit it."""
-        return self._edited_from.get(form.id, form).without_tests() == form.without_tests()
+        entry = self._entries.get(form.id)
+        before = entry.edited_from if entry is not None else None
+        return before is None or before.without_tests() == form.without_tests()
 
     def note_saved(self, form: ProviderDraft, saved: ProviderDraft) -> None:
         """Know that what was filled in is saved, and as what; what was typed since stays."""
-        if form.id in self._forms:
-            self._forms[form.id] = saved
-            self._edited_from.pop(form.id, None)
-        self._drafts = {key: draft for key, draft in self._drafts.items() if draft != form}
+        for key, entry in self._entries.items():
+            if key == form.id:
+                entry.saved, entry.edited_from = saved, None
+            if entry.draft == form:
+                entry.draft = entry.edited_from = None
         if form == self.editor.form() or (form.id and form.id == self._edited_key):
             self.editor.note_saved(form)
 
     def update_form(self, form: ProviderDraft) -> None:
         """Know what is saved of a provider now; the fields on screen stay as they are."""
-        self._forms[form.id] = form
+        if form.id in self._entries:
+            self._entries[form.id].saved = form
         self.editor.update_form(form)
 
     def add(self) -> None:
@@ -279,7 +283,7 @@ class ProvidersPage(Themed, QWidget):
         models = tuple(ModelEntry(name=name) for name in vendor.begin)
         default = vendor.begin[0] if vendor.begin else ""
         self._start_editing(ProviderDraft("", vendor.name, vendor.base_url, vendor.dialect, models, default))
-        self.editor.require_key(vendor.key)
+        self.editor.key.setPlaceholderText(tr("Paste the key") if vendor.key else tr("Not needed"))
 
     def add_key(self, key: str) -> None:
         """Begin a provider with a key; if that tells its vendor, all is ready for a test."""
@@ -293,8 +297,8 @@ class ProvidersPage(Themed, QWidget):
     def _start_editing(self, form: ProviderDraft) -> None:
         self._new_count += 1
         key = f" {self._new_count}"  # no provider's name has a space
-        note = next((state.new_key_note for state in self._states.values() if state.new_key_note), "")
-        self._forms[key], self._states[key] = form, ProviderStatus("", False, "none", note)
+        notes = (entry.status.new_key_note for entry in self._entries.values())
+        self._entries[key] = _Entry(form, ProviderStatus("", False, "none", next(filter(None, notes), "")))
         self._add_row(key)
         self._fit_list()
         self.list.setCurrentRow(self._row_of(key))
@@ -304,25 +308,20 @@ class ProvidersPage(Themed, QWidget):
         super().apply_theme()
         self._fit_list()
 
-    def _paint_icons(self) -> None:
-        for place in range(self.list.count()):
-            item = self.list.item(place)
-            demo = self._forms[item.data(_ID)].demo
-            item.setIcon(icon("play" if demo else "server", self._theme.muted, 16))
-
     def _selected_id(self) -> str:
         item = self.list.currentItem()
         return str(item.data(_ID)) if item is not None else ""
 
     def _show_editor(self, visible: bool) -> None:
-        self._stack.setCurrentIndex(0 if visible else 1)
-        self.editor.footer.setVisible(visible)
+        for part in (self.editor, self.editor.footer):
+            part.setVisible(visible)
+        self._demo.setVisible(not visible)
 
     def _leave(self, next_key: str) -> None:
         """Keep what is edited of the provider before; a new one of which nothing was typed goes."""
-        left = self._edited_key
+        left, entry = self._edited_key, self._entries.get(self._edited_key)
         self._keep_draft()
-        if left != next_key and left in self._forms and not self._forms[left].id and left not in self._drafts:
+        if left != next_key and entry is not None and not (entry.saved.id or entry.draft):
             self._forget_new(left)
 
     def _run_change(self, operation: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
@@ -348,20 +347,12 @@ class ProvidersPage(Themed, QWidget):
         for provider in self._services.settings.providers:
             state = await self._services.key_status(provider.name)
             forms.append(ProviderDraft.of(provider))
-            in_use = self._in_use(provider.name)
-            headers = await self._saved_headers(provider)
-            states.append(
-                ProviderStatus(provider.name, in_use, state.source, state.text, state.new_key_text, headers)
-            )
+            in_use, value_of = self._in_use(provider.name), self._services.secrets.secret_header
+            names = [name for name in provider.secret_headers if await value_of(provider.name, "", name)]
+            key_notes = state.source, state.text, state.new_key_text
+            states.append(ProviderStatus(provider.name, in_use, *key_notes, frozenset(names)))
         self.show_scope(bool(self._session.workspace_id))
         self.show_providers(forms, states)
-
-    async def _saved_headers(self, provider: Provider) -> frozenset[str]:
-        """Return the secret headers of a provider that have a value."""
-        secrets = self._services.secrets
-        return frozenset(
-            [name for name in provider.secret_headers if await secrets.secret_header(provider.name, "", name)]
-        )
 
     def _in_use(self, name: str) -> bool:
         workspace = self._session.opened
@@ -543,7 +534,14 @@ class ProvidersPage(Themed, QWidget):
             self.editor.models.set_offered(await models.list_models(provider, form.key, secrets))
         except asyncio.CancelledError:
             if self._steps:
-                self._show_steps(tuple(_as_stopped(tick) for tick in self._steps))
+                self._show_steps(
+                    tuple(
+                        CheckStep(step.name, "skipped", tr("Stopped."))
+                        if step.state in {"waiting", "running"}
+                        else step
+                        for step in self._steps
+                    )
+                )
             raise
         except HelixError:
             return  # the ticks have said it
@@ -596,9 +594,3 @@ class ProvidersPage(Themed, QWidget):
 
 def _new_default_text(label: str) -> str:
     return tr("{model} is now the default model. Open a folder to start.", model=label)
-
-
-def _as_stopped(step: CheckStep) -> CheckStep:
-    if step.state not in {"waiting", "running"}:
-        return step
-    return CheckStep(step.name, "skipped", tr("Stopped."))

@@ -132,15 +132,15 @@ class SessionItem(msgspec.Struct, frozen=True):
 
 def _state(item: SessionItem) -> tuple[str, Tone | None, str, str]:
     """Return the most urgent state of a session, in its row, with a pill's tone; in its tooltip; spoken."""
-    failure = failure_text(item.budget_spent)
     if item.waiting:
         return tr("Waiting"), "accent", badge_label("waiting"), tr("waiting for you")
     if item.running:
         return tr("Working"), "ok", "", tr("working")
-    if item.failure and item.budget_spent:
-        return tr("Budget spent"), "warn", failure, failure
     if item.failure:
-        return tr("Failed"), "error", failure, failure
+        words = failure_text(item.budget_spent)
+        if item.budget_spent:
+            return tr("Budget spent"), "warn", words, words
+        return tr("Failed"), "error", words, words
     if item.interrupted:
         return tr("Interrupted"), "warn", badge_label("interrupted"), tr("interrupted")
     if item.stopped:

@@ -21,8 +21,7 @@ from helix_desktop.ui.chat.composer.completer import (
     CompletionSource,
 )
 from helix_desktop.ui.chat.composer.composer import Composer
-from helix_desktop.ui.chat.style import ChatStyle
-from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from helix_desktop.ui.design.style.theme import DARK
 from tests.support.window.looks import ShowLook
 from tests.support.window.window_rig import until
 
@@ -60,7 +59,7 @@ class Rig:
     """A composer with one source, and what was sent."""
 
     def __init__(self, qtbot: QtBot, scope: TaskScope) -> None:
-        self.composer = Composer(LIGHT)
+        self.composer = Composer()
         qtbot.addWidget(self.composer)
         self.composer.resize(700, 500)
         self.composer.show()
@@ -244,7 +243,6 @@ def test_the_popup_cuts_no_row(qtbot: QtBot, room: int) -> None:
     anchor.setGeometry(0, room, 500, 40)
     window.show()
     popup = CompletionPopup(window)
-    popup.set_style(ChatStyle(LIGHT))
     popup.show_rows("Files", [CompletionItem("", f"file_{number}.py", "") for number in range(12)])
     popup.show_note("Add :10-40 for lines", is_busy=True)
     popup.place(anchor)

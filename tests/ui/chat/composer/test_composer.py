@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtGui import QColor, QInputMethodEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import ContextPolicy
@@ -21,9 +21,11 @@ from helix_desktop.ui.chat.composer.attachment_chips import (
 )
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.chat.style import SMALL
 from helix_desktop.ui.design.focus import tab_stops
+from helix_desktop.ui.design.style.stylesheet import stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
+from helix_desktop.ui.kit.boxes import face
 from helix_desktop.ui.kit.intents import StopAgent
 from tests.support.intents import performed
 from tests.support.window.buttons import find_button, find_buttons, press
@@ -32,7 +34,7 @@ from tests.support.window.looks import ShowLook
 
 @pytest.fixture
 def composer(qtbot: QtBot) -> Iterator[Composer]:
-    widget = Composer(LIGHT)
+    widget = Composer()
     qtbot.addWidget(widget)
     widget.resize(700, 160)
     widget.show()
@@ -46,9 +48,11 @@ def test_it_grows_with_the_text_size_and_keeps_it_over_a_change_of_theme(
     """Text, buttons and the space that they need; nothing is cut."""
     composer.set_model("small")
     parts = [composer.editor, composer.model_button, *composer.findChildren(QPushButton, "steer")]
+    composer.setStyleSheet(stylesheet(LIGHT))
     before = [part.fontMetrics().height() for part in parts]
-    show_look(LIGHT, 20)
-    show_look(DARK, 20)
+    for theme in (LIGHT, DARK):
+        show_look(theme, 20)
+        composer.setStyleSheet(stylesheet(theme, 20))
     after = [part.fontMetrics().height() for part in parts]
     assert all(new >= old * 1.4 for old, new in zip(before, after, strict=True))
     assert composer.model_button.height() >= composer.model_button.fontMetrics().height() + 4
@@ -233,7 +237,7 @@ def test_chips_can_be_removed(composer: Composer) -> None:
     composer.set_attachments((ChipText("k1", "one", "1 token"), ChipText("k2", "two", "2 tokens")))
     chips = composer._chips
     with performed(composer) as intents:
-        QTest.mouseClick(chips._chips[1]._button, Qt.MouseButton.LeftButton)
+        QTest.mouseClick(chips._chips[1].buttons[-1], Qt.MouseButton.LeftButton)
     assert intents == [RemoveAttachment("k2")]
     composer.set_attachments(())
     assert chips.height() == 0
@@ -244,7 +248,7 @@ def test_a_click_on_a_chip_leaves_the_keyboard_to_the_text(composer: Composer) -
     composer.editor.setFocus()
     first, second = composer._chips._chips
     with performed(composer) as intents:
-        QTest.mouseClick(second._button, Qt.MouseButton.LeftButton)
+        QTest.mouseClick(second.buttons[-1], Qt.MouseButton.LeftButton)
         QTest.mouseClick(first, Qt.MouseButton.LeftButton)
     assert composer.editor.hasFocus()
     assert intents == [RemoveAttachment("k2"), OpenAttachment("k1")]
@@ -271,11 +275,11 @@ def test_a_long_name_never_hides_the_cost_on_a_chip(composer: Composer) -> None:
     note = "400 lines · preview, 547 of 9.3k tokens"
     composer.set_attachments([ChipText("c", "Pasted: 2026-11-24 ledger.py booked", note, has_text=True)])
     pasted = composer.findChildren(AttachmentChip)[-1]
-    label, style = pasted.visible_label(), ChatStyle(LIGHT)
+    label = pasted.visible_label()
     assert label.startswith("Pasted: ")
     assert label.endswith(note)
     buttons_px = sum(button.width() for button in pasted.findChildren(QToolButton))
-    assert style.width(label, style.font(SMALL, MEDIUM)) + buttons_px <= pasted.width()
+    assert face(SMALL, 500)[1].horizontalAdvance(label) + buttons_px <= pasted.width()
 
 
 def test_a_long_name_of_a_model_is_cut_in_its_middle(composer: Composer) -> None:
@@ -331,14 +335,13 @@ def test_another_placeholder_is_painted_at_once(qtbot: QtBot, composer: Composer
 
 def test_the_empty_field_says_how_to_answer(composer: Composer) -> None:
     composer.set_reasons("The offline demo model answers")
-    composer.show_approvals(1)
-    composer.show_question(True, 3)
+    composer.show_asks(1, True, 3)
     assert composer.editor.placeholderText() == "1–3 and Enter, or type an answer", "it comes first"
-    composer.show_question(True)
+    composer.show_asks(1, True)
     assert composer.editor.placeholderText() == "Type an answer"
-    composer.show_question(False)
+    composer.show_asks(1)
     assert composer.editor.placeholderText() == "Deny with a reason: write what to do instead"
-    composer.show_approvals(0)
+    composer.show_asks(0)
     assert composer.editor.placeholderText() == "The offline demo model answers"
     composer.set_reasons()
     assert composer.editor.placeholderText() == "Message"
@@ -352,13 +355,13 @@ def test_words_while_a_call_waits_for_approval_are_said_to_deny_it(composer: Com
     composer.set_estimate("Message: ≈ 3")
     status = composer._status
     for count, hint in ((1, "Enter denies the call"), (2, "Enter denies all calls that wait")):
-        composer.show_approvals(count)
+        composer.show_asks(count)
         assert steer.isHidden()
         assert (send.toolTip(), status.full_text()) == (hint, hint)
     composer.editor.setPlainText("/compact")
     assert status.full_text() == "Message: ≈ 3"
     composer.editor.setPlainText("Use make")
-    composer.show_approvals(0)
+    composer.show_asks(0)
     assert not steer.isHidden()
     assert send.toolTip() == "Queue: send after this turn (Enter)"
 
@@ -376,7 +379,7 @@ def test_the_line_below_the_text_fits_a_narrow_composer(
     composer.editor.setPlainText("next")
     composer.resize(round(420 * max(1.0, text_px / 13)), 160)
     for name in ("attach", "model", "mode", "steer", "stop", "send"):
-        (button,) = composer.frame.findChildren(QPushButton, name)
+        (button,) = composer.frame.findChildren(QAbstractButton, name)
         assert button.isVisible()
         assert composer.frame.rect().contains(button.geometry()), name
     assert composer.minimumSizeHint().width() <= composer.width()
@@ -425,6 +428,7 @@ def test_every_button_has_the_ring_of_the_others(
 ) -> None:
     """Of the clip and the model only the words or a gray line changed."""
     show_look(theme)
+    composer.setStyleSheet(stylesheet(theme))
     composer.set_model("model")
     composer.set_running(True)
     QTest.keyClicks(composer.editor, "next")

@@ -225,7 +225,7 @@ def test_deny_says_that_it_takes_what_is_typed_as_the_reason(qtbot: QtBot) -> No
     page.composer.set_attachments([ChipText("a", "a.txt", "1.2 KB")])
     assert label() == "Deny", "a reason has no attachments"
     page.composer.set_attachments([])
-    page.composer.show_question(True)
+    page.composer.show_asks(1, has_question=True)
     assert label() == "Deny", "it is an answer"
     page.view.highlighter.finish()
 

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileChange, FileState
 from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.ui.chat.actions import OpenChanges, ReadChanges
+from helix_desktop.ui.chat.actions import OpenChanges, ReadContent
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.tool_card import ToolCard
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, changed_files_content
@@ -56,7 +56,7 @@ def words(view: ChatView) -> str:
 def test_a_card_reads_what_its_call_changed_when_it_is_opened(view: ChatView) -> None:
     view.chat_viewport.model.reset([CARD])
     assert "Changed: 2 files, +90 \N{MINUS SIGN}1" in card(view).accessible_text()
-    assert press(view, "open:changes") == [ReadChanges(CARD.key, "c1")]
+    assert press(view, "open:changes") == [ReadContent(CARD.key, "changes")]
     view.chat_viewport.model.replace(CARD.key, replace(CARD, changed_files=CONTENT))
     assert words(view).startswith("- x = 1\n+ x = 2   # \\xff\n  keep\n+ line 0\n")
     assert "output" not in words(view)

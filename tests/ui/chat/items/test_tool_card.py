@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.domain.events.conversation import SubagentStarted
-from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal
+from helix_desktop.ui.chat.actions import CopyCode, ReadContent
 from helix_desktop.ui.chat.items.item import RowItem, SearchLine
 from helix_desktop.ui.chat.items.tool_card import unusual_words
 from helix_desktop.ui.chat.rows.row_texts import RUNNING_PHASES, accessible_name, figures_text
@@ -154,7 +154,7 @@ def test_a_partial_card_requests_its_original_once(qtbot: QtBot, view: ChatView)
     view.chat_viewport.model.reset([PREVIEW])
     with performed(view) as blocker:
         press(view, "open:card")
-    assert blocker == [ReadOriginal(row_key("t"), DIGEST)]
+    assert blocker == [ReadContent(row_key("t"))]
     view.chat_viewport.model.replace(row_key("t"), replace(PREVIEW, original=ORIGINAL))
     assert [line for line in words(view).split("\n") if line.endswith(("line", "all"))] == [
         "head line",
@@ -172,7 +172,7 @@ def test_a_card_that_find_opens_requests_its_original_too(qtbot: QtBot, view: Ch
     view.chat_viewport.model.reset([PREVIEW])
     with performed(view) as blocker:
         view.find_text("tail line")
-    assert blocker == [ReadOriginal(row_key("t"), DIGEST)]
+    assert blocker == [ReadContent(row_key("t"))]
 
 
 def test_all_lines_are_requested_where_they_fit(qtbot: QtBot, view: ChatView) -> None:
@@ -180,7 +180,7 @@ def test_all_lines_are_requested_where_they_fit(qtbot: QtBot, view: ChatView) ->
     press(view, "open:card")
     with performed(view) as blocker:
         press(view, "whole:card")
-    assert blocker == [ReadOriginal(row_key("t"), DIGEST, in_full=True)]
+    assert blocker == [ReadContent(row_key("t"), in_full=True)]
     every = "\n".join(f"line {n}" for n in range(900))
     view.chat_viewport.model.replace(
         row_key("t"), replace(CARD, original=OriginalOutput(HeadAndTail(every, "", 900), 2_400))
@@ -465,7 +465,7 @@ def test_what_a_subagent_does_ends_before_the_buttons_of_its_card(view: ChatView
             assert placed is not None
             assert area is not None
             top = placed.y + viewport.item_cache.gap(0)
-            rect = area.rect.translated(viewport.column.left, top).toRect()
+            rect = area.rect.translated(viewport.left, top).toRect()
             buttons.append(picture.copy(rect))
             middle = range(rect.x())
             showing_gauge.add(any(picture.pixelColor(x, rect.center().y()) == ACCENT for x in middle))
@@ -481,7 +481,7 @@ def test_commands_that_differ_at_their_end_look_different(view: ChatView) -> Non
     for index, card in enumerate(cards):
         line = view.chat_viewport.item(index).search_text(-1)
         assert isinstance(line, SearchLine)
-        fitting.append(line.shown_words)
+        fitting.append(line._shown)
         assert fitting[-1] != card.target
     assert fitting[0] != fitting[1]
 

@@ -42,9 +42,9 @@ def test_a_card_ignores_clicks_at_the_moment_it_appears(view: ChatView, clock: M
     clock.now += 0.9 * SETTLE_S
     _click(view, "p", "decide:once")
     assert decided == []
-    assert not view.interactions.approval_in_sight, "a message that was being written is not about it"
+    assert not view.takes_denial, "a message that was being written is not about it"
     clock.now += 0.2 * SETTLE_S
-    assert view.interactions.approval_in_sight == row_key("p").call_id
+    assert view.takes_denial
     _click(view, "p", "decide:once")
     assert decided == ["p"]
 
@@ -71,26 +71,13 @@ def test_a_key_answers_the_first_card_only_where_it_is_in_sight(view: ChatView, 
     view.chat_viewport.model.reset([_question("p"), *words])
     view.show_answer_tips(frozenset({("deny", "Ctrl+Shift+N")}))
     clock.now += 1.0
-    view.interactions.answer_first("deny")
+    view.answer_first("deny")
     assert decided == [], "it only leads there"
     area = _widget(view, "p").item.hit_area("decide:deny")  # type: ignore[union-attr]  # it is shown
     assert area is not None
     assert area.tip == "Ctrl+Shift+N"
-    view.interactions.answer_first("deny")
+    view.answer_first("deny")
     assert decided == ["deny"]
-
-
-def test_what_is_typed_is_about_the_first_card_in_sight(view: ChatView, clock: ManualClock) -> None:
-    """Of a card whose Deny is below the edge, or cut off above, the next one is it; else the first."""
-    words = UserRow(row_key("u"), "Words\n" * 60)
-    view.chat_viewport.model.reset([_question("p"), words, _question("q"), _question("r")])
-    view.chat_viewport.go_to_end()
-    clock.now += 1.0
-    assert view.interactions.approval_in_sight == "q"
-    view.chat_viewport.show_row(0)
-    assert view.interactions.approval_in_sight == "p"
-    view.chat_viewport.show_row(1)
-    assert view.interactions.approval_in_sight == "p", "the first, where none is in sight"
 
 
 def test_the_way_to_the_end_covers_no_card_that_waits(view: ChatView) -> None:

@@ -257,7 +257,7 @@ def test_an_answer_that_streams_on_after_opening_stays_complete(qtbot: QtBot, vi
     model = view.chat_viewport.model
     model.reset([AssistantRow(row_key("s"), _long(100), streaming=True)])
     model.stream(row_key("s"), " And more.\n\nLast **words**.")
-    view.model_updates.flush()
+    view.chat_viewport.flush()
     assert view.chat_viewport.item(0).texts[-1].text() == "Last words."
     model.replace(row_key("s"), AssistantRow(row_key("s"), _long(100) + " And more.\n\nLast **words**."))
     texts = [text.text() for text in view.chat_viewport.item(0).texts]

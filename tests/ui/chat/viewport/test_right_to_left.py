@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QMenu
 
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span, Table
-from helix_desktop.ui.chat.markdown.text_layout import inline_code_rects
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.chat.viewport.view import ChatView
@@ -98,7 +97,7 @@ def test_the_ground_of_code_covers_it_within_a_line_from_right_to_left(qapp: obj
     spans = (Span("קוראים את "), Span("read_file", code=True), Span(" עכשיו"))
     text = DocumentWriter(style).write_prose(Prose((Paragraph(spans),)))
     text.layout(400)
-    (ground,) = inline_code_rects(text.document, text.inline_code, style)
+    (ground,) = text.inline_code_rects()
     wide = style.width("read_file", style.font(mono=True))
     assert wide <= ground.width() <= wide + 12
     assert 200 < ground.x() < 400 - ground.width()
@@ -109,7 +108,7 @@ def test_the_ground_of_code_begins_within_its_paragraph_on_each_line(qapp: objec
     spans = (Span("read_file", code=True), Span(" and "), Span("run_command " * 9, code=True))
     text = DocumentWriter(style).write_prose(Prose((Paragraph(spans),)))
     text.layout(300)
-    grounds = [*inline_code_rects(text.document, text.inline_code, style)]
+    grounds = [*text.inline_code_rects()]
     assert len({ground.y() for ground in grounds if -0.5 <= ground.x() <= 0.5}) > 2
     assert min(ground.x() for ground in grounds) >= -0.5
 

@@ -75,11 +75,11 @@ def test_an_answer_that_fails_while_it_arrives_is_whole_in_the_end(
     with monkeypatch.context() as patch:
         patch.setattr(AssistantMessageItem, "try_update", _fail)
         model.stream(RowKey(1), "The first words")
-        view.model_updates.flush()
+        view.chat_viewport.flush()
     assert _NOTE in _words(view, 0)
     model.stream(RowKey(1), " and the last")
     model.replace(RowKey(1), AssistantRow(RowKey(1), "The first words and the last", model="m"))
-    view.model_updates.flush()
+    view.chat_viewport.flush()
     assert "The first words and the last" in _words(view, 0)
 
 

@@ -67,7 +67,7 @@ def test_every_text_of_an_opened_attempt_can_be_selected(view: ChatView) -> None
     "row",
     [
         replace(NOTICE, details="expired_key: see the console"),
-        DividerRow(NOTICE.key, "files", "1 file changed since it was read", details=("a: expired_key",)),
+        DividerRow(NOTICE.key, "note", "1 file changed since it was read", details=("a: expired_key",)),
     ],
 )
 def test_find_opens_the_details_that_hold_the_words(view: ChatView, row: Row) -> None:

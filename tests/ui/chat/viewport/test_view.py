@@ -107,7 +107,7 @@ def test_a_streaming_answer_does_not_move_the_visible_text(qtbot: QtBot, view: C
     before = view.chat_viewport.scroll_layout.placed[0]
     for _ in range(50):
         model.stream(row_key("s"), "more words\n\n")
-    view.model_updates.flush()
+    view.chat_viewport.flush()
     assert view.chat_viewport.scroll_layout.placed[0] == before
 
 
@@ -364,7 +364,7 @@ def test_a_finished_stream_renders_like_a_complete_answer(view: ChatView) -> Non
     for at in range(0, len(text), 7):
         model.stream(row_key("s"), text[at : at + 7])
         if at % 3 == 0:
-            view.model_updates.flush()
+            view.chat_viewport.flush()
     model.replace(row_key("s"), AssistantRow(row_key("s"), text))
     streamed, height = _rendered(view, 0), view.chat_viewport.item(0).height
     model.reset([AssistantRow(row_key("s"), text)])
@@ -385,7 +385,7 @@ def test_an_evicted_stream_loses_and_repeats_nothing(view: ChatView) -> None:
     view.chat_viewport.item_cache.drop(row_key("s"))
     model.stream(row_key("s"), "c")
     view.chat_viewport.item(0)
-    view.model_updates.flush()
+    view.chat_viewport.flush()
     assert [text.text() for text in view.chat_viewport.item(0).texts] == ["abc"]
 
 

@@ -11,8 +11,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.log.steps import Step
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design.plot import axis_ticks
-from helix_desktop.ui.timeline.card_data import UsagePoint
-from helix_desktop.ui.timeline.usage_chart import Scrubber, UsageChart, point_text
+from helix_desktop.ui.timeline.usage_chart import Scrubber, UsageChart, UsagePoint, point_text
 from helix_desktop.words.steps import step_figures
 from helix_desktop.words.times import format_day, local_time
 from tests.support.galleries.panes_samples import steps, usage_points

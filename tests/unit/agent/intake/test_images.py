@@ -6,7 +6,9 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.intake import Intake
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ContentDamaged, InvalidInput, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import ToolAnswered
@@ -181,7 +183,8 @@ async def test_a_long_text_with_images_is_gated_like_any_other() -> None:
     result = await intake.from_tool_result(
         ToolCall("c1", "say", "{}"), ToolResult(b"word " * 9_000, image_data=PICTURES)
     )
-    assert intake.needs_choice(result, PROFILES["balanced"], 128_000)
+    frame = PromptFrame(ModelInfo("test", "main", window=128_000), "", (), 0, 0)
+    assert intake.needs_choice(result, Transcript(), PROFILES["balanced"], frame)
     image_tokens = sum(image.tokens for image in result.event.images)
     preview = await intake.as_preview(result, PROFILES["balanced"])
     assert preview.images == result.event.images

@@ -112,7 +112,7 @@ async def test_small_outputs_are_recorded_while_others_run() -> None:
 
 
 async def test_the_full_form_is_offered_only_while_all_fit() -> None:
-    """Below 85 % with the answer's reserve, counted over the batch; a form not offered is not granted."""
+    """Below the threshold, counted over the batch; a form not offered is not granted."""
     rig = IntakeRig(info=ModelInfo("test", "main", window=10_000, reserve=400))
     for name, lines in (("huge", 2_400), ("small", 500), ("middle", 1_000)):
         rig.set_output(name, large_output(name, lines))
@@ -127,7 +127,7 @@ async def test_the_full_form_is_offered_only_while_all_fit() -> None:
     ]
     assert rig.forms == [("preview", "rule"), ("full", "agent"), ("full", "agent")]
     _, now = conversation.window.measure()
-    assert now.used + now.reserve < 0.85 * now.window
+    assert now.used < now.handover_threshold
     await rig.assert_consistent()
 
 
@@ -135,7 +135,7 @@ async def test_the_full_form_is_offered_only_while_all_fit() -> None:
 async def test_space_for_the_answer_is_reserved(reserve: int) -> None:
     """What fits with a short answer may not fit with a long one."""
     rig = IntakeRig(info=ModelInfo("test", "main", window=10_000, reserve=reserve))
-    rig.set_output("big", large_output("big", 1_600))
+    rig.set_output("big", large_output("big", 1_800))
     rig.script_calls("big")
     conversation = await rig.begin()
     await conversation.run("Go.")
@@ -458,6 +458,52 @@ async def test_any_failure_of_an_extract_gives_a_preview(extract: ScriptedReply,
     assert rig.forms == [("preview", "rule"), ("preview", "agent"), ("full", "agent")]
     assert reason in rig.tool_answers[0].intake_note
     assert rig.tool_answers[0].asked == "names"
+    await rig.assert_consistent()
+
+
+async def test_a_question_that_costs_more_than_the_output_is_not_asked() -> None:
+    """The provider caches nothing, and the step that called reads much beside."""
+    rig = IntakeRig(msgspec.structs.replace(POLICY, preview_above=0.8))
+    rig.set_output("big", large_output("big"))
+    rig.script_calls("big", ("say", {"text": "much", "times": 450}))
+    rig.policy = msgspec.structs.replace(rig.policy, intake_above=1_000)
+    conversation = await rig.begin()
+    await conversation.run("Go.")
+    assert rig.model.question_requests == []
+    assert rig.forms == [("preview", "rule")]
+    assert not rig.tool_answers[0].intake_note
+
+
+@pytest.mark.parametrize(("words", "form"), [(1_200, "full"), (9_900, "preview")])
+async def test_a_file_of_which_all_was_asked_for_stays_whole_if_it_fits(words: int, form: str) -> None:
+    """The user had asked for all of it; the question offered parts, and the whole took another request."""
+    rig = IntakeRig(info=ModelInfo("test", "main", window=10_000, reserve=400))
+    text = large_output("big", words // 4).encode()
+    rig.output_tools.results["big"] = ToolResult(text, target="big", keep_whole=True)
+    rig.script_calls("big")
+    rig.script_choices("1: preview")
+    conversation = await rig.begin()
+    await conversation.run("Read all of it.")
+    assert len(rig.model.question_requests) == (form == "preview")
+    assert [answer.form for answer in rig.tool_answers] == [form]
+    await rig.assert_consistent()
+
+
+async def test_a_question_leaves_out_what_the_provider_has_not_cached() -> None:
+    """It cost 16,800 tokens to keep 6,000 out of the context: all older steps went with it."""
+    rig = IntakeRig()
+    rig.set_output("big", large_output("big"))
+    rig.script_choices("1: preview")
+    rig.model.script = replies_in_order(text_reply("I know. " * 600))
+    conversation = await rig.begin()
+    await conversation.run("Tell me. " + "word " * 2_000)
+    rig.script_calls("big")
+    await conversation.run("Now look.")
+    (question,) = rig.model.question_requests
+    texts = [message.text for message in question.messages]
+    assert texts[1:3] == ["Now look.", "I look."]
+    assert len(texts) == 5
+    assert rig.forms == [("preview", "agent")]
     await rig.assert_consistent()
 
 

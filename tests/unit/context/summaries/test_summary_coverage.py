@@ -360,13 +360,11 @@ def test_what_the_user_said_on_denying_a_call_is_a_decision_of_theirs() -> None:
     simulator.record(denied)
     simulator.record(msgspec.structs.replace(denied, text=DENIED))
     items = simulator.transcript.messages.items
-    decision = f"denied edit_file app.py – {words}"
+    decision = f"{words} (denied edit_file app.py)"
     assert decision in [*covered_facts(items).of_kind("instructions")]
     lines = note_lines(items)
     assert f"user: {decision}" in lines
-    assert sum(line.startswith("user: denied") for line in lines) == 1, (
-        "without words there is nothing to keep"
-    )
+    assert sum("(denied " in line for line in lines) == 1, "without words there is nothing to keep"
     texts = [bullet.text for section in extractive_handover(items, None) for bullet in section.bullets]
     assert decision in texts
 
@@ -383,7 +381,7 @@ def test_the_user_s_replies_stand_verbatim_with_their_messages_in_a_summary() ->
     simulator.record(AssistantSpoke("Cleaning up.", "m", 3, (call,)), denied)
     seq = simulator.transcript.last_seq
     simulator.record(AssistantSpoke("Moved it instead.", "m", 3), TurnEnded("done"))
-    line = f"e{seq} user: denied run_command rm -r dist – {words}"
+    line = f"e{seq} user: {words} (denied run_command rm -r dist)"
     simulator.send_message("Go on.")
     handover = simulator.hand_over(0)
     assert handover is not None

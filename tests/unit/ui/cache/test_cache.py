@@ -39,7 +39,7 @@ from helix_desktop.ui.cache.rows import (
     target_name,
     tool_name,
 )
-from helix_desktop.ui.cache.source import WorkspaceCacheSource, content_states
+from helix_desktop.ui.cache.source import CacheSource, content_states
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.translation import translate
 from tests.support.agent_rig import AgentRig
@@ -159,7 +159,7 @@ def test_an_image_is_a_marker_to_a_model_that_sees_none() -> None:
 
 async def first_line(rig: AgentRig, digest: str) -> str:
     """Return the first line that the table shows of a content."""
-    source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation)
+    source = CacheSource(rig.workspace, lambda: rig.conversation)
     (row,) = await source.rows([digest])
     return row.first_line
 
@@ -201,7 +201,7 @@ async def test_a_column_of_texts_is_sorted_by_what_it_shows(key: CacheColumn) ->
         data = session.encode()
         content = Content(digest_of(data), data, f"{name.lower()}_tool", f"src/{name}.py", f"{name} line")
         await rig.store.commit(Commit(session, (), [content]))
-    source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation)
+    source = CacheSource(rig.workspace, lambda: rig.conversation)
     ids = await source.ids(CacheFilter(sort=CacheSort(key, is_descending=False)))
     digests = [ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)]
     rows = {row.digest: row for row in await source.rows(digests)}
@@ -228,8 +228,8 @@ def test_no_cell_is_a_formula(line: str) -> None:
 WORDS = "background"  # in every handover
 
 
-def source_of(rig: AgentRig) -> WorkspaceCacheSource:
-    return WorkspaceCacheSource(rig.workspace, lambda: rig.conversation)
+def source_of(rig: AgentRig) -> CacheSource:
+    return CacheSource(rig.workspace, lambda: rig.conversation)
 
 
 THIS_SESSION = CacheFilter(session_only=True)

@@ -36,8 +36,9 @@ from helix_desktop.ui.inspector.from_window import (
     window_rows,
 )
 from helix_desktop.ui.inspector.inspector_data import InspectorState, WindowRow
-from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard
+from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.summary_cards import FoldCard
 from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.call_targets import call_verb
 from helix_desktop.words.gauge_source import gauge_source_text
@@ -285,15 +286,17 @@ def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
 
 def test_an_output_of_the_workspace_folder_has_a_title() -> None:
     """The dot alone said nothing."""
-    row = WindowRow(7, "output", "list_directory .", 40, tool="list_directory")
+    row = WindowRow(7, "output", "list_directory .", 40, "full", "", tool="list_directory")
     assert row.label == "Listed the workspace"
 
 
 def test_a_call_without_a_target_is_named_once() -> None:
-    row = WindowRow(7, "output", "TodoWrite", 40, tool="TodoWrite")
+    row = WindowRow(7, "output", "TodoWrite", 40, "full", "", tool="TodoWrite")
     assert row.label == "TodoWrite"
 
 
 def test_a_denied_call_is_not_said_to_have_run() -> None:
-    row = WindowRow(7, "output", "run_command npm run build", 40, tool="run_command", is_denied=True)
+    row = WindowRow(
+        7, "output", "run_command npm run build", 40, "full", "", tool="run_command", is_denied=True
+    )
     assert row.label == "Denied npm run build"

@@ -9,9 +9,8 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.summary import HandoverFailed
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.ui.timeline.card_data import FailureCard, FormCard
+from helix_desktop.ui.timeline.cards import FailureCard, FormCard
 from helix_desktop.ui.timeline.from_events import build_cards
-from helix_desktop.words.costs import cost_text
 
 
 @pytest.mark.parametrize(("is_demo", "price"), [(True, ""), (False, " · price unknown")])
@@ -40,7 +39,7 @@ def test_only_of_a_real_model_a_card_says_that_its_price_is_unknown(is_demo: boo
     assert isinstance(form, FormCard)
     assert isinstance(failure, FailureCard)
     assert form.cost == f"500 tokens{price}"
-    assert cost_text(failure.spent, failure.cost, failure.demo) == f"900 tokens{price}"
+    assert failure.cost == f"900 tokens{price}"
 
 
 def test_a_card_says_of_a_free_model_that_it_is_free() -> None:
@@ -48,7 +47,7 @@ def test_a_card_says_of_a_free_model_that_it_is_free() -> None:
     log = [RecordedEvent(1, 0, UserSpoke("Go.", 1)), RecordedEvent(2, 0, failed)]
     (card,) = build_cards(log, Transcript(log))
     assert isinstance(card, FailureCard)
-    assert cost_text(card.spent, card.cost, card.demo, unpriced=card.unpriced) == "900 tokens · free"
+    assert card.cost == "900 tokens · free"
 
 
 def test_what_no_provider_reported_is_said_to_be_about_that() -> None:
@@ -57,7 +56,7 @@ def test_what_no_provider_reported_is_said_to_be_about_that() -> None:
     log = [RecordedEvent(1, 0, UserSpoke("Go.", 1)), RecordedEvent(2, 0, failed)]
     (card,) = build_cards(log, Transcript(log))
     assert isinstance(card, FailureCard)
-    assert cost_text(card.spent, card.cost, card.demo, card.is_estimated) == "≈ 900 tokens · ≈ $0.25"
+    assert card.cost == "≈ 900 tokens · ≈ $0.25"
 
 
 def test_a_spent_budget_is_a_limit_and_no_error() -> None:

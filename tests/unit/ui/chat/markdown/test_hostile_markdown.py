@@ -155,7 +155,8 @@ def test_an_answer_that_arrives_becomes_plain_once_and_keeps_every_word() -> Non
     for at in range(0, len(text), 7):
         stream.feed(text[at : at + 7])
     assert stream.is_plain
-    words = _words([block for chunk in stream.blocks() for block in chunk.blocks])
+    assert stream.fence is not None
+    words = _words([block for chunk in stream.frozen for block in chunk.blocks]) + stream.fence.text()
     assert "Before." in words
     assert words.count("more") == 200
     assert "deep" in words

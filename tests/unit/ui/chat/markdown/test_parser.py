@@ -122,7 +122,9 @@ def _streamed(text: str, cuts: list[int]) -> list[tuple[Block, ...]]:
         stream.feed(text[index : index + cut])
         index += cut
     stream.feed(text[index:])
-    return [chunk.blocks for chunk in stream.blocks()]
+    if stream.fence is not None:
+        return [*(chunk.blocks for chunk in stream.frozen), (Code(stream.fence.text(), stream.fence.info),)]
+    return [chunk.blocks for chunk in (*stream.frozen, *stream.open)]
 
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=25).map("".join), st.lists(st.integers(1, 6), max_size=80))

@@ -60,16 +60,9 @@ from helix_desktop.ui.chat.rows.row_types import (
     needs_original,
 )
 from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
-from helix_desktop.ui.timeline.card_data import (
-    FoldCard,
-    HandoverCard,
-    PlacedCard,
-    SweepCard,
-    TimelineCard,
-    UndoCard,
-    card_title,
-)
+from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
 from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.summary_cards import FoldCard, HandoverCard, PlacedCard
 from helix_desktop.ui.timeline.usage_chart import DROP_KINDS, usage_points
 from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.numbers import format_tokens
@@ -489,7 +482,7 @@ def check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: Sessi
             assert card.is_undone == (not transcript.rewrites.is_active(card.seq))
         if isinstance(card, UndoCard):
             assert transcript.rewrites.is_undoable(card.target)
-    titles = [card_title(card) for card in cards if isinstance(card, HandoverCard)]
+    titles = [card.title for card in cards if isinstance(card, HandoverCard)]
     assert len(set(titles)) == len(titles)
     assert all(title.startswith("Summary of ") for title in titles)
 

@@ -111,7 +111,7 @@ def test_a_card_says_what_its_call_changed_and_a_divider_what_something_else_did
     log.add(ChangesRecorded("c4", "4" * 64, "revert", reverts=("c1",), scope="turn", changed=2))
     log.add(ChangesRecorded("c5", "5" * 64, "revert", reverts=("c4",), scope="redo", changed=2))
     reduction, rows = rows_from_log(log.events)
-    assert reduction.tools.key_of_call("c0") in [row.key for row in rows if isinstance(row, ToolRow)]
+    assert reduction.key_of_call("c0") in [row.key for row in rows if isinstance(row, ToolRow)]
     cards = [row.changes for row in rows if isinstance(row, ToolRow)]
     assert cards == [made]
     dividers = [row for row in rows if isinstance(row, DividerRow)]
@@ -121,7 +121,6 @@ def test_a_card_says_what_its_call_changed_and_a_divider_what_something_else_did
         ("Reverted turn 1: 2 files", (OpenChanges("c4"),)),
         ("Redid changes: 2 files", (OpenChanges("c5"),)),
     ]
-    assert [row.kind for row in dividers] == ["changes", "changes", "revert", "redo"]
 
 
 STATUS = SubagentProgress("child", "waiting", 0, 0, 3, spent_tokens=21_000, cost=0.0031, started_at_ms=1_000)

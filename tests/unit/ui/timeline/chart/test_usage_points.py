@@ -22,7 +22,6 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import DividerRow
-from helix_desktop.ui.timeline.card_data import card_groups
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.usage_chart import usage_points
 from helix_desktop.words.rewrites import context_change_text
@@ -253,7 +252,7 @@ def _recorded(events: Sequence[Event]) -> list[RecordedEvent]:
 def test_the_filter_shows_what_its_labels_say(simulator: SessionSimulator) -> None:
     """An undone handover is one handover, and its undo none; what failed is with all else alone."""
     cards = build_cards(simulator.log, simulator.transcript)
-    counts = Counter(group for card in cards for group in card_groups(card))
+    counts = Counter(group for card in cards for group in card.groups)
     kinds = Counter(type(recorded.event).__name__ for recorded in simulator.log)
     outputs = [
         recorded.event

@@ -1,0 +1,777 @@
+"""The cards of the timeline: what all share, and what was cached, pins, failures, undo marks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
+
+import msgspec
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QPen
+
+from helix_desktop.context.summaries.handover import UNSUPPORTED
+from helix_desktop.context.window.usage_gauge import output_tokens
+from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
+from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Form, SweepReason
+from helix_desktop.domain.events.session import EffortRefused, WindowLearned
+from helix_desktop.domain.events.summary import Bullet, HandoverFailed, ObservationsFailed
+from helix_desktop.domain.text_format import ellipsize, one_line
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.kit.boxes import (
+    Box,
+    Button,
+    Column,
+    Dot,
+    Drawing,
+    Flow,
+    Frame,
+    Icon,
+    Pen,
+    Pill,
+    Row,
+    RowWithEnd,
+    Text,
+    chip,
+    face,
+    fold_head,
+    link,
+    push_button,
+)
+from helix_desktop.ui.kit.intents import (
+    CancelCompaction,
+    OpenCacheEntry,
+    Pin,
+    Redo,
+    RetrySummary,
+    ShowEvent,
+    Undo,
+    Unpin,
+)
+from helix_desktop.ui.kit.words import Words
+from helix_desktop.words.answer_ends import window_learned_text
+from helix_desktop.words.call_targets import call_title
+from helix_desktop.words.costs import cost_text
+from helix_desktop.words.direction import dotted
+from helix_desktop.words.efforts import effort_refused_text
+from helix_desktop.words.message_states import STATE_WORDS
+from helix_desktop.words.models import slow_model_text
+from helix_desktop.words.numbers import format_token_change, format_token_count
+from helix_desktop.words.rewrite_reasons import retaken_text, sweep_reason_text
+from helix_desktop.words.rewrites import context_change_text, masked_contents_text
+from helix_desktop.words.summary_coverage import MissingText
+from helix_desktop.words.times import format_relative_time
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Timeline")
+
+Group: TypeAlias = Literal["summaries", "cached", "yours"]
+"""What the filter shows alone: `summaries` with those that were not sent, `cached` with large outputs of
+which the agent got a part, `yours` what the user chose, undid or redid."""
+Node: TypeAlias = Literal["", "live", "handover", "compacted", "sweep", "failure", "limit", "mark"]
+Phase: TypeAlias = Literal["read", "summarize", "check", "write"]
+PHASES: tuple[Phase, ...] = get_args(Phase)
+Attempt: TypeAlias = Literal["handover", "observations"]
+Retry: TypeAlias = Literal["handover", "observations", "turn"]
+_MAX_CONTENTS = 24
+_NAME_CHARS = 60
+_AT_ONCE = 3_000  # characters of a text that stand whole in a card; the rest of a longer one is asked for
+
+
+class ToggleFold(NamedTuple):
+    """Open or close a part of a card; `opens`: it is closed, and a link to the card opens it."""
+
+    part: str
+    opens: bool = False
+
+
+class OpenCardMenu(NamedTuple):
+    """Open the menu of a card."""
+
+
+class CardLook(NamedTuple):
+    """How a card looks now: what is open in it beside what is so by itself, and whether it can be used.
+
+    One that is `later` than the step that is looked at has no actions.
+    """
+
+    now_ms: int
+    toggled: frozenset[str] = frozenset()
+    is_later: bool = False
+    is_part: bool = False  # of a change that is undone as a whole
+
+    def is_open(self, part: str, *, at_first: bool = False) -> bool:
+        return at_first != (part in self.toggled)
+
+
+class TimelineRow(msgspec.Struct, frozen=True):
+    """A row of the timeline that boxes fill."""
+
+    estimate: ClassVar[int] = 48
+    """Its height in pixels at 100 % until it is laid out."""
+
+    @property
+    def key(self) -> Hashable:
+        raise NotImplementedError
+
+    @property
+    def below(self) -> Sequence[TimelineCard]:
+        """What stands below it while it is open."""
+        return ()
+
+    def node(self, live: int) -> Node:
+        """Return its sign on the rail; `live` is the event of the handover in the context."""
+        return "mark"
+
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        """Return its boxes, and what a screen reader calls it."""
+        raise NotImplementedError
+
+
+class TimelineCard(TimelineRow, frozen=True):
+    """A row of an event of the log, or of several."""
+
+    seq: int
+    at_ms: int
+
+    groups: ClassVar[tuple[Group, ...]] = ()
+    """Where the filter shows it; what failed, with all others alone."""
+
+    @property
+    def title(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def key(self) -> Hashable:
+        return self.seq
+
+    @property
+    def undo_seqs(self) -> tuple[int, ...]:
+        """All rewrites that its one Undo, or Redo, is about."""
+        return (self.seq,)
+
+
+class Rewrite(TimelineCard, frozen=True, kw_only=True):
+    """What took something out of the context: tokens of the window around it, 0 where they are not known."""
+
+    before: int = 0
+    after: int = 0
+    is_undone: bool = False
+    inside: str = ""
+    """The later rewrite that covers it."""
+    carries: str = ""
+    """What its undo restores too."""
+    retaken: int = 0
+    """Outputs that the user had brought back."""
+
+    @property
+    def size_text(self) -> str:
+        return context_change_text(self.before, self.after)
+
+    @property
+    def why(self) -> str:
+        """Why it was made; empty where its title or the row beside it says so, or as usual."""
+        return ""
+
+    @property
+    def line(self) -> str:
+        """What it did, why, and whether it took what the user had brought back."""
+        return dotted((self.title, self.size_text, self.why, retaken_text(self.retaken)))
+
+    def states(self, undone_with: str = "") -> list[Pill]:
+        """Return what says that it was undone, or else that it stands inside a later one."""
+        return state_pills(self.is_undone, self.inside, undone_with)
+
+    def name(self, line: str) -> str:
+        return dotted((line, *(pill.words for pill in self.states())))
+
+    def end(self, look: CardLook, undone_with: str = "") -> list[Box]:
+        """Return what stands at the end of its line."""
+        undo = undo_links(self.undo_seqs, look, self.is_undone, self.inside, self.carries)
+        return [*self.states(undone_with), time_text(self.at_ms, look), *undo]
+
+    def headline(self, icon: str, look: CardLook, corner: Sequence[Box] = (), undone_with: str = "") -> Box:
+        words = Words(self.line, 13, "faint" if self.is_undone else "text", 500)
+        sign = Icon(icon, "faint" if self.is_undone else "muted")
+        return icon_line(sign, words, self.end(look, undone_with), corner)
+
+
+def framed(
+    content: Sequence[Box], pad: tuple[int, int, int, int], gap: int, tip: str = "", fill: str = "surface"
+) -> Frame:
+    """Return what stands in a card."""
+    return Frame(Column(content, gap), pad, fill, "border", tip=tip)
+
+
+def undo_links(
+    seqs: tuple[int, ...], look: CardLook, undone: bool, inside: str = "", carries: str = ""
+) -> list[Button]:
+    """Return Undo, or Redo when it is undone already; none `inside` a later rewrite, which is undone first.
+
+    `carries` is what falls and returns with it.
+    """
+    if not seqs or look.is_later or look.is_part or (inside and not undone):
+        return []
+    if undone:
+        tip = tr("Redo also repeats: {changes}", changes=carries) if carries else ""
+        return [link("redo", Redo(seqs), tr("Redo"), "redo-2", tip=tip)]
+    tip = tr("Undo also takes back: {changes}", changes=carries) if carries else ""
+    return [link("undo", Undo(seqs), tr("Undo"), "undo-2", tip=tip)]
+
+
+def _show_links(seq: int, title: str, look: CardLook) -> list[Button]:
+    if look.is_later:
+        return []
+    label = tr("Show in chat: {title}", title=title)
+    return [link("show", ShowEvent(seq), tr("Show", "button: show this in the chat"), label=label)]
+
+
+def time_text(at_ms: int, look: CardLook) -> Text:
+    """Return when a card's event was."""
+    return Text(format_relative_time(at_ms, look.now_ms, with_time=True), 12, "faint")
+
+
+def inside_pill(name: str) -> Pill:
+    """Says that a rewrite holds, but stands inside a later one."""
+    return Pill(tr("Undo a later one first"), tip=tr("Restored when “{title}” is undone", title=name))
+
+
+def undone_pill(name: str = "") -> Pill:
+    """Says that a rewrite was undone, together with which other one, if any."""
+    return Pill(tr("Undone with “{title}”", title=name) if name else tr("Undone"), "warn")
+
+
+def state_pills(is_undone: bool, inside: str, undone_with: str = "") -> list[Pill]:
+    """Return what says that a rewrite was undone, or else that it stands inside a later one."""
+    if is_undone:
+        return [undone_pill(undone_with)]
+    return [inside_pill(inside)] if inside else []
+
+
+def icon_line(icon: Icon, content: Box, end: Sequence[Box], corner: Sequence[Box] = ()) -> RowWithEnd:
+    """Return an icon, words, and what stands at the end of their line, or below it where there is no room."""
+    content.grow = content.shrink = True
+    words = Frame(Row([icon, content], 9), (0, 4, 0, 4))
+    return RowWithEnd([words, Flow(end, 6, is_at_end=True), *corner], least=224)
+
+
+def unfold_button(part: str, *, is_open: bool) -> Button:
+    tip = tr("Hide details") if is_open else tr("Show details")
+    icon = Icon("chevron-down" if is_open else "chevron-right")
+    return Button("unfold", ToggleFold(part, opens=not is_open), icon, tip, "icon", tip=tip)
+
+
+def index_chips(digest: str, entries: int) -> list[Button]:
+    """Return the way to the index entry of what a rewrite covers, if it has one."""
+    if not digest:
+        return []
+    words = tr.plural(entries, "List of %n output", "List of %n outputs")
+    tip = f"{tr('Open in cache')}: {digest[:8]}"
+    return [chip("index", OpenCacheEntry(digest), Pill(words, icon="database"), tip)]
+
+
+def source_chip(seq: int) -> Button:
+    label = tr("Show in chat: e{event}", event=str(seq))
+    pill = Pill("", icon="message-square")
+    return chip(f"source:{seq}", ShowEvent(seq), pill, tr("Show in chat"), label)
+
+
+def bullet_row(bullet: Bullet, color: str = "text", *, is_flagged: bool = True) -> Box:
+    """Return one sentence with links to the messages it comes from; without any it is flagged."""
+    tail: list[Box] = [source_chip(seq) for seq in bullet.sources]
+    text = bullet.text
+    if is_flagged and not bullet.sources:
+        # The chip says it in place of the words that an edited handover has in its text.
+        text = text.removesuffix(UNSUPPORTED).rstrip()
+        tip = tr("The model named no source for this sentence")
+        tail.append(Pill(tr("No source"), "warn", "triangle-alert", tip=tip))
+    words = Words(text, 13, color, is_marked_up=True, tail=tail, grow=True, shrink=True)
+    line, pad = [Dot("faint", line=21), words], (3, 0, 0, 0)
+    if words.runs_against:
+        line, pad = line[::-1], (0, 0, 3, 0)
+    return Frame(Row(line, 9, is_at_top=True), pad)
+
+
+def fold(
+    look: CardLook,
+    part: str,
+    title: str,
+    note: str,
+    color: str,
+    build: Callable[[], Iterable[Box]],
+    *,
+    at_first: bool = False,
+) -> Box:
+    """Return a heading, with what `build` returns below it while it is open."""
+    is_open = look.is_open(part, at_first=at_first)
+    head = fold_head(f"fold:{part}", ToggleFold(part), title, note, color, is_open=is_open)
+    return Column([head, *(build() if is_open else ())], 2)
+
+
+def long_words(
+    text: str, part: str, look: CardLook, color: str, px: int, *, is_code: bool = False
+) -> list[Box]:
+    """Return a text word for word; of a long one the beginning, with a link to the rest."""
+    if len(text) <= _AT_ONCE or look.is_open(f"{part}:all"):
+        return [Words(text, px, color, is_code=is_code)]
+    cut = text.rfind("\n", 0, _AT_ONCE)
+    count = len(text)
+    words = tr.plural(count, "Show all %n character", "Show all %n characters")
+    more = link(f"all:{part}", ToggleFold(f"{part}:all"), words)
+    return [Words(text[: cut if cut > 0 else _AT_ONCE] + "…", px, color, is_code=is_code), Flow([more])]
+
+
+def code_frame(content: Sequence[Box]) -> Frame:
+    return framed(content, (12, 9, 12, 10), 6, fill="code_surface")
+
+
+def refused_fold(text: str, look: CardLook) -> Box:
+    """Return what a model wrote that was not used, word for word."""
+    note = tr.plural(len(text), "%n character", "%n characters")
+
+    def build() -> list[Box]:
+        return [Frame(Column(long_words(text, "refused", look, "muted", 13)), (20, 0, 0, 4))]
+
+    return fold(look, "refused", tr("Text not used"), note, "muted", build)
+
+
+def ledger_fold(ledger: str, look: CardLook, color: str) -> Box:
+    """Return the list of files, commands and errors, word for word."""
+    note = tr.plural(ledger.count("\n") + 1, "%n line", "%n lines")
+    legend = tr(
+        "r read, l listed, s searched, w written, e edited, $ run, ! failed. Hexadecimal digits: an output "
+        "that the agent can recall. e12: the event. (part): only some lines were read."
+    )
+
+    def build() -> list[Box]:
+        words = long_words(ledger, "ledger", look, "text", 12, is_code=True)
+        return [code_frame([Words(legend, 12, "muted"), *words])]
+
+    return fold(look, "ledger", tr("Files, commands and errors"), note, color, build)
+
+
+def coverage_folds(missing: MissingText, look: CardLook) -> list[Box]:
+    """Return what a summary does not name of what it covers, behind its heading; none without any."""
+    if not missing.lines:
+        return []
+
+    def build() -> list[Box]:
+        wide = max(face(12, 600)[1].horizontalAdvance(kind) for kind, _ in missing.lines) + 2
+        lines = [
+            Row(
+                [
+                    Frame(Words(kind, 12, "muted", 600), wide=wide),
+                    Words(facts, 12, "muted", grow=True, shrink=True),
+                ],
+                12,
+                is_at_top=True,
+            )
+            for kind, facts in missing.lines
+        ]
+        return [Column(lines)]
+
+    return [fold(look, "missing", missing.heading, dotted(kind for kind, _ in missing.lines), "muted", build)]
+
+
+class SweepCard(Rewrite, frozen=True):
+    """Outputs that became markers; `contents` are their digests, with what each is called.
+
+    `calls` counts tool calls whose arguments became markers too, `image_messages` messages whose images did.
+    """
+
+    outputs: int
+    reason: SweepReason = SweepReason.BATCH
+    contents: tuple[tuple[str, str], ...] = ()
+    calls: int = 0
+    image_messages: int = 0
+    undone_with: str = ""  # the rewrite whose undo undid it too
+    averted_handover_at: float = 0.0  # as of its event
+
+    groups = ("cached",)
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        return self.outputs, self.calls, self.image_messages
+
+    @property
+    def title(self) -> str:
+        return masked_contents_text(*self.counts)
+
+    @property
+    def size_text(self) -> str:
+        is_counted = self.reason is SweepReason.HANDOVER  # in the handover's figures
+        return "" if is_counted else context_change_text(self.before, self.after)
+
+    @property
+    def why(self) -> str:
+        is_attached = self.reason in ATTACHED_SWEEP_REASONS
+        return "" if is_attached else sweep_reason_text(self.reason, self.averted_handover_at)
+
+    def node(self, live: int) -> Node:
+        return "mark" if self.is_undone else "sweep"
+
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        is_open = look.is_open("outputs")
+        corner = [unfold_button("outputs", is_open=is_open)] if self.contents else []
+        content: list[Box] = [self.headline("layers", look, corner, self.undone_with)]
+        if is_open:
+            pills: list[Box] = [
+                chip(
+                    f"output:{digest[:12]}",
+                    OpenCacheEntry(digest),
+                    Pill(ellipsize(name, _NAME_CHARS), icon="database"),
+                    f"{tr('Open in cache')}: {digest[:8]}",
+                )
+                for digest, name in self.contents[:_MAX_CONTENTS]
+            ]
+            if (more := len(self.contents) - _MAX_CONTENTS) > 0:
+                pills.append(Pill(tr.plural(more, "%n more", "%n more")))
+            content.append(Flow(pills))
+        tip = translate(STATE_WORDS["cached"].tooltip)
+        return framed(content, (14, 5, 8, 10 if is_open else 5), 8, tip), self.line
+
+
+class FormCard(TimelineCard, frozen=True):
+    """A large output and the form in which the agent got it."""
+
+    event: ToolAnswered
+    is_changed: bool = False  # the user chose another form later
+    inside: str = ""  # what covers it now
+    is_demo: bool = False  # the demo model was asked for the form, which has no price
+
+    groups = ("cached",)
+
+    @property
+    def output(self) -> str:
+        return ellipsize(output_name(self.event), _NAME_CHARS)
+
+    @property
+    def form(self) -> Form:
+        is_part = self.event.form == "full" and not self.event.whole
+        return "preview" if is_part else self.event.form
+
+    @property
+    def before(self) -> int:
+        """Its tokens in full; 0: not known."""
+        full = self.event.full_tokens or (self.event.tokens if self.event.form == "full" else 0)
+        return output_tokens(full) if full else 0
+
+    @property
+    def after(self) -> int:
+        return output_tokens(self.event.tokens)
+
+    @property
+    def note(self) -> str:
+        """Why it is not the form that was asked for."""
+        return translate(self.event.intake_note) or slow_model_text(self.event.intake_slow_model)
+
+    @property
+    def cost(self) -> str:
+        event = self.event
+        spent, unpriced = event.intake_tokens, event.intake_unpriced
+        return cost_text(spent, event.intake_cost, self.is_demo, event.intake_estimated, unpriced)
+
+    @property
+    def has_failed(self) -> bool:
+        """True if nobody chose in time or at all, or the extract that was asked for is none."""
+        has_reason = self.form == "preview" and bool(self.event.asked or self.note)
+        is_asked = not self.event.intake_slow_model  # else it had been too slow before
+        return is_asked and (self.event.chosen == "timeout" or has_reason)
+
+    @property
+    def title(self) -> str:
+        if self.form == "full":
+            return tr("Large output sent whole: {output}", output=self.output)
+        return tr("Large output shortened: {output}", output=self.output)
+
+    @property
+    def chooser_text(self) -> str:
+        """Who chose the form, and why it is not another one."""
+        if self.has_failed and self.event.asked:
+            return tr("Preview instead of the requested extract")
+        if self.has_failed and self.event.chosen == "rule":
+            return tr("No choice was made")
+        match self.event.chosen:
+            case "rule":
+                return tr("By the policy: over the size limit")
+            case "agent":
+                return tr("Chosen by the agent")
+            case "timeout":
+                return tr("The agent didn't choose a part in time")
+            case "user":
+                return tr("Chosen by you")
+
+    @property
+    def line(self) -> str:
+        before, after = self.before, self.after
+        is_shorter = before not in (0, after)
+        tokens = format_token_change(before, after) if is_shorter else format_token_count(after)
+        return dotted((self.title, tokens))
+
+    @property
+    def details(self) -> list[str]:
+        cost = tr("asking took {amount}", amount=self.cost) if self.cost else ""
+        instructions = tr("Instructions: “{instructions}”", instructions=self.event.asked)
+        safe = (
+            tr("The full output is cached: let the agent recall it.")
+            if self.inside
+            else tr("The full output is cached: send more of it, or let the agent recall it.")
+        )
+        lines = [
+            dotted((self.chooser_text, cost)),
+            self.note,
+            instructions if self.event.asked else "",
+            safe if self.has_failed else "",
+        ]
+        return [line for line in lines if line]
+
+    def node(self, live: int) -> Node:
+        return "limit" if self.has_failed else "sweep"
+
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        icon = Icon("circle-alert", "warn") if self.has_failed else Icon("replace")
+        end: list[Box] = [Pill(tr("Changed by you"))] if self.is_changed else []
+        end += [inside_pill(self.inside)] if self.inside else []
+        end += [time_text(self.at_ms, look), *_show_links(self.seq, self.title, look)]
+        is_open = look.is_open("details", at_first=self.has_failed)
+        if is_open and not (self.inside or look.is_later):
+            label = tr("Send another part of {output}", output=self.output)
+            end.append(link("change-form", OpenCardMenu(), tr("Send another part…"), label=label))
+        words = Words(self.line, 13, "faint" if self.is_changed else "text", 500)
+        content: list[Box] = [icon_line(icon, words, end, [unfold_button("details", is_open=is_open)])]
+        if is_open:
+            below = Column([Words(text, 12, "muted") for text in self.details])
+            content.append(Frame(below, (24, 0, 0, 0)))
+        return framed(content, (14, 5, 8, 10 if is_open else 5), 0), dotted((self.line, *self.details))
+
+
+class FailureCard(TimelineCard, frozen=True):
+    """A handover, observations, a turn, or a request that failed; nothing stored was lost."""
+
+    event: HandoverFailed | ObservationsFailed | TurnEnded | EffortRefused | WindowLearned
+    retry: Retry | None = None  # what can be tried again
+    is_demo: bool = False  # the demo model was asked, which has no price
+
+    estimate = 84
+
+    @property
+    def is_limit(self) -> bool:
+        """True if it ended at a limit of the user, no error."""
+        return isinstance(self.event, TurnEnded) and self.event.cause == "budget"
+
+    @property
+    def texts(self) -> tuple[str, str, str, str]:
+        """What failed, why, what is as it was, and what the user can do."""
+        what = why = safe = fix = ""
+        match self.event:
+            case HandoverFailed(what=what, why=why) | ObservationsFailed(what=what, why=why):
+                safe = tr("The context is as it was, with every message.")
+            case TurnEnded(what=what, why=why, fix=fix):
+                fix = tr("Raise the budget to continue.") if self.is_limit else fix
+                safe = tr("Every message and output until then is saved.")
+            case EffortRefused(reason=why) as effort:
+                what = effort_refused_text(effort)
+                fix = tr("Choose another effort in the model menu, or leave it to the provider.")
+            case WindowLearned(reason=why) as learned:
+                what = window_learned_text(learned)
+                fix = tr("To use another size, reset or enter it in Settings → Providers.")
+        return translate(what), translate(why), safe, translate(fix)
+
+    @property
+    def title(self) -> str:
+        return self.texts[0]
+
+    @property
+    def cost(self) -> str:
+        match self.event:
+            case HandoverFailed() | ObservationsFailed() as tried:
+                return cost_text(tried.spent, tried.cost, self.is_demo, tried.estimated, tried.unpriced)
+        return ""
+
+    def node(self, live: int) -> Node:
+        return "limit" if self.is_limit else "failure"
+
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        icon = Icon("triangle-alert", "warn") if self.is_limit else Icon("circle-alert", "error")
+        title, why, safe, fix = self.texts
+        end: list[Box] = [time_text(self.at_ms, look)]
+        end += _show_links(self.seq, title, look) if isinstance(self.event, TurnEnded) else []
+        below: list[Box] = [Words(text, 12, "muted") for text in (why, safe) if text]
+        below += [Words(fix, 12)] if fix else []
+        below += [Text(tr("Used {amount}", amount=self.cost), 12, "muted")] if self.cost else []
+        if refused := getattr(self.event, "refused", ""):
+            below.append(refused_fold(refused, look))
+        if self.retry is not None and not look.is_later:
+            again = push_button(f"timeline-try-again-{self.seq}", RetrySummary(self.retry), tr("Retry"))
+            below.append(Frame(Flow([again]), (0, 4, 0, 0)))
+        content = [icon_line(icon, Words(title, weight=500), end), Frame(Column(below), (24, 0, 0, 0))]
+        return framed(content, (14, 6, 14, 10), 0), dotted((*self.texts, self.cost))
+
+
+ActionKind: TypeAlias = Literal["pin", "unpin", "form", "exclude", "policy", "hold", "resume", "branch"]
+_GLYPHS: dict[ActionKind, str] = {
+    "pin": "pin",
+    "unpin": "pin-off",
+    "form": "replace",
+    "exclude": "eye-off",
+    "policy": "filter",
+    "hold": "pause",
+    "resume": "play",
+    "branch": "git-branch",
+}
+
+
+class ManualActionCard(TimelineCard, frozen=True):
+    """What the user decided: about one output (`target`), or (0) about the session: its policy, a branch.
+
+    `inside` is what covers that output now. `reversal` is what takes the newest pin of it
+    back, or its removal.
+    """
+
+    kind: ActionKind
+    text: str
+    target: int = 0
+    is_undone: bool = False
+    inside: str = ""
+    reversal: Literal["", "pin", "unpin"] = ""
+
+    groups = ("yours",)
+
+    @property
+    def title(self) -> str:
+        return self.text
+
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        """Return it in one quiet line, with what takes it back."""
+        end: list[Box] = [*state_pills(self.is_undone, self.inside), time_text(self.at_ms, look)]
+        end += _show_links(self.target or self.seq, self.text, look)
+        if self.kind in ("form", "exclude"):
+            end += undo_links((self.seq,), look, self.is_undone, self.inside)
+        elif self.reversal and not look.is_later:
+            intent = Pin(self.target) if self.reversal == "pin" else Unpin(self.target)
+            end.append(link(self.reversal, intent, tr("Undo"), "undo-2"))
+        line = icon_line(Icon(_GLYPHS[self.kind], "faint", 13), Words(self.text, 12, "muted"), end)
+        return Frame(line, (14, 0, 14, 0)), self.text
+
+
+class UndoCard(TimelineCard, frozen=True):
+    """An undo or a redo; `target` is the seq of what it is about, `name` its title."""
+
+    kind: Literal["undo", "redo"]
+    target: int
+    name: str
+
+    groups = ("yours",)
+
+    @property
+    def title(self) -> str:
+        if self.kind == "undo":
+            return tr("Undone: {title}", title=self.name)
+        return tr("Redone: {title}", title=self.name)
+
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        icon = Icon("undo-2" if self.kind == "undo" else "redo-2", "faint", 13)
+        line = icon_line(icon, Words(self.title, 12, "muted"), [time_text(self.at_ms, look)])
+        return Frame(line, (14, 3, 14, 3)), self.title
+
+
+def output_name(output: ToolAnswered) -> str:
+    return one_line(call_title(output.name, output.target))
+
+
+_TAIL_CHARS = 420  # characters of the running summary that stay in sight
+_SHORTEST_LINE = 4.0  # pixels between two phases
+
+
+def running_text(what: Attempt) -> str:
+    if what == "handover":
+        return tr("Writing a summary")
+    return tr("Writing the next summary")
+
+
+def phase_text(phase: Phase) -> str:
+    match phase:
+        case "read":
+            return tr("Read", "phase of a compaction: the history is read")
+        case "summarize":
+            return tr("Write")
+        case "check":
+            return tr("Check")
+        case "write":
+            return tr("Save", "phase of a compaction: the handover is recorded")
+
+
+def phases_name(phase: Phase) -> str:
+    number, count = PHASES.index(phase) + 1, len(PHASES)
+    return tr("{phase}, step {number} of {count}", phase=phase_text(phase), number=number, count=count)
+
+
+class RunningCard(TimelineRow, frozen=True):
+    """A compaction under way: its phase, what the model has written so far, and what it takes, as text."""
+
+    phase: Phase
+    text: str = ""
+    what: Attempt = "handover"
+    usage_text: str = ""
+
+    estimate = 84
+
+    @property
+    def key(self) -> Hashable:
+        return "running"
+
+    def node(self, live: int) -> Node:
+        return "live"
+
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        """Return it with what the model writes and a Stop that changes nothing."""
+        tip, title = tr("Stop without changing anything"), running_text(self.what)
+        stop = push_button("stop", CancelCompaction(), tr("Stop"), tip=tip)
+        tail = self.text[-_TAIL_CHARS:]
+        if len(self.text) > _TAIL_CHARS:
+            tail = "… " + tail.split(" ", 1)[-1]
+        phase = self.phase
+        content: list[Box] = [
+            RowWithEnd([Text(title, 14, weight=600), stop]),
+            Drawing((420, 24), lambda pen, rect: paint_phases(pen, rect, phase), phases_name(phase)),
+        ]
+        content += [Text(self.usage_text, 12, "muted")] if self.usage_text else []
+        content += [Words(tail, 13, "muted")] if tail else []
+        return framed(content, (14, 12, 16, 13), 9), dotted((title, phase_text(phase), self.usage_text))
+
+
+def paint_phases(pen: Pen, rect: QRectF, running: Phase) -> None:
+    """Paint the phases of a compaction in a line; where it is narrow, only the one that runs is named."""
+    at_work, lines = PHASES.index(running), len(PHASES) - 1
+    faces = [face(12, 600 if at == at_work else 500) for at in range(len(PHASES))]
+    names = [phase_text(phase) for phase in PHASES]
+
+    def room() -> float:
+        widths = (metrics.horizontalAdvance(name) for name, (_, metrics) in zip(names, faces, strict=True))
+        return rect.width() - sum(wide + 23 for wide in widths) - 20 * lines
+
+    if room() < _SHORTEST_LINE * lines:
+        names = [name if at == at_work else "" for at, name in enumerate(names)]
+    between = max(_SHORTEST_LINE, min(22.0, room() / lines))
+    x, middle, qt = rect.x() + 1, rect.center().y(), pen.qt
+    for at, (name, (font, metrics)) in enumerate(zip(names, faces, strict=True)):
+        dot = QRectF(x, middle - 8, 16, 16)
+        if at < at_work:
+            pen.box(dot, "ok_soft", "", 8)
+            check = pixmap("check", pen.theme.ok, 10, qt.device().devicePixelRatio())
+            draw_pixmap(qt, x + 3, middle - 5, check)
+        else:
+            inner, is_now = dot.adjusted(0.5, 0.5, -0.5, -0.5), at == at_work
+            pen.box(inner, "accent_soft" if is_now else "", "accent" if is_now else "border_strong", 7, 2)
+            if is_now:
+                pen.box(dot.adjusted(5, 5, -5, -5), "accent", "", 3)
+        x += 23
+        qt.setFont(font)
+        qt.setPen(pen.color("text" if at == at_work else "muted" if at < at_work else "faint"))
+        wide = metrics.horizontalAdvance(name)
+        draw_text(qt, QRectF(x, rect.y(), wide + 2, rect.height()), Qt.AlignmentFlag.AlignVCenter, name)
+        x += wide + 10
+        if at < lines:
+            qt.setPen(QPen(pen.color("border_strong"), 1.5))
+            qt.drawLine(round(x), round(middle), round(x + between), round(middle))
+            x += between + 10
