@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
 from helix_desktop.domain.errors import WorkspaceMissing
+from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.kit.window_commands import OPEN_WORKSPACE
 from helix_desktop.ui.window.trust import TrustDialog
 from tests.support.image_bytes import png
@@ -148,7 +149,7 @@ async def _check_the_attach_dialog(rig: WindowRig) -> None:
 
 async def file_dialog(rig: WindowRig) -> QFileDialog:
     """The dialog behind the paper clip."""
-    (clip,) = [button for button in rig.composer.findChildren(QPushButton) if button.objectName() == "attach"]
+    (clip,) = rig.composer.findChildren(IconButton, "attach")
     QTest.mouseClick(clip, Qt.MouseButton.LeftButton)
     await until(
         lambda: [dialog for dialog in rig.window.findChildren(QFileDialog) if dialog.isVisible()],
