@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import takewhile
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeyEvent
@@ -15,7 +14,7 @@ from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries, Attac
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import DROPPED_IMAGE, AddedFile, files_from_mime
 from helix_desktop.ui.chat.composer.strips import ComposerStrip, NextMessages, TodoPanel
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AskRow, ChatModel, QuestionRow
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ChatModel, QuestionRow
 from helix_desktop.ui.chat.viewport.view import ChatView, is_typed
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
@@ -299,7 +298,7 @@ class ChatPage(Themed, QWidget):
     @property
     def question(self) -> QuestionRow | None:
         """The first question that waits; None if that is a server's: no text answers it."""
-        row = next((row for row in self.model.raw_rows() if isinstance(row, QuestionRow)), None)
+        row = next((row for row in self.model.asks() if isinstance(row, QuestionRow)), None)
         return None if row is None or isinstance(row.question, ServerQuestion) else row
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -355,29 +354,23 @@ class ChatPage(Themed, QWidget):
 
     def show_first_ask(self) -> None:
         """Bring the first card that waits for the user into sight, with its buttons; else do nothing."""
-        rows = self.model.raw_rows()
-        self._show_ask(next((at for at, row in enumerate(rows) if isinstance(row, AskRow)), len(rows)))
+        self._show_ask(self.model.first_ask)
 
     def _show_ask(self, index: int) -> None:
         if index < len(self.model):
             self.view.chat_viewport.show_ask(index)
             self._has_left_end = not self.view.chat_viewport.is_following
 
-    def _first_ask_at_end(self) -> int:
-        """Return where the cards that wait at the end begin; behind all rows if there are none."""
-        asks = takewhile(lambda row: isinstance(row, AskRow), reversed(self.model.raw_rows()))
-        return len(self.model) - sum(1 for _ in asks)
-
     def _show_first_ask(self, index: int) -> None:
         """Keep the first of several cards that wait for the user in sight: the end has only the last one."""
-        first = self._first_ask_at_end()
+        first = self.model.first_ask
         if first < index and self.view.chat_viewport.is_following:
             self._show_ask(first)
 
     def _go_on_after_asks(self) -> None:
         if not self._has_left_end:
             return
-        first = self._first_ask_at_end()
+        first = self.model.first_ask
         if first < len(self.model):
             self.view.chat_viewport.show_ask(first)
         else:
@@ -385,11 +378,11 @@ class ChatPage(Themed, QWidget):
             self.view.chat_viewport.go_to_end()
 
     def _update_page(self) -> None:
-        asks = self.model.raw_rows()[self._first_ask_at_end() :]
+        asks = self.model.asks()
         questions = (row for row in asks if isinstance(row, QuestionRow) and not row.is_late)
         first = next((row.question for row in questions), None)
         is_answered_here = first is not None and not isinstance(first, ServerQuestion)
-        approvals = sum(isinstance(row, ApprovalRow) for row in self.model.raw_rows())
+        approvals = sum(isinstance(row, ApprovalRow) for row in asks)
         self.composer.show_asks(approvals, is_answered_here, len(first.options) if first is not None else 0)
         self.composer.invite(not len(self.model) and not self.model.is_loading)
         self._loading_timer.stop()

@@ -6,7 +6,6 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import takewhile
 from typing import Literal
 
 from msgspec.structs import replace
@@ -108,15 +107,9 @@ class AskRows:
         """Number the rows of another session, by id; its cards have the numbers that they had."""
         self._numbers = self._numbers_by_session.setdefault(session_id, {})
 
-    @property
-    def _rows(self) -> list[AskRow]:
-        """Return those in the chat: no other row stands below them."""
-        rows = takewhile(lambda row: isinstance(row, AskRow), reversed(self._model.raw_rows()))
-        return [row for row in rows if isinstance(row, AskRow)][::-1]
-
     def show(self, ask: ApprovalRequest | Question, is_late: bool = False) -> bool:
         """Show an open request or question; `is_late` if its turn has ended. Return True if it is new."""
-        key, rows = _ask_key(ask.call_id), self._rows
+        key, rows = _ask_key(ask.call_id), self._model.asks()
         if isinstance(ask, Question):
             row: AskRow = QuestionRow(key, ask, is_late=is_late)
         else:
@@ -131,7 +124,7 @@ class AskRows:
     def drop_others(self, call_ids: Iterable[str] = ()) -> None:
         """Drop the rows of all calls but these, which still wait."""
         waiting = set(call_ids)
-        gone = [row.key for row in self._rows if row.key.call_id not in waiting]
+        gone = [row.key for row in self._model.asks() if row.key.call_id not in waiting]
         for key in gone:
             self._model.remove(key)
         if gone:
@@ -139,7 +132,7 @@ class AskRows:
 
     def _number(self) -> None:
         """Say at each card which of how many it is, and let each offer to allow all of the agent's answer."""
-        rows = self._rows
+        rows = self._model.asks()
         if not rows:
             self._numbers.clear()
         own = [row for row in rows if isinstance(row, ApprovalRow) and not row.request.subagent_title]

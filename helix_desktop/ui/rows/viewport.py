@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple, Protocol
 
 from PySide6.QtCore import QObject, QPointF, QRect, QRectF, Qt, QTimer, Signal
@@ -35,8 +35,8 @@ class RowSource(Protocol):
     def gap(self, index: int) -> float:
         """Return the room above a row, in pixels."""
 
-    def estimate(self, index: int) -> float:
-        """Return about how high a row is, in pixels."""
+    def estimates(self) -> Iterable[float]:
+        """Return about how high each row is, in pixels."""
 
     def source_text(self, index: int) -> str:
         """Return what is copied of a row that is not laid out."""
@@ -141,7 +141,7 @@ class ListViewport(QObject):
     def reset(self) -> None:
         """Show other rows, from their end if it is followed."""
         self.source.clear()
-        self.scroll_layout.reset(map(self.source.estimate, range(self.source.count())))
+        self.scroll_layout.reset(self.source.estimates())
         self.unseen_count = 0
         self.go_to_end() if self._follows_end else self.refresh()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, TypeAlias, get_args
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, QTimer, Signal
@@ -284,12 +284,13 @@ class CardRows:
             return 10.0
         return 6.0 if isinstance(self.rows[index - 1], ContinuedRow | QWidget) else 0.0
 
-    def estimate(self, index: int) -> float:
-        row = self.rows[index]
-        item = self._items.get(key_of(row))
-        if item is not None and item.height:
-            return self.gap(index) + item.height
-        return scaled(row.estimate if isinstance(row, TimelineRow) else 160)
+    def estimates(self) -> Iterator[float]:
+        for index, row in enumerate(self.rows):
+            item = self._items.get(key_of(row))
+            if item is not None and item.height:
+                yield self.gap(index) + item.height
+            else:
+                yield scaled(row.estimate if isinstance(row, TimelineRow) else 160)
 
     def source_text(self, index: int) -> str:
         return "\n".join(words.text for words in self.get(index).block_texts())
@@ -341,7 +342,7 @@ class CardList(RowListView):
         if [*map(key_of, self.cards.rows)] != [*map(key_of, rows)]:
             self._selection.clear()  # it is from row number to row number
         self.cards.set_rows(rows)
-        layout.reset(map(self.cards.estimate, range(len(rows))))
+        layout.reset(self.cards.estimates())
         index = self.cards.index_of(anchor)
         if index is not None:
             layout.scroll_to_row(index, tops[anchor])

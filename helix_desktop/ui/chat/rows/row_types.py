@@ -501,6 +501,18 @@ class ChatModel(QObject):
         """Return all rows, without joining arriving text; not to be changed."""
         return self._rows
 
+    @property
+    def first_ask(self) -> int:
+        """Where the cards that wait for the user begin: below all others; behind all rows if none waits."""
+        at = len(self._rows)
+        while at and isinstance(self._rows[at - 1], AskRow):
+            at -= 1
+        return at
+
+    def asks(self) -> list[AskRow]:
+        """Return the cards that wait for the user."""
+        return [row for row in self._rows[self.first_ask :] if isinstance(row, AskRow)]
+
     def index_of(self, key: RowKey) -> int | None:
         if self._index is None:
             # What is asked for after opening stands at the end; 100,000 keys take longer than a frame.

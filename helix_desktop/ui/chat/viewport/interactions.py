@@ -31,7 +31,6 @@ from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
-    AskRow,
     AssistantRow,
     Row,
     ToolRow,
@@ -230,10 +229,8 @@ class ApprovalClickGuard(QObject):
         self._note_cards(0)
 
     def _note_cards(self, index: int) -> None:
-        rows = self._model.raw_rows()
-        for at in range(index, len(rows)):
-            if isinstance(rows[at], AskRow):
-                self._shown_since[rows[at].key] = self._clock()
+        for ask in self._model.asks()[max(0, index - self._model.first_ask) :]:
+            self._shown_since[ask.key] = self._clock()
 
 
 tr = Translator("Chat")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QScrollBar
@@ -101,8 +101,8 @@ class ItemCache:
     def index_of(self, key: RowKey) -> int | None:
         return self._model.index_of(key)
 
-    def estimate(self, index: int) -> float:
-        return _HEIGHT_ESTIMATES[type(self._model.raw_row(index))]
+    def estimates(self) -> Iterable[float]:
+        return map(_HEIGHT_ESTIMATES.__getitem__, map(type, self._model.raw_rows()))
 
     def source_text(self, index: int) -> str:
         return text_of_row(self._model.row(index))
@@ -202,8 +202,7 @@ class ItemCache:
     def _is_first_approval(self, row: Row) -> bool:
         if not isinstance(row, ApprovalRow):
             return False
-        rows = self._model.raw_rows()
-        return next((other.key for other in rows if isinstance(other, ApprovalRow)), None) == row.key
+        return next((ask.key for ask in self._model.asks() if isinstance(ask, ApprovalRow)), None) == row.key
 
     def _is_joined(self, index: int) -> bool:
         """Return True if a row and the one above it are lines of calls: these share a block."""
@@ -384,7 +383,7 @@ class ChatViewport(ListViewport):
         self._pause_ms = max(FLUSH_MS, round(spent_ms * _PAUSE_FACTOR))
 
     def _on_row_added(self, index: int) -> None:
-        self.scroll_layout.insert(index, self.item_cache.estimate(index))
+        self.scroll_layout.insert(index, _HEIGHT_ESTIMATES[type(self.model.raw_row(index))])
         if not self.is_following:
             self.unseen_count += 1
         self.refresh()

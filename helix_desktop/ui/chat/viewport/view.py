@@ -347,14 +347,14 @@ class ChatView(RowListView):
     @property
     def takes_denial(self) -> bool:
         """Return True if a card has stood long enough to be seen: what is typed denies those that wait."""
-        keys = (row.key for row in self.chat_viewport.model.raw_rows() if isinstance(row, ApprovalRow))
+        keys = (row.key for row in self.chat_viewport.model.asks() if isinstance(row, ApprovalRow))
         return any(self._guard.accepts(key, Decide(key.call_id, "deny")) for key in keys)
 
     def answer_first(self, answer: ApprovalAnswer) -> None:
         """Answer the first approval that waits; where its buttons are out of sight, only show it."""
         viewport = self.chat_viewport
-        rows = viewport.model.raw_rows()
-        index = next((at for at, row in enumerate(rows) if isinstance(row, ApprovalRow)), None)
+        asks = enumerate(viewport.model.asks(), viewport.model.first_ask)
+        index = next((at for at, row in asks if isinstance(row, ApprovalRow)), None)
         if index is None:
             return
         area = self._visible_answer(index, answer)

@@ -67,8 +67,8 @@ def test_a_card_ignores_clicks_when_something_next_to_the_chat_moves_it(
 def test_a_key_answers_the_first_card_only_where_it_is_in_sight(view: ChatView, clock: ManualClock) -> None:
     decided: list[str] = []
     take_intents(view, lambda action: decided.append(action.answer))
-    words = [UserRow(row_key(str(number)), "Words\n" * 9) for number in range(9)]
-    view.chat_viewport.model.reset([_question("p"), *words])
+    view.chat_viewport.model.reset([_question(key) for key in "pqrstuvw"])
+    view.chat_viewport.go_to_end()
     view.show_answer_tips(frozenset({("deny", "Ctrl+Shift+N")}))
     clock.now += 1.0
     view.answer_first("deny")
