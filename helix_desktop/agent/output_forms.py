@@ -514,7 +514,7 @@ class FormPrompt:
 def not_asked_again(model: str) -> TranslatableText:
     """Return that a model with this label missed the deadline, and where the user can change that."""
     return _text(
-        "{model} isn't asked again until Helix restarts, or you choose Try again in Settings → Advanced.",
+        "{model} isn't asked again until Helix restarts, or you choose Try again in Settings → Model roles.",
         model=model,
     )
 

@@ -28,9 +28,9 @@ def fallback_advice(rate: FallbackRate) -> str:
         return ""
     reason = join_sentences(tr("Latest reason:"), rate.newest_reason)
     advice = (
-        tr("Choose another model for large outputs in Settings → Advanced.")
+        tr("Choose another model for large outputs in Settings → Model roles.")
         if rate.newest_is_extract
-        else tr("Choose another model for compaction in Settings → Advanced.")
+        else tr("Choose another model for compaction in Settings → Model roles.")
     )
     return translate(join_sentences(translate(reason), advice))
 

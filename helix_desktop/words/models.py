@@ -36,6 +36,6 @@ def slow_model_text(label: str) -> str:
         return ""
     return tr(
         "{model} wasn't asked how to keep it: it was too slow before. "
-        "To ask it again, go to Settings → Advanced.",
+        "To ask it again, go to Settings → Model roles.",
         model=label,
     )

@@ -30,7 +30,7 @@ _MAX_LISTED = 5  # lost contents and truncated sessions that are listed by name
 
 def repair_notice(report: RepairReport) -> StoreRepaired:
     readable = (
-        text.plural(report.entries, "%n stored output", "%n stored outputs"),
+        text.plural(report.entries, "%n output", "%n outputs"),
         text.plural(report.sessions, "%n session", "%n sessions"),
         text.plural(report.events, "%n event", "%n events"),
     )
@@ -69,8 +69,8 @@ def _losses(report: RepairReport) -> list[TranslatableText]:
         sentences.append(
             text.plural(
                 len(report.contents),
-                "%n stored output couldn't be recovered: {names}.",
-                "%n stored outputs couldn't be recovered: {names}.",
+                "%n output couldn't be recovered: {names}.",
+                "%n outputs couldn't be recovered: {names}.",
                 names=_first_few([lost_content_text(content) for content in report.contents]),
             )
         )
@@ -85,8 +85,8 @@ def _losses(report: RepairReport) -> list[TranslatableText]:
         sentences.append(
             text.plural(
                 report.vanished,
-                "%n stored output is gone, with its digest.",
-                "%n stored outputs are gone, with their digests.",
+                "%n output is gone, with its digest.",
+                "%n outputs are gone, with their digests.",
             )
         )
     if report.uncounted:
@@ -273,7 +273,7 @@ def deletion_lines(deletion: PermanentDeletion, history: FileHistoryCleanup) -> 
         tr.plural(sessions, "%n session with its messages", "%n sessions with their messages")
         if sessions
         else "",
-        tr.plural(outputs, "%n stored output", "%n stored outputs") if outputs else "",
+        tr.plural(outputs, "%n output", "%n outputs") if outputs else "",
         tr.plural(history.contents, "%n previous file version", "%n previous file versions")
         if history.contents
         else "",
@@ -293,8 +293,8 @@ def deletion_lines(deletion: PermanentDeletion, history: FileHistoryCleanup) -> 
         lines.append(
             tr.plural(
                 staying,
-                "%n stored output stays: another session, a draft or a pin needs it, or it was used since.",
-                "%n stored outputs stay: other sessions, drafts or pins need them, or they were used since.",
+                "%n output stays: another session, a draft or a pin needs it, or it was used since.",
+                "%n outputs stay: other sessions, drafts or pins need them, or they were used since.",
             )
         )
     if deletion.with_branches:
@@ -324,7 +324,7 @@ def summary_lines(matches: RedactionMatches) -> tuple[str, ...]:
     """Return what would be done, or was, one line for each kind of place."""
     counts = (
         (n := len(matches.contents), tr.plural(
-            n, "%n stored output: removed permanently", "%n stored outputs: removed permanently"
+            n, "%n output: removed permanently", "%n outputs: removed permanently"
         )),
         (n := len(matches.indexes), tr.plural(
             n, "%n index entry: rewritten without it", "%n index entries: rewritten without it"

@@ -92,7 +92,7 @@ async def test_a_preview_finds_the_text_everywhere_and_changes_nothing(store: St
     assert matches.labels == (digest_of(clean),)
     assert [(event.session, event.seq) for event in matches.events] == [("s", 1)]
     assert (matches.titles, matches.drafts, matches.sessions) == (("s",), ("t",), ("s", "t"))
-    assert summary_lines(matches)[0] == "1 stored output: removed permanently"
+    assert summary_lines(matches)[0] == "1 output: removed permanently"
     assert await store.get(digest_of(leaky)) == leaky
     assert (await store.events("s"))[0].event == message
 

@@ -77,7 +77,7 @@ async def test_unreferenced_content_goes_to_the_trash_and_is_restored(cli: Cli) 
     (await cli("cache", "restore", *here)).assert_refused(2, "--all")
     (await cli("cache", "delete", "old", *here)).assert_refused(2, "Nothing in the trash")
     would = await cli("cache", "delete", loose[2][:12], *here)
-    assert would.out.decode().splitlines()[1].startswith("This deletes 1 stored output, ")
+    assert would.out.decode().splitlines()[1].startswith("This deletes 1 output, ")
     assert would.out.endswith(b"This can't be undone.\n")
     deleted = (await cli("cache", "delete", loose[2][:12], *here, "--yes", "--json")).json
     assert (deleted["digests"], deleted["deleted"]) == ([loose[2]], True)
@@ -97,7 +97,7 @@ async def test_a_secret_is_previewed_and_removed_after_confirmation(cli: Cli) ->
     lines = preview.out.decode().splitlines()
     assert lines[:2] == [
         "Dry run: nothing was changed. With --yes:",
-        "1 stored output: removed permanently",
+        "1 output: removed permanently",
     ]
     digest = next(
         entry["digest"] for entry in (await cli("cache", "list", *here, "--json")).json

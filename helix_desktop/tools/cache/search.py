@@ -205,7 +205,7 @@ class SearchOutcome(msgspec.Struct, frozen=True):
 
 
 class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
-    """Finds stored outputs, and words of the calling session; it has access to its workspace's store only."""
+    """Finds outputs, and words of the calling session; it has access to its workspace's store only."""
 
     name = "search_cached_content"
     arguments_type = SearchCacheArguments
@@ -375,7 +375,7 @@ def _foot(
     total: int,
     tools: Sequence[str],
 ) -> str:
-    """Return how far the search went, of `total` entries; `tools` are those that have stored outputs."""
+    """Return how far the search went, of `total` entries; `tools` are those that have outputs."""
     if not total and not outcome.hits:
         return "Nothing at all is stored in this workspace."
     what = f"outputs of {_quoted(args.tool)}" if args.tool else "outputs"

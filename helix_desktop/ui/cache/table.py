@@ -496,7 +496,7 @@ class CacheTable(Themed, QTableView):
         self.setModel(model)
         model.headerDataChanged.connect(lambda *_: self.columns.fit())  # the arrow of the order needs room
         MinuteClock(self).ticked.connect(self.viewport().update)
-        self.setAccessibleName(tr("Stored outputs"))
+        self.setAccessibleName(tr("Outputs"))
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.setCornerButtonEnabled(False)

@@ -156,7 +156,7 @@ class CacheBrowser(ThemedBackground):
         retry = PushButton(tr("Retry"), name="try_again", on_click=self.refresh)
         self._notice = pane(row(self._error, retry, margins=(18, 0, 18, 10), stretch=0, top=[retry]))
         self._notice.hide()
-        saved = tr("All outputs. Cached and compacted ones left the context; you can recall them.")
+        saved = tr("Every output, byte for byte. Those that left the context can be recalled from here.")
         self._lead = pane(row(TextLine(saved, role="muted"), HelpLink("cached"), None, gap=4))
         above = pane(column(self.filter_bar, self._lead, self.handover_hits, self._notice, gap=0))
         body = column(above, self.splitter, self.empty, gap=0)
@@ -405,10 +405,10 @@ class CacheBrowser(ThemedBackground):
         listed, cache_filter = self.model.rowCount(), self.filter_bar.current_filter
         bare = self._is_counted and self._totals.entries == 0 and listed == 0
         if self._source is not None:
-            sentence = tr("No stored outputs yet. Tool outputs appear here as the agent works.")
+            sentence = tr("No outputs yet. What the agent reads and runs appears here.")
             self.empty.set_content(sentence, tr("Write a message"))
         else:
-            sentence = tr("No workspace is open. Open a folder to see its stored outputs.")
+            sentence = tr("No workspace is open. Open a folder to see its outputs.")
             self.empty.set_content(sentence, tr("Open folder…"))
         self.empty.setVisible(bare)
         self.splitter.setVisible(not bare)

@@ -154,7 +154,7 @@ class ContentCompletions(CompletionSource):
 
     def __init__(self, session: Session, attachments: DraftAttachments) -> None:
         self._session, self._attachments = session, attachments
-        self.name, self.hint = tr("Stored outputs"), tr('Type words, "several words", or a SHA-256')
+        self.name, self.hint = tr("Outputs"), tr('Type words, "several words", or a SHA-256')
         self.empty_text = tr("No matching outputs")
 
     def takes(self, query: str) -> bool:

@@ -90,8 +90,8 @@ def _words(dragged: DragContent) -> str:
     if dragged.digests:
         count = len(dragged.digests)
         return tr.plural(
-            count, "Drop to recall %n stored output into the message",
-            "Drop to recall %n stored outputs into the message",
+            count, "Drop to recall %n output into the message",
+            "Drop to recall %n outputs into the message",
         )  # fmt: skip
     if dragged.has_text:
         return tr("Drop to insert the text into the message")

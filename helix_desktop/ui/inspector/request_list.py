@@ -223,7 +223,9 @@ class RequestDelegate(LineDelegate):
             paint_row_focus(painter, box, theme.accent, is_keyboard=True)
         row = self._entries.rows[at]
         color = "muted" if row.is_heading and row.seq else "text"
-        name = Text(row.label, color=color, grow=True, shrink=True)
+        # The end of a call's target tells the parts of one file apart.
+        elide = Qt.TextElideMode.ElideMiddle if row.tool else Qt.TextElideMode.ElideRight
+        name = Text(row.label, color=color, elide=elide, grow=True, shrink=True)
         button = [Space(ROW_HEIGHT - 8)] if at == self.covered_row else []
         indent = [Space(_INDENT_PX)] if self._entries.start_of(at) < at else []
         dot = Dot(SEGMENT_LOOKS[row.kind].color, 8)

@@ -123,17 +123,15 @@ class Breakdown(QWidget):
         for kind, part in self._legend.items():
             part.setToolTip(translate(SEGMENT_LOOKS[kind].tip))
         self.provider_cache = ProviderCacheCard()
-        self.own_count = SelectableText("", 12, "muted")
         self.cost, self.policy = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self.setLayout(
             column(
-                *(column(*self._legend.values(), gap=5), self.own_count, self.cost, self.policy),
+                *(column(*self._legend.values(), gap=5), self.cost, self.policy),
                 self.provider_cache,
             )
         )
 
     def show_state(self, state: InspectorState) -> None:
-        show_text(self.own_count, state.own_count)
         show_text(self.policy, state.own_policy)
         show_text(self.cost, state.cost_text)
         segments = {segment.kind: segment for segment in state.segments}
@@ -229,6 +227,7 @@ class Inspector(Themed, QWidget):
         self.keys = PageKeys(ContextCommands, self)
         self.requests = RequestList(self.keys)
         mark_pane_stop(self.requests)
+        self.own_count = SelectableText("", 12, "muted")
         self._stack = QStackedLayout(self)
         self._unknown = QWidget()  # until there is a state
         for part in (self._overview(), self.empty, self._unknown):
@@ -258,6 +257,7 @@ class Inspector(Themed, QWidget):
         if (breakdown := self._lazy_breakdown.find()) is not None:
             breakdown.show_state(state)
         self.requests.show_rows(state.rows)
+        show_text(self.own_count, state.own_count)
 
     def show_page(self, title: str, text: str) -> None:
         """Show a text over the overview, until the user goes back."""
@@ -290,8 +290,12 @@ class Inspector(Themed, QWidget):
             self._lazy_breakdown.get()
         self._inside.setVisible(is_open)
         if is_open:  # once it has its place
-            bar = self._scroll.verticalScrollBar()
-            QTimer.singleShot(0, self, lambda: bar.setValue(self._inside.y()))
+            QTimer.singleShot(0, self, self._scroll_to_details)
+
+    def _scroll_to_details(self) -> None:
+        """Bring what stands under Details into sight, and no more of what stands above out of it than needed."""
+        bar, place = self._scroll.verticalScrollBar(), self._inside.geometry()
+        bar.setValue(max(bar.value(), min(place.y(), place.bottom() - self._scroll.viewport().height())))
 
     @property
     def reader(self) -> RequestReader:
@@ -392,7 +396,7 @@ class Inspector(Themed, QWidget):
         show_request.clicked.connect(lambda: perform(self, ShowRequest()))
         self._request_title = TextLine(tr("Next request"), 13, 600)
         title = row(ResponsiveRow(self._request_title, [], corner=show_request), margins=_SIDES)
-        return pane(column(title, self.requests, gap=4))
+        return pane(column(title, self.requests, row(self.own_count, margins=_SIDES), gap=4))
 
     def _show_window(self, state: InspectorState) -> None:
         gauge = state.gauge

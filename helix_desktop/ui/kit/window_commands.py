@@ -249,7 +249,7 @@ class WindowCommands(WindowCommandTable):
         is_in_menu=False,
     )
     change_policy = Command(
-        text("Change policy…"), intents.OpenSettings("policy"), menu=SESSION, group=4, needs=_SESSION,
+        text("Context policy…"), intents.OpenSettings("policy"), menu=SESSION, group=4, needs=_SESSION,
         also=_also("threshold handover profile compaction"),
     )
     compact_now = Command(

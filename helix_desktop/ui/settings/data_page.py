@@ -64,7 +64,7 @@ class _Places(QWidget):
 
 
 CACHED_OUTPUTS = (
-    Group(text("Stored outputs"), (
+    Group(text("Outputs"), (
         Choice("unused_days", text("Move to trash"),
                text("When the workspace opens, outputs that no session uses move to the trash."),
                choices=((0, text("Never")), *((days, age) for age, days in AGES if days)),
@@ -167,8 +167,8 @@ class DataPage(QWidget):
         self.stored.setText(
             tr.plural(
                 count,
-                "Stored outputs: %n entry, {size} on disk, compressed",
-                "Stored outputs: %n entries, {size} on disk, compressed",
+                "Outputs: %n entry, {size} on disk, compressed",
+                "Outputs: %n entries, {size} on disk, compressed",
                 size=format_size(live_size),
             )
         )

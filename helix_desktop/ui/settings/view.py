@@ -224,7 +224,7 @@ GENERAL = (
     Toggle("enter_sends", text("Sending"), text("Off: Ctrl+Enter sends."),
            words=text("Enter sends, Shift+Enter starts a new line")),
     Toggle("titles", text("Session titles"),
-           text("One short request to the model for large outputs. Off: the first message is the title."),
+           text("One short request to a model after the first answer. Off: the first message is the title."),
            words=text("Name new sessions after the first answer")),
     Toggle("notify", text("Notifications"), words=text("Notify me while another window is in front")),
     Toggle("notify_waiting", needs="notify", words=text("The agent needs an approval or an answer")),
@@ -256,7 +256,7 @@ _TITLES: dict[SettingsPage, str] = {
     "permissions": text("Permissions"),
     "mcp": text("MCP servers"),
     "data": text("Data"),
-    "roles": text("Advanced"),
+    "roles": text("Model roles"),
     "about": text("About"),
 }
 

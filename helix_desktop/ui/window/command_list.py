@@ -210,7 +210,7 @@ _OUTSIDE_MENUS = (
     (text("Send message"), "Enter, Ctrl+Enter"),
     (text("New line in message"), "Shift+Enter"),
     (text("Earlier message, next message"), "Up, Down"),
-    (text("Complete a file, stored output or command"), "Ctrl+Space"),
+    (text("Complete a file, output or command"), "Ctrl+Space"),
     (text("Next or previous result"), "F3, Shift+F3"),
 )
 

@@ -113,7 +113,7 @@ class ImportExportController(WindowPart):
             ("folder", tr("Folder"), tr("One file for each output, and a list of what they are.")),
             ("zip", tr("Zip"), tr("The same in one file.")),
         )
-        title = tr.plural(len(digests), "Export %n stored output", "Export %n stored outputs")
+        title = tr.plural(len(digests), "Export %n output", "Export %n outputs")
         kind = await dialogs.choose(self._window, title, choices)
         is_folder, title = kind == "folder", tr("Save outputs as a zip")
         if is_folder:

@@ -301,7 +301,7 @@ class InspectorPresenter(WindowPart):
             if wire is not None:
                 notes.append(tr("In today's format, without what was asked for the provider's discount."))
         elif conversation.window.policy.enabled and not conversation.session.transcript.on_hold:
-            notes.append(tr("Caching or compaction that is due when you send comes first."))
+            notes.append(tr("If caching or compaction is due when you send, it comes before this."))
         if wire is None:
             notes.append(tr("This model has no server, so the JSON is Helix's own."))
         texts = await asyncio.to_thread(_texts, title, " ".join(notes), *request, wire)

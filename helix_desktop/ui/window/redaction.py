@@ -161,15 +161,15 @@ class RedactDialog(TabsInReadingOrder, QDialog):
         self._progress_label.setText(
             tr.plural(
                 total,
-                "Removing, then checking: {done} of %n stored output",
-                "Removing, then checking: {done} of %n stored outputs",
+                "Removing, then checking: {done} of %n output",
+                "Removing, then checking: {done} of %n outputs",
                 done=done,
             )
             if self.step == "removing"
             else tr.plural(
                 total,
-                "Searching: {done} of %n stored output",
-                "Searching: {done} of %n stored outputs",
+                "Searching: {done} of %n output",
+                "Searching: {done} of %n outputs",
                 done=done,
             )
         )

@@ -94,7 +94,7 @@ async def check_usage_displays(rig: WindowRig) -> None:
     more = "more" if counted < gauge.used else "less"
     text = f"The provider counts {about}{format_tokens(abs(gauge.used - counted))} {more}."
     words = text if abs(counted - gauge.used) > 0.05 * gauge.used else ""
-    assert inspector.breakdown.own_count.text() == words, "what the rows add up to"
+    assert inspector.own_count.text() == words, "what the rows add up to"
     timeline = rig.views.timeline.get()
     await until(lambda: f"now {used} of {window}" in timeline.chart.accessibleName(), f"chart at {used}")
 

@@ -58,13 +58,13 @@ async def test_without_a_workspace_it_says_so(qtbot: QtBot, scope: TaskScope) ->
     pane = await open_cache_browser(qtbot, scope, sample_cache(3))
     pane.set_source(None)
     assert pane.empty.isVisible()
-    assert pane.empty.sentence.text() == "No workspace is open. Open a folder to see its stored outputs."
+    assert pane.empty.sentence.text() == "No workspace is open. Open a folder to see its outputs."
     with performed(pane) as intents:
         pane.empty.button.click()
     assert intents == [OpenFolder()]
     pane.set_source(sample_cache(0))
     await wait_until(pane.empty.isVisible)
-    assert pane.empty.sentence.text().startswith("No stored outputs yet.")
+    assert pane.empty.sentence.text().startswith("No outputs yet.")
 
 
 async def test_a_tooltip_repeats_no_cell_that_is_shown_in_full(qtbot: QtBot, scope: TaskScope) -> None:

@@ -43,7 +43,7 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
-    assert "Compacts at 85 % or earlier, 5.8k left" in pane.until.text()
+    assert "Compacts by 85 %, 5.8k left" in pane.until.text()
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
@@ -97,8 +97,9 @@ def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
 
 def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> None:
     parts = pane.breakdown
-    hidden = (parts.own_count, parts.provider_cache)
+    hidden = (parts.provider_cache,)
     assert not any(part.isVisible() for part in (*hidden, *parts._legend.values()))
+    assert pane.own_count.isVisible(), "it says why the rows add up to another total"
     assert pane.until.isVisible()
     assert pane.requests.isVisible()
     pane.details.click()
@@ -229,7 +230,7 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
 
 
 def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
-    own_count = pane.breakdown.own_count
+    own_count = pane.own_count
     assert own_count.text() == "The provider counts 2.9k more."
     pane.set_state(replace(inspector_state(), own_count=""))
     assert own_count.isHidden()

@@ -341,7 +341,7 @@ async def test_each_place_takes_what_is_its_own(qapp: QApplication, tmp_path: Pa
         rows = model.mimeData([row, row.siblingAtColumn(1)])
         assert rows.text() == digest
         assert enter(rig.chat, rows)
-        assert hints(signs) == ["Drop to recall 1 stored output into the message"]
+        assert hints(signs) == ["Drop to recall 1 output into the message"]
         drop_on(rig.chat, rows)
         await until(lambda: len(rig.attachment_labels()) == 2, "it is recalled")
         picture = QMimeData()

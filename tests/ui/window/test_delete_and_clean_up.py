@@ -82,7 +82,7 @@ def check_redacted(rig: WindowRig, message: OutgoingMessage, secret: str) -> Non
 async def check_permanent_deletion(rig: WindowRig, dialog: TrashDialog) -> None:
     """Of two outputs one is deleted after a question; then a session with its output, and its Undo."""
     for choice, left in (("cancel", 2), ("delete", 1)):
-        assert "This deletes 1 stored output, which frees " in await answer_question(dialog, choice)
+        assert "This deletes 1 output, which frees " in await answer_question(dialog, choice)
         await until(partial(_has_items, dialog, left), "the answer")
     store, content = rig.workspace.store, make_content(b"only here")
     await store.commit(
@@ -94,7 +94,7 @@ async def check_permanent_deletion(rig: WindowRig, dialog: TrashDialog) -> None:
     for name in undos:
         rig.window.notices.notify(Notice(name, "Moved", workspace_id=rig.workspace.id))
     question = await answer_question(dialog, "delete")
-    assert "This deletes 1 session with its messages and 1 stored output, " in question
+    assert "This deletes 1 session with its messages and 1 output, " in question
     await until(lambda: dialog.entry_list.count() == 1, "the session gone")
     assert await store.events("gone") == []
     assert not await store.find(content.digest)
@@ -276,7 +276,7 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         dialog.text_input.setPlainText(SECRET + "\n")
         press(dialog, "search")
         await until(lambda: dialog.step == "found", "what was found")
-        assert "1 stored output: removed permanently" in labels(dialog)
+        assert "1 output: removed permanently" in labels(dialog)
         assert "session events: rewritten" in labels(dialog)
         assert not dialog.redact_button.isEnabled()
         QTest.keyClicks(dialog.confirm_input, confirmation_word())
@@ -406,7 +406,7 @@ async def _check_the_data_page(rig: WindowRig, unreferenced_contents: list[Conte
     settings, keep = rig.wiring.settings, rig.workspace.store.retention
     await settings.show("data")
     page, registry = settings.view.data, rig.wiring.services.registry
-    assert page.stored.text().startswith("Stored outputs: 3 entries, ")
+    assert page.stored.text().startswith("Outputs: 3 entries, ")
     assert page.removable.text() == "Nothing can be removed now"
     all_data = page.all_data.text()
     assert all_data.startswith("All data with session logs and search index: ")
@@ -500,9 +500,7 @@ async def _check_the_dialog(rig: WindowRig, unreferenced_contents: list[Content]
     await until(lambda: dialog.entry_list.count() == 2, "one less")
     assert len((await rig.workspace.store.page()).entries) == 1
     await check_permanent_deletion(rig, dialog)
-    assert "This deletes 1 stored output, which frees " in await answer_question(
-        dialog, "cancel", "empty_trash"
-    )
+    assert "This deletes 1 output, which frees " in await answer_question(dialog, "cancel", "empty_trash")
     assert dialog.entry_list.count() == 1
     await answer_question(dialog, "delete", "empty_trash")
     await until(lambda: dialog.entry_list.count() == 0, "nothing")

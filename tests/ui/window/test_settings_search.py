@@ -64,7 +64,7 @@ async def _check_any_page(rig: WindowRig) -> None:
     )
 
     _type(rig, "maximum size")
-    assert _found(rig) == ["Maximum size, Data · Stored outputs", "Maximum size, Data · File history"]
+    assert _found(rig) == ["Maximum size, Data · Outputs", "Maximum size, Data · File history"]
     _type(rig, "check updates")
     assert _found(rig)[-1] == "Check for updates, About"
     _type(rig, "keyboard trash")
@@ -88,7 +88,7 @@ async def _check_a_narrow_window(rig: WindowRig) -> None:
     assert rig.window.focusWidget() is search.field
     QTest.keyClicks(search.field, "maximum size")
     assert [search.hits.item(row).text() for row in range(search.hits.count())] == [
-        "Maximum size, Data · Stored outputs",
+        "Maximum size, Data · Outputs",
         "Maximum size, Data · File history",
     ]
     assert search.hits.isVisible()

@@ -441,11 +441,11 @@ def test_one_loss_is_singular_and_several_are_plural() -> None:
         RepairReport(0, ("it",), 1, 1, 1, writes=1, rows=1, vanished=1, copy="there")
     ).why
     assert "The last change is missing." in singular
-    assert "1 stored output is gone" in singular
+    assert "1 output is gone" in singular
     assert "1 record couldn't be read." in singular
     many = repair_notice(RepairReport(0, ("it",), 1, 1, 1, writes=1200, rows=2, vanished=2, copy="there")).why
     assert "The last 1,200 changes are missing." in many
-    assert "2 stored outputs are gone" in many
+    assert "2 outputs are gone" in many
     assert "2 records couldn't be read." in many
 
 
@@ -461,7 +461,7 @@ def test_what_a_deletion_removes_is_one_sentence() -> None:
     deletion = PermanentDeletion(sessions=("s",), digests=("ab" * 32,) * 85, freed=100_000)
     history = FileHistoryCleanup(contents=15, stored_size=93_000)
     assert deletion_lines(deletion, history)[0] == (
-        "This deletes 1 session with its messages, 85 stored outputs and 15 previous file versions, "
+        "This deletes 1 session with its messages, 85 outputs and 15 previous file versions, "
         "which frees 188 KB."
     )
     assert deletion_lines(PermanentDeletion(), FileHistoryCleanup())[0].startswith("This deletes nothing, ")

@@ -153,8 +153,11 @@ def bar_texts(row: ToolRow) -> tuple[str, ...]:
 
 def call_words(row: ToolRow) -> str:
     """Return what a call does, is doing or did: "Ran"; of another program's tool its name."""
-    if row.state in ("waiting", "approval", "question", "denied") or (
-        row.state == "interrupted" and did_not_run(row.shown_lines.head)
+    is_failed = row.state == "failed" and tool_kind(row.call.name) != "command"  # that ran, whatever it found
+    if (
+        is_failed
+        or row.state in ("waiting", "approval", "question", "denied")
+        or (row.state == "interrupted" and did_not_run(row.shown_lines.head))
     ):
         return call_verb(row.call.name, "to_do")
     return call_verb(row.call.name, "running" if row.state == "running" else "done")

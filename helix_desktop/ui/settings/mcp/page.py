@@ -261,7 +261,7 @@ class SharingCard(QFrame):
         self._stdio_config, self._http_config = stdio_config(name, command), http_config(name, sharing)
         self._lead.setText(
             tr(
-                "Other programs can recall, search and list the stored outputs of {workspace}, nothing else. "
+                "Other programs can recall, search and list the outputs of {workspace}, nothing else. "
                 "Each program starts this command itself, even while Helix Desktop is open.",
                 workspace=workspace_name,
             )

@@ -437,7 +437,7 @@ class ProvidersPage(Themed, QWidget):
             text += " " + (
                 tr("New workspaces start with it too.")
                 if label == (default or DEMO_LABEL)
-                else tr("New workspaces start with {model}, as set in Settings → Advanced.", model=name)
+                else tr("New workspaces start with {model}, as set in Settings → Model roles.", model=name)
             )
         else:
             text = _new_default_text(self._services.settings.model)

@@ -336,7 +336,7 @@ async def test_an_unanswered_question_ends_at_the_deadline() -> None:
     assert rig.forms == [("preview", "timeout")] * 3
     assert rig.tool_answers[0].intake_note == (
         "test/main didn't choose within 10 s. test/main isn't asked again until Helix restarts, "
-        "or you choose Try again in Settings → Advanced."
+        "or you choose Try again in Settings → Model roles."
     )
     question, *others = (spending_of(answer) for answer in rig.tool_answers)
     assert question.estimated
@@ -618,7 +618,7 @@ async def test_a_disk_that_fills_up_loses_no_stored_output() -> None:
 
 
 async def test_a_crash_between_storing_and_choosing_loses_nothing() -> None:
-    """After every event: stored outputs are answered at the next start, and can be recalled."""
+    """After every event: outputs are answered at the next start, and can be recalled."""
     rig = three_large_outputs("1: full\n2: compact: names\n3: preview")
     conversation = await rig.begin()
     await conversation.run("Go.")

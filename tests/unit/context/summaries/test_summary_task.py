@@ -170,7 +170,7 @@ def test_extracts_count_that_had_to_do_without_their_model() -> None:
     rate = fallback_rate(log(output("names"), output("names", "Too late."), output(note="No room."), by_user))
     assert (rate.summaries, rate.fallbacks) == (3, 2)
     assert rate.newest_reason == "box/small couldn't write it."
-    assert "Choose another model for large outputs in Settings → Advanced." in fallback_advice(rate)
+    assert "Choose another model for large outputs in Settings → Model roles." in fallback_advice(rate)
     later = fallback_rate([*log(*[output()] * 4), RecordedEvent(5, 9_000, handover("No model."))])
     assert "for compaction in" in fallback_advice(rate + later)
 
@@ -195,7 +195,7 @@ def test_more_than_a_twentieth_says_what_to_do(fallbacks: int, is_high: bool) ->
     assert bool(fallback_advice(rate)) == is_high
     if is_high:
         assert "No model answered." in fallback_advice(rate)
-        assert "Settings → Advanced" in fallback_advice(rate)
+        assert "Settings → Model roles" in fallback_advice(rate)
 
 
 def test_without_summaries_nothing_is_claimed() -> None:

@@ -42,7 +42,7 @@ def test_the_dialog_says_what_stays_of_an_output_and_not_of_a_text(qtbot: QtBot)
     qtbot.addWidget(parent)
     for entry_text in ("shell ls · 1 KB", ""):
         dialog = RedactDialog(parent, entry_text)
-        dialog.show_matches(["1 stored output: removed permanently"])
+        dialog.show_matches(["1 output: removed permanently"])
         text = " ".join(label.text() for label in dialog.findChildren(QLabel))
         assert ("enter the text to remove it everywhere" in text) is bool(entry_text)
 
@@ -55,7 +55,7 @@ def test_the_dialog_is_as_high_as_its_words_and_stays_on_the_screen(qtbot: QtBot
     dialog.show()
     screen = dialog.screen().availableGeometry()
     dialog.move(screen.left(), screen.bottom() - dialog.frameGeometry().height())
-    dialog.show_matches(["1 stored output: removed permanently"] * 4)
+    dialog.show_matches(["1 output: removed permanently"] * 4)
     assert dialog.frameGeometry().bottom() <= screen.bottom()
     note = next(label for label in dialog.findChildren(QLabel) if "Backups" in label.text())
     note.setText("what a style makes higher later " * 20)
