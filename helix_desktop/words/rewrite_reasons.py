@@ -174,7 +174,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
     room = tr("Older outputs are cached. Compacts at {share}, {tokens} left.", share=share, tokens=left)
     if policy.fold_after_steps or policy.observe_at:
         room = tr(
-            "Older outputs are cached. Compacts by {share}, {tokens} left.",
+            "Older parts are cached or compacted as you work; more at {share}, {tokens} left.",
             share=share,
             tokens=left,
         )

@@ -212,6 +212,6 @@ class RangeChoice(QWidget):
             text, frees_little = translate(error.what), False
         if isValid(self) and upto == self.upto:
             self.price.setText(text)
-            words = tr("This range may free little, or less than the summary takes.")
+            words = tr("This may free little: a summary can be as long as what it replaces.")
             self.warning.setText(words if frees_little else "")
             self.priced.emit()

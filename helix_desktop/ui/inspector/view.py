@@ -293,7 +293,7 @@ class Inspector(Themed, QWidget):
             QTimer.singleShot(0, self, self._scroll_to_details)
 
     def _scroll_to_details(self) -> None:
-        """Bring what stands under Details into sight, and no more of what stands above out of it than needed."""
+        """Bring what stands under Details into sight, by scrolling no further than needed."""
         bar, place = self._scroll.verticalScrollBar(), self._inside.geometry()
         bar.setValue(max(bar.value(), min(place.y(), place.bottom() - self._scroll.viewport().height())))
 

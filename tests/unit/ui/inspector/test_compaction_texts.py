@@ -24,7 +24,7 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         (CompactionOutlook("off"), "Context management is off."),
         (
             CompactionOutlook("room"),
-            "Older outputs are cached. Compacts by {at}, 0 left.",
+            "Older parts are cached or compacted as you work; more at {at}, 0 left.",
         ),
         (CompactionOutlook("due"), "Compacts at {at}: due now."),
         (
