@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
+from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.words.call_targets import shown_target
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.translation import Translator
 
@@ -21,6 +23,8 @@ def attachment_name(attachment: Attachment) -> str:
     """Return what an attachment is: "Pasted text", or a path and which of its lines, "src/app.py:46-49"."""
     if attachment.kind == "paste":
         return tr("Pasted text")
+    if attachment.kind == "cached":
+        return shown_target(RECALL_TOOL, attachment.label)
     if not attachment.first_line:
         return attachment.label
     is_one_line = attachment.first_line == attachment.last_line

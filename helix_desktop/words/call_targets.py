@@ -20,6 +20,7 @@ _WORKSPACE_FOLDER = "."
 _COMPACTED = re.compile(r"(?:(?P<index>index)|(?:[0-9a-f]{8,} )?e\d+(?:-e?\d+)?)(?=, | · |$)")
 """What a recall of compacted messages has as its target: all of them, or some by their events."""
 _MATCHES = re.compile(r"( · (?:[\d,]+ of )?[\d,]+ lines?) for .*", re.DOTALL)
+_PART = re.compile(r"(?::\d+-\d+)?( · lines [\d,]+-[\d,]+) of [\d,-]+.*", re.DOTALL)
 _EVENTS = re.compile(r"\sin\se\d+(?:,\se\d+)*(?:\sand\s\d+\smore)?$")
 
 
@@ -58,7 +59,7 @@ def shown_target(tool: str, target: str) -> str:
     found = _COMPACTED.match(target)
     if found is None:
         name, _, rest = target.partition(" ")
-        return _MATCHES.sub(r"\1", rest if name in OWN_TOOLS and rest else target)
+        return _PART.sub(r"\1", _MATCHES.sub(r"\1", rest if name in OWN_TOOLS and rest else target))
     words = tr("what was compacted") if found["index"] else tr("earlier messages")
     return words + _EVENTS.sub("", target[found.end() :])
 

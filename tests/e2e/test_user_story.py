@@ -153,7 +153,7 @@ def recall_three_lines(user: DesktopUser) -> None:
     user.click("text", "Content", inside="Preview of part2.txt")
     user.keys("ctrl+Home", "Down", "shift+Down", "shift+Down", "shift+End")
     user.click("push button", "Recall lines 2–4")
-    user.see("push button", "Attachment: read_file part2.txt, lines 2-4")
+    user.see("push button", "Attachment: part2.txt, lines 2-4")
     send(user, "Look at these lines again", messages=10)
 
 
@@ -161,7 +161,7 @@ def compact(user: DesktopUser) -> None:
     send(user, "Fine", messages=12)
     send(user, "Now the report", messages=14)
     user.keys("ctrl+shift+k")
-    user.click("push button", "Draft the compaction", inside="Compact conversation")
+    user.click("push button", "Write draft", inside="Compact conversation")
     assert "Words about Technical Details. [e4]" in user.text_of("text", "Technical Details")
     assert len(command(user, "timeline")[0]["events"]) == 1, "nothing is recorded before it is confirmed"
     user.click("push button", "Compact", inside="Compact conversation")

@@ -302,7 +302,7 @@ class ComposerController(QObject):
         if row is not None and not row.is_late and typed is None:
             message.question = row.question.call_id
             message.options = self._page.view.chat_viewport.item_cache.chosen(row)
-        elif typed is None:
+        elif typed is None and self.widget.is_begun_as_denial:
             message.denied = self._calls_in_sight()
         if self.attachments.is_attaching:
             self.outgoing.add(message)

@@ -99,18 +99,11 @@ def _cut_path(metrics: QFontMetricsF, path: str, room: float) -> str:
     return fits or metrics.elidedText(folders[-1] or path, Qt.TextElideMode.ElideMiddle, room)
 
 
-def cut_label(
-    metrics: QFontMetricsF, name: str, facts: str, room: float, *, keeps_start: bool = False
-) -> str:
-    """Return a name cut to a width in pixels, and facts, whole while a third is left for the name.
-
-    `keeps_start`: the name tells at its beginning what it is, as a text does.
-    """
+def cut_label(metrics: QFontMetricsF, name: str, facts: str, room: float) -> str:
+    """Return a name cut to a width in pixels, and facts, whole while a third is left for the name."""
     if metrics.horizontalAdvance(name + facts) <= room:
         return name + facts
     room = max(room / 3, room - metrics.horizontalAdvance(facts))
-    if keeps_start:
-        return metrics.elidedText(name, Qt.TextElideMode.ElideRight, room) + facts
     return _cut_path(metrics, name, room) + facts
 
 

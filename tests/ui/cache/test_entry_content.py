@@ -70,6 +70,9 @@ async def test_the_previous_versions_diff_is_asked_for_once(content: EntryConten
     assert content.diff.diff == diff_contents(contents[PREVIOUS.digest], CODE)
     assert content.diff.text.isVisible()
     assert "previous version" in content.meta.text
+    content.show_entry(replace(state, previous=PREVIOUS), "stream.py", "other facts")
+    assert not content.text.isVisible(), "the text stays below the diff when the table is read again"
+    assert not content.copy_button.isVisible()
     asked.clear()
     content.choose("text")
     content.choose("diff")

@@ -307,7 +307,7 @@ async def test_recall_complete_and_by_lines(qtbot: QtBot, scope: TaskScope) -> N
     assert lines == [Recall(row.digest, 2, 4)]
 
 
-@pytest.mark.parametrize("width", [900, 636, 540])
+@pytest.mark.parametrize("width", [900, 600, 540])
 async def test_the_preview_shortens_its_text_before_its_title(
     qtbot: QtBot, scope: TaskScope, width: int
 ) -> None:

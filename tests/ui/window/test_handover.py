@@ -139,7 +139,7 @@ async def _check_stopping(rig: WindowRig, model: Summarizer) -> None:
     window = await open_handovers(rig)
     assert (window.windowTitle(), window.write_button.text()) == (
         "Compact conversation",
-        "Draft the compaction",
+        "Write draft",
     )
     assert window.session_button.isHidden()
     press(window, "write_draft")

@@ -130,6 +130,8 @@ def test_the_end_of_a_test_run_says_how_many_tests_failed(output: str, text: str
         ("0a9443523603 e4-e9", "earlier messages"),
         ("read_file e12.txt", "e12.txt"),
         ("read_file a.log · 2 lines for '^a|b', \"a = 1\"", "a.log · 2 lines"),
+        ("read_file a.py:20-90 · lines 20-28 of 20-90, run, stop", "a.py · lines 20-28"),
+        ('run_command make · lines 1-9 of 1,200, "ok"', "make · lines 1-9"),
         ("mcp__hub__find x, lines 3-9", "mcp__hub__find x, lines 3-9"),
         ("index.html", "index.html"),
         ("e2e/test_cli.py", "e2e/test_cli.py"),

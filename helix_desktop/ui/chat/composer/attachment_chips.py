@@ -253,7 +253,7 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
         parts, metrics = self.text_parts, face(SMALL, 500)[1]
         suffix = "" if parts.image_size else parts.suffix
         room = self._label_rect().width()
-        return cut_label(metrics, parts.name, suffix, room, keeps_start=parts.has_text)
+        return cut_label(metrics, parts.name, suffix, room)
 
     def _label_rect(self) -> QRectF:
         return QRectF(self._left, 0, self.width() - self._left - self._right, self.height())

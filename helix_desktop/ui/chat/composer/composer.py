@@ -351,6 +351,9 @@ class Composer(Themed, QWidget):
         self._is_stop_offered = self._has_question = self._is_first = False
         self._option_count = 0  # of the question that waits
         self.approval_count = 0
+        self.is_begun_as_denial = False
+        """What is typed was begun while calls waited: only that is why they are denied, no message."""
+        self._was_empty = True
         self._reasons: tuple[str, ...] = ()
         self._estimate: tuple[str, ...] = ("",)
         self._model_name = self._model_tip = ""
@@ -480,6 +483,7 @@ class Composer(Themed, QWidget):
         What is typed is its answer, or why the calls are denied.
         """
         self.approval_count, self._has_question, self._option_count = approvals, has_question, options
+        self.is_begun_as_denial = self.is_begun_as_denial and approvals > 0
         self._refresh()
 
     def invite(self, is_first: bool) -> None:
@@ -578,6 +582,9 @@ class Composer(Themed, QWidget):
         self.gauge.fit(room - taken - _GAP_PX)  # one more gap: before the words in the middle
 
     def _on_text_changed(self) -> None:
+        if self._was_empty:
+            self.is_begun_as_denial = self.approval_count > 0
+        self._was_empty = not self.text()
         if not self._pause.isActive():
             self._unsaved.start()
         self._pause.start(max(0, min(PAUSE_MS, _UNSAVED_MS - self._unsaved.elapsed())))
@@ -597,7 +604,7 @@ class Composer(Themed, QWidget):
     def _refresh(self) -> None:
         ready = bool(self.text().strip() or self._chips.keys)
         answers = self._has_question and not self._chips.keys  # an answer can't have attachments
-        denies = bool(self.approval_count) and self.has_reason
+        denies = self.is_begun_as_denial and self.has_reason
         is_queued = self.is_running and ready and not (answers or denies)
         self.editor.set_placeholders(*self._placeholders())
         self._steer.setVisible(is_queued)

@@ -192,10 +192,10 @@ def _chip(label: str, name: str, icon: str, note: AttachmentNote | None = None) 
     """Return a chip below the bubble: a name, which is cut where it is too long, and what follows."""
     is_left_out, image = note is not None and note.is_left_out, note.attachment.image if note else None
     color = "warn" if is_left_out else "muted"
-    facts, is_text = label.removeprefix(name), icon in ("copy", "archive-restore")
+    facts = label.removeprefix(name)
 
     def cut(metrics: QFontMetricsF, _label: str, room: float) -> str:
-        return cut_label(metrics, name, facts, room, keeps_start=is_text)
+        return cut_label(metrics, name, facts, room)
 
     words = Text(label, 11, color, 500, cut=cut, grow=True, shrink=True)
     picture: Box = Icon(icon, color, 12)

@@ -506,9 +506,10 @@ class ContentViewer(Card):
 
         `first_number` is that of the first line, 0 of a header.
         """
-        self._show_problem(problem, has_data=data is not None)
-        if data is self._data and data is not None:
+        if data is self._data and data is not None:  # what shows it stays, the text or something else
+            show_text(self._problem, problem)
             return
+        self._show_problem(problem, has_data=data is not None)
         self._data, self._name, self._as_hex, self._first_number = data, name, False, first_number
         self._show_rows()
 
@@ -521,7 +522,7 @@ class ContentViewer(Card):
 
     def _show_problem(self, problem: str, *, has_data: bool) -> None:
         show_text(self._problem, problem)
-        for part in (self.text, self.pages, *self._text_tools):
+        for part in (self.pages, *self._text_tools):
             part.setVisible(has_data)
 
     def set_hex(self, on: bool) -> None:

@@ -350,8 +350,11 @@ def test_the_empty_field_says_how_to_answer(composer: Composer) -> None:
 def test_words_while_a_call_waits_for_approval_are_said_to_deny_it(composer: Composer) -> None:
     """They are no message: nothing offers to send them into the turn."""
     composer.set_running(True)
-    composer.editor.setPlainText("Use make")
+    composer.editor.setPlainText("Look")
     steer, send = find_button(composer, "steer"), find_button(composer, "send")
+    composer.editor.setPlainText("")
+    composer.show_asks(1)
+    composer.editor.setPlainText("Use make")
     composer.set_estimate("Message: ≈ 3")
     status = composer._status
     for count, hint in ((1, "Enter denies the call"), (2, "Enter denies all calls that wait")):
@@ -364,6 +367,22 @@ def test_words_while_a_call_waits_for_approval_are_said_to_deny_it(composer: Com
     composer.show_asks(0)
     assert not steer.isHidden()
     assert send.toolTip() == "Queue: send after this turn (Enter)"
+
+
+def test_a_message_begun_before_a_call_waits_stays_one(composer: Composer) -> None:
+    """A card that comes while the user types must not make the next Enter deny its call."""
+    composer.set_running(True)
+    composer.editor.setPlainText("Then look at")
+    composer.show_asks(1)
+    composer.editor.setPlainText("Then look at the tests")
+    assert find_button(composer, "send").toolTip() == "Queue: send after this turn (Enter)"
+    assert not composer.is_begun_as_denial
+    composer.editor.setPlainText("")
+    composer.editor.setPlainText("Not now")
+    assert find_button(composer, "send").toolTip() == "Enter denies the call"
+    composer.show_asks(0)
+    composer.show_asks(1)
+    assert find_button(composer, "send").toolTip() == "Queue: send after this turn (Enter)"
 
 
 @pytest.mark.parametrize("text_px", [11, 13, 26])
