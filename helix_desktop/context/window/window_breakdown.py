@@ -41,13 +41,15 @@ def covers_around(transcript: Transcript) -> Mapping[int, int]:
     """Return the rewrites that stand, or would stand if redone, inside a wider one, each with its seq."""
     rewrites, active = transcript.rewrites, transcript.window.covers
     in_window = {cover.seq for cover in active}
-    covers = build_covers(rewrites.active_handovers, rewrites.placed_observations, rewrites.active_folds)
-    inner = (cover for cover in covers if cover.seq not in in_window)
-    wide = {
-        cover.seq: around
-        for cover in inner
-        if (around := next((c.seq for c in active if c.after < cover.upto and cover.after < c.upto), 0))
-    }
+    wide: dict[int, int] = {}
+    for inner in build_covers(rewrites.handovers, rewrites.placed_observations, rewrites.folds):
+        if inner.seq in in_window:
+            continue
+        is_undone = inner.seq in rewrites.undone  # redone, it would stand where it reaches further
+        around = (c.seq for c in active if c.after < inner.upto and inner.after < c.upto)
+        within = (c.seq for c in active if c.after <= inner.after and inner.upto <= c.upto)
+        if outer := next(within if is_undone else around, 0):
+            wide[inner.seq] = outer
     small = {seq: _cover_of_targets(rewrite, active) for seq, rewrite in rewrites.by_seq.items()}
     return wide | {seq: around for seq, around in small.items() if around}
 

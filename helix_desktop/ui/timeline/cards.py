@@ -206,11 +206,11 @@ def framed(
 def undo_links(
     seqs: tuple[int, ...], look: CardLook, undone: bool, inside: str = "", carries: str = ""
 ) -> list[Button]:
-    """Return Undo, or Redo when it is undone already; none `inside` a later rewrite, which is undone first.
+    """Return Undo, or Redo when it is undone already; neither `inside` a later one, which is undone first.
 
     `carries` is what falls and returns with it.
     """
-    if not seqs or look.is_later or look.is_part or (inside and not undone):
+    if not seqs or look.is_later or look.is_part or inside:
         return []
     if undone:
         tip = tr("Redo also repeats: {changes}", changes=carries) if carries else ""
@@ -236,15 +236,16 @@ def inside_pill(name: str) -> Pill:
     return Pill(tr("Undo a later one first"), tip=tr("Restored when “{title}” is undone", title=name))
 
 
-def undone_pill(name: str = "") -> Pill:
-    """Says that a rewrite was undone, together with which other one, if any."""
-    return Pill(tr("Undone with “{title}”", title=name) if name else tr("Undone"), "warn")
+def undone_pill(name: str = "", inside: str = "") -> Pill:
+    """Says that a rewrite was undone, together with which other one, if any; and what covers it now."""
+    tip = tr("Can be redone when “{title}” is undone", title=inside) if inside else ""
+    return Pill(tr("Undone with “{title}”", title=name) if name else tr("Undone"), "warn", tip=tip)
 
 
 def state_pills(is_undone: bool, inside: str, undone_with: str = "") -> list[Pill]:
     """Return what says that a rewrite was undone, or else that it stands inside a later one."""
     if is_undone:
-        return [undone_pill(undone_with)]
+        return [undone_pill(undone_with, inside)]
     return [inside_pill(inside)] if inside else []
 
 

@@ -250,7 +250,7 @@ class HandoverCard(Rewrite, frozen=True):
     def _state(self) -> Pill:
         """Return whether the context has it, or why not."""
         if self.is_undone:
-            return undone_pill()
+            return undone_pill(inside=self.replaced_by or self.inside)
         if replacement := self.replaced_by or self.inside:
             tip = tr("Restored when “{title}” is undone", title=replacement)
             return Pill(tr("Replaced by {title}", title=replacement), tip=tip)

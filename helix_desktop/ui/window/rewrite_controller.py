@@ -25,7 +25,7 @@ from helix_desktop.domain.events.rewrite import (
 )
 from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.handover.versions import NOW
 from helix_desktop.ui.handover.window import HandoverWindow, Place
@@ -81,11 +81,7 @@ class RewriteController(WindowPart):
         transcript = conversation.session.transcript
         around = covers_around(transcript)
         if any(transcript.can_undo(seq) and seq in around for seq in seqs):
-            raise CompactionRefused(
-                _text("Nothing to undo here."),
-                _text("A later compaction covers this part of the conversation."),
-                _text("Undo the later one first."),
-            )
+            raise _covered(_text("Nothing to undo here."))
         await conversation.window.undo(*seqs)
         if len(seqs) > 1 or transcript.rewrites.attached_to(seqs[0]):
             redo = partial(self._session.perform, intents.Redo(seqs))
@@ -94,8 +90,13 @@ class RewriteController(WindowPart):
 
     @handles(intents.Redo)
     async def redo(self, seqs: tuple[int, ...]) -> None:
-        """Let undone rewrites hold again; a sweep that fell with another one returns with it."""
+        """Let undone rewrites hold again; a sweep that fell with another one returns with it.
+
+        Raises CompactionRefused where all stand inside a wider one, as no request would change.
+        """
         can_redo = self._session.transcript.can_redo
+        if covers_around(self._session.transcript).keys() >= set(seqs):
+            raise _covered(_text("Nothing to redo here."))
         await self._session.conversation.window.redo(*(seq if can_redo(seq) else seq - 1 for seq in seqs))
 
     @handles(intents.Observe)
@@ -310,6 +311,14 @@ def also_changed(cards: Iterable[TimelineCard], transcript: Transcript, seqs: Se
     names |= {part.seq: part.title for card in cards if isinstance(card, HandoverCard) for part in card.parts}
     titles = tuple(names[seq] for seq in others if seq in names)
     return tr("Together with it: {changes}.", changes=titles) if titles else ""
+
+
+def _covered(what: TranslatableText) -> CompactionRefused:
+    return CompactionRefused(
+        what,
+        _text("A later compaction covers this part of the conversation."),
+        _text("Undo the later one first."),
+    )
 
 
 def has_change(transcript: Transcript) -> bool:

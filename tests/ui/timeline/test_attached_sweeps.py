@@ -21,7 +21,7 @@ from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from helix_desktop.ui.window.rewrite_controller import also_changed
 from tests.support.galleries.panes_samples import NOW_MS
-from tests.support.timeline_pane import card, pills
+from tests.support.timeline_pane import card, has, pills
 
 
 def test_a_sweep_says_with_what_it_was_undone(qtbot: QtBot) -> None:
@@ -98,3 +98,28 @@ def test_undo_says_before_the_click_what_it_takes_along(qtbot: QtBot) -> None:
         area = card(pane, 3).hit_area(name)
         assert area is not None
         assert area.tip == expected
+
+
+def test_what_was_undone_inside_a_later_rewrite_is_redone_after_it(qtbot: QtBot) -> None:
+    """Redoing it now would change no request: it is not offered until the later one is undone."""
+    events: tuple[Event, ...] = (
+        UserSpoke("Read it.", 3),
+        AssistantSpoke("", "lab/m", 9, (ToolCall("c", "read_file", '{"path": "a.md"}'),)),
+        ToolAnswered("c", "read_file", "words " * 90, "d" * 64, 540, 90, 1, target="a.md"),
+        AssistantSpoke("Read.", "lab/m", 2),
+        FoldMade(1, 4, "It was read.", 4, "e" * 64, 1, 1, 50),
+        Undone(5),
+        HandoverMade(4, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL),
+    )
+    pane = Timeline(lambda: NOW_MS)
+    qtbot.addWidget(pane)
+    pane.show()
+    for event, buttons, tip in (
+        (None, False, "Can be redone when “Summary of 2 messages” is undone"),
+        (Undone(7), True, ""),
+    ):
+        events = (*events, event) if event is not None else events
+        log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
+        pane.set_state(TimelineState(build_cards(log, Transcript(log))))
+        assert has(pane, 5, "redo") is buttons
+        assert pills(pane, 5)["Undone"] == tip

@@ -151,7 +151,7 @@ class _Group(msgspec.Struct, eq=False):
         return sum(self.changes.values())
 
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
-        """Return the line about them; `around` are the rewrites inside others, which can't be undone."""
+        """Return the line about them; `around` are the rewrites inside others, for which nothing is offered."""
         change = context_change_text(self.used + self.freed, self.used)
         by_size = sorted(self.changes, key=lambda words: -self.changes[words])
         words = self.handover if self.handover_seq else (*by_size, *self.reasons)
@@ -160,8 +160,9 @@ class _Group(msgspec.Struct, eq=False):
         seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
         active = tuple(seq for seq in self.seqs if transcript.can_undo(seq) and seq not in around)
         undone = tuple(seq for seq in self.seqs if transcript.can_redo(seq))
+        redoable = tuple(seq for seq in undone if seq not in around)
         actions: list[Intent] = [ShowInTimeline(seq, is_handover)]
-        actions += [Undo(active)] if active else [Redo(undone)] if undone else []
+        actions += [Undo(active)] if active else [Redo(redoable)] if redoable else []
         is_undone = bool(undone) and not any(map(transcript.can_undo, self.seqs))
         return DividerRow(RowKey(self.seqs[0]), "context", text, is_undone, tuple(actions))
 
