@@ -14,7 +14,7 @@ from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.words.call_targets import call_verb, given_text
+from helix_desktop.words.call_targets import call_verb, given_text, shown_target
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_integer, format_size, format_tokens
 from helix_desktop.words.times import format_relative_time
@@ -183,7 +183,7 @@ def target_name(row: CacheRow) -> str:
     """Return a row's target as the table writes it; of what a call was given, that it is this."""
     if row.state == "index":
         return translate(INDEX_LABELS.get(row.tool, row.tool))
-    return given_text(row.tool, row.target) if row.is_argument else row.target
+    return given_text(row.tool, row.target) if row.is_argument else shown_target(row.tool, row.target)
 
 
 def tokens_text(row: CacheRow) -> str:

@@ -487,7 +487,7 @@ class CacheBrowser(ThemedBackground):
 
     def _show_more_menu(self) -> None:
         menu, bar = EntryMenu(self), self.filter_bar
-        menu.add("cache-verify-all", tr("Verify all entries"), VerifyAllEntries())
+        menu.add("cache-verify-all", tr("Verify all outputs"), VerifyAllEntries())
         menu.add("cache-refresh", tr("Refresh"), self._refresh_all)
         menu.add("cache-show-trash", tr("Show trash"), partial(bar.toggle, state_option("in_trash")))
         menu.addSeparator()

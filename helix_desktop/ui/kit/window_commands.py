@@ -314,6 +314,9 @@ class WindowCommands(WindowCommandTable):
     all_commands = Command(
         text("Command palette…"), intents.ShowCommands(), "Ctrl+Shift+P", menu=HELP, group=1,
     )
+    guided_sample = Command(
+        text("Guided sample"), intents.OpenSample(), menu=HELP, group=2, also=_also("demo tutorial try example"),
+    )
     about = Command(
         text("About Helix Desktop"), intents.OpenSettings("about"), menu=HELP, group=2,
         also=_also("version update license diagnostics"),
