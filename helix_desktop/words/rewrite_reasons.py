@@ -144,7 +144,7 @@ def retaken_text(outputs: int) -> str:
     if not outputs:
         return ""
     return tr.plural(
-        outputs, "including %n output that you had restored", "including %n outputs that you had restored"
+        outputs, "including %n output that you had brought back", "including %n outputs that you had brought back"
     )
 
 

@@ -315,7 +315,7 @@ class WindowCommands(WindowCommandTable):
         text("Command palette…"), intents.ShowCommands(), "Ctrl+Shift+P", menu=HELP, group=1,
     )
     guided_sample = Command(
-        text("Guided sample"), intents.OpenSample(), menu=HELP, group=2, also=_also("demo tutorial try example"),
+        text("Guided sample"), intents.OpenSample(), menu=HELP, group=2, also=_also("demo tutorial try"),
     )
     about = Command(
         text("About Helix Desktop"), intents.OpenSettings("about"), menu=HELP, group=2,

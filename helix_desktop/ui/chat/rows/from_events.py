@@ -151,7 +151,7 @@ class _Group(msgspec.Struct, eq=False):
         return sum(self.changes.values())
 
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
-        """Return the line about them; `around` are the rewrites inside others, for which nothing is offered."""
+        """Return the line about them; of those inside others (`around`) nothing is offered."""
         change = context_change_text(self.used + self.freed, self.used)
         by_size = sorted(self.changes, key=lambda words: -self.changes[words])
         words = self.handover if self.handover_seq else (*by_size, *self.reasons)
