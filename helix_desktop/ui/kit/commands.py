@@ -195,6 +195,16 @@ class EntryMenu(QMenu):
         action.triggered.connect(lambda _: perform(self, deed) if isinstance(deed, Intent) else deed())
         return action
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Do the entry that the key stands beside; Space and those that walk through a menu stay its own."""
+        keys = native_key(pressed_key(event)) if event.text().strip() else ""
+        entries = (entry for entry in self.actions() if entry.isEnabled() and action_shortcut(entry) == keys)
+        if keys and (entry := next(entries, None)) is not None:
+            self.close()
+            entry.trigger()
+        else:
+            super().keyPressEvent(event)
+
 
 def action_words(action: QAction) -> str:
     """Return the words of a menu entry, without the keys that may stand behind them."""
