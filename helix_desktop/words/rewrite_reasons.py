@@ -144,7 +144,9 @@ def retaken_text(outputs: int) -> str:
     if not outputs:
         return ""
     return tr.plural(
-        outputs, "including %n output that you had brought back", "including %n outputs that you had brought back"
+        outputs,
+        "including %n output that you had brought back",
+        "including %n outputs that you had brought back",
     )
 
 
