@@ -17,9 +17,8 @@ from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.theme import Theme, current_theme
 from helix_desktop.ui.kit.boxes import Frame, Row, Text, face, paint_box
-from helix_desktop.ui.kit.commands import action_shortcut, action_words
+from helix_desktop.ui.kit.commands import WindowCommands, action_shortcut, action_words
 from helix_desktop.ui.kit.intents import OpenSwitcher, ShowCommands, ShowGuide, handles
-from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.window.key_bindings import COMMANDS, KeyBindings, command_title
 from helix_desktop.ui.window.panes import LayoutStore
 from helix_desktop.ui.window.sidebar.rail import matches_query

@@ -14,11 +14,11 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QScrollArea, QWid
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.focus import is_pane_stop, tab_stops
 from helix_desktop.ui.design.key_names import native_key
-from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.kit.window_commands import (
+from helix_desktop.ui.kit.commands import (
     CacheCommands,
     ChangesCommands,
     ContextCommands,
+    PageKeys,
     SessionCommands,
     WindowCommands,
 )

@@ -30,9 +30,7 @@ from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import LazyPage, PageArea, column, pane, row
 from helix_desktop.ui.design.style.stylesheet import Appearance, ThemeMode
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.intents import Intent, IntentHandlers, handles, perform
-from helix_desktop.ui.kit.notices import NoticeArea
-from helix_desktop.ui.kit.window_commands import (
+from helix_desktop.ui.kit.commands import (
     OPEN_SESSION,
     OPEN_WORKSPACE,
     OTHER_PAGE,
@@ -41,6 +39,8 @@ from helix_desktop.ui.kit.window_commands import (
     WindowCommands,
     fill_menu_bar,
 )
+from helix_desktop.ui.kit.intents import Intent, IntentHandlers, handles, perform
+from helix_desktop.ui.kit.notices import NoticeArea
 from helix_desktop.ui.window.command_list import HelpWindows
 from helix_desktop.ui.window.cost_line import CostLine
 from helix_desktop.ui.window.jobs import JobLines, WaitingSession, WaitingSessionsLine, waiting_text

@@ -30,10 +30,9 @@ from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.handover.versions import NOW
 from helix_desktop.ui.handover.window import HandoverWindow, Place
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.commands import keep_tip
+from helix_desktop.ui.kit.commands import REDOABLE_CHANGE, UNDOABLE_CHANGE, keep_tip
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
-from helix_desktop.ui.kit.window_commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
 from helix_desktop.ui.timeline.cards import TimelineCard, UndoCard
 from helix_desktop.ui.timeline.from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.summary_cards import ChangeCard, HandoverCard

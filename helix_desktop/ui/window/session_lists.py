@@ -39,10 +39,9 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.commands import set_action_words
+from helix_desktop.ui.kit.commands import OWN_PLACE, set_action_words
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.kit.window_commands import OWN_PLACE
 from helix_desktop.ui.window.jobs import WaitingSession
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.rail import (

@@ -25,10 +25,9 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import reduce_motion, restyle
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.commands import action_words
+from helix_desktop.ui.kit.commands import MENUS, WindowCommands, action_words
 from helix_desktop.ui.kit.forms import Values
 from helix_desktop.ui.kit.intents import handles
-from helix_desktop.ui.kit.window_commands import MENUS, WindowCommands
 from helix_desktop.ui.onboarding.pages import WelcomePage
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.settings.page_layout import UndoLine, page_column

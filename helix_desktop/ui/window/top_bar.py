@@ -33,9 +33,8 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.kit.commands import command_button
+from helix_desktop.ui.kit.commands import WindowCommands, command_button, more_menu
 from helix_desktop.ui.kit.intents import RenameSession, ShowPage, ShowWaiting, perform
-from helix_desktop.ui.kit.window_commands import WindowCommands, more_menu
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import failure_text
 from helix_desktop.words.git import NO_GIT, GitText

@@ -17,9 +17,9 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.sized_dialog import fit_screen, fitted_rect
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, current_theme
+from helix_desktop.ui.kit.commands import RUNNING_AGENT, WindowCommands
 from helix_desktop.ui.kit.intents import StopAgent, ToggleTheme, WidenPanel
 from helix_desktop.ui.kit.notices import Notice
-from helix_desktop.ui.kit.window_commands import RUNNING_AGENT, WindowCommands
 from helix_desktop.ui.window.jobs import JobAction, JobRow, WaitingSession
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.rail import WorkspaceRow

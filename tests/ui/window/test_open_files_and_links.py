@@ -19,8 +19,8 @@ from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.kit.commands import OPEN_WORKSPACE
 from helix_desktop.ui.kit.intents import OpenCacheEntry
-from helix_desktop.ui.kit.window_commands import OPEN_WORKSPACE
 from tests.support.window.buttons import press, trigger
 from tests.support.window.window_rig import WindowRig, open_window, until
 

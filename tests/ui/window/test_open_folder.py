@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
 from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.kit.window_commands import OPEN_WORKSPACE
+from helix_desktop.ui.kit.commands import OPEN_WORKSPACE
 from helix_desktop.ui.window.trust import TrustDialog
 from tests.support.image_bytes import png
 from tests.support.window.buttons import press

@@ -44,9 +44,8 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, Pill, Row, Text, paint_box
-from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
+from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, SessionCommands
 from helix_desktop.ui.kit.intents import Intent, perform
-from helix_desktop.ui.kit.window_commands import SessionCommands
 from helix_desktop.ui.window.sidebar.rail import badge_label, matches_query
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import failure_text
