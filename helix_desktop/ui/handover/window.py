@@ -48,9 +48,7 @@ from helix_desktop.ui.design.labels import SelectableText, label
 from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, column, pane
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.theme import restyle
-from helix_desktop.ui.handover.fields import SectionField
-from helix_desktop.ui.handover.parts import CompareWith, PutBack, WindowParts, warning_line
-from helix_desktop.ui.handover.ranges import RangeChoice
+from helix_desktop.ui.handover.parts import CompareWith, PutBack, SectionField, WindowParts, warning_line
 from helix_desktop.ui.handover.versions import (
     DRAFT,
     FORMER_DRAFT,
@@ -58,6 +56,7 @@ from helix_desktop.ui.handover.versions import (
     NOW,
     EditRefusal,
     OpenDraft,
+    RangeChoice,
     Version,
     draft_warnings,
     edit_refusal,
@@ -127,7 +126,6 @@ class HandoverWindow(WindowParts):
         self.use_button.clicked.connect(lambda: self._start(self._use_draft(), "use draft"))
         self.redo_button.clicked.connect(lambda: self._start(self._redo_and_close(), "redo"))
         self.session_button.clicked.connect(lambda: self.perform(ContinueSession(max(NOTHING, self.seq))))
-        self.close_button.clicked.connect(self.reject)
         self.copy_button.clicked.connect(self._copy)
         self.versions.chosen.connect(lambda seq: self.perform(EditHandover(seq)))
         self.ranges.chosen.connect(self._on_range_changed)
@@ -294,9 +292,8 @@ class HandoverWindow(WindowParts):
         self.choose(seqs[0])
 
     def _former_of(self, seq: int) -> int:
-        if seq == DRAFT and self.draft is not None:
-            return FORMER_DRAFT if self._former else version_before(self._transcript, DRAFT)
-        return version_before(self._transcript, seq)
+        is_written_again = seq == DRAFT and self.draft is not None and bool(self._former)
+        return FORMER_DRAFT if is_written_again else version_before(self._transcript, seq)
 
     def refresh(self) -> None:
         """Show the version as it is on record now, and what can be done with it."""

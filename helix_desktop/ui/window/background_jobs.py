@@ -28,8 +28,8 @@ from helix_desktop.ui.chat.rows.row_texts import RUNNING_PHASES
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.cards import Attempt, RunningCard, running_text
-from helix_desktop.ui.window.jobs import JobAction, JobRow
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.status_lines import JobAction, JobRow
 from helix_desktop.words.call_targets import call_title, call_verb
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.numbers import format_tokens

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, Signal
+from PySide6.QtCore import QModelIndex, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QAction, QPainter, QStandardItem
 from PySide6.QtWidgets import QMainWindow, QMenu, QMenuBar, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.cards import HelpLink
+from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.theme import Theme, current_theme
@@ -138,9 +139,7 @@ class CommandList(QObject):
             yield from ((action, group) for action in actions)
 
 
-def paint_command(
-    painter: QPainter, box: QRectF, theme: Theme, index: QModelIndex | QPersistentModelIndex
-) -> None:
+def paint_command(painter: QPainter, box: QRectF, theme: Theme, index: Index) -> None:
     action: QAction = index.data(ROW_ROLE)
     mark = Text(_CHECK, color="accent") if action.isChecked() else Text("")
     wide = face(13)[1].horizontalAdvance(_CHECK)
@@ -178,7 +177,7 @@ def without_mnemonic(text: str) -> str:
 
 
 class _Delegate(LineDelegate):
-    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
         paint_command(painter, box, current_theme(), index)
 
 

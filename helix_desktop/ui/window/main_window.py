@@ -42,12 +42,17 @@ from helix_desktop.ui.kit.commands import (
 from helix_desktop.ui.kit.intents import Intent, IntentHandlers, handles, perform
 from helix_desktop.ui.kit.notices import NoticeArea
 from helix_desktop.ui.window.command_list import HelpWindows
-from helix_desktop.ui.window.cost_line import CostLine
-from helix_desktop.ui.window.jobs import JobLines, WaitingSession, WaitingSessionsLine, waiting_text
 from helix_desktop.ui.window.key_bindings import KeyBindings, focus_pane, press_key
 from helix_desktop.ui.window.panes import LayoutStore, Panes
 from helix_desktop.ui.window.sidebar.rail import Rail, WorkspaceRow
 from helix_desktop.ui.window.sidebar.sidebar import Sidebar
+from helix_desktop.ui.window.status_lines import (
+    CostLine,
+    JobLines,
+    WaitingSession,
+    WaitingSessionsLine,
+    waiting_text,
+)
 from helix_desktop.ui.window.top_bar import TopBar, TopBarState
 from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator

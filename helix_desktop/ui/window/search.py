@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, QTimer
+from PySide6.QtCore import QModelIndex, QObject, QRectF, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QPainter, QStandardItem
 from PySide6.QtWidgets import QButtonGroup, QWidget
 
@@ -28,6 +28,7 @@ from helix_desktop.services.search import (
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.layout import FlowBox
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item
@@ -397,15 +398,13 @@ class SearchPanel(QuickPicker):
 
 
 class _ResultDelegate(LineDelegate):
-    def paint_heading(
-        self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint_heading(self, painter: QPainter, box: QRectF, index: Index) -> None:
         title, detail = index.data(_WORDS_ROLE)
         line = box.adjusted(_EDGE_PX, 4, -_EDGE_PX, 0)
         words = Text(title, 12, weight=600, cut=elide_title, grow=True, shrink=True)
         paint_box(painter, line, current_theme(), Row([words, _detail(detail, line.width() / 2)], 16))
 
-    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
         hit, words = index.data(ROW_ROLE), str(index.data())
         line = box.adjusted(_TEXT_PX, 0, -_EDGE_PX, 0)
         if not isinstance(hit, SearchHit):

@@ -42,7 +42,6 @@ from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.commands import OWN_PLACE, set_action_words
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.window.jobs import WaitingSession
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.rail import (
     WorkspaceBadge,
@@ -51,6 +50,7 @@ from helix_desktop.ui.window.sidebar.rail import (
     distinct_colors,
 )
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
+from helix_desktop.ui.window.status_lines import WaitingSession
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import islice
 
 import msgspec
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, QTimer
+from PySide6.QtCore import QModelIndex, QRectF, Qt, QTimer
 from PySide6.QtGui import QAction, QHideEvent, QKeyEvent, QPainter, QStandardItem
 from PySide6.QtWidgets import QWidget
 
@@ -20,6 +20,7 @@ from helix_desktop.domain.text_search import ExcerptSize, word_spans
 from helix_desktop.services.search import SearchFindings, SearchHit, SearchRequest
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.git_label import fit_git_text
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item, key_hint
@@ -92,10 +93,10 @@ _EDGE_PX, _ICON_PX, _KIND_PX = 12, 12, 16
 
 
 class SwitcherDelegate(LineDelegate):
-    def line_height(self, index: QModelIndex | QPersistentModelIndex) -> int:
+    def line_height(self, index: Index) -> int:
         return COMMAND_PX if isinstance(index.data(ROW_ROLE), QAction) else ROW_PX
 
-    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
         row = index.data(ROW_ROLE)
         match row:
             case WorkspaceRow():

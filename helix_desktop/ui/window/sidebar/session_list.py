@@ -15,7 +15,6 @@ from PySide6.QtCore import (
     QEvent,
     QModelIndex,
     QObject,
-    QPersistentModelIndex,
     QPoint,
     QRect,
     QRectF,
@@ -36,6 +35,7 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.cards import Tone
+from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.mirror import mirror
@@ -275,7 +275,6 @@ class ListHeading(NamedTuple):
     is_running: bool = False  # what is in the archive
 
 
-_Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 
 
@@ -354,10 +353,10 @@ class SessionModel(QAbstractListModel):
     def index_of_archive(self) -> QModelIndex:
         return self.index(self._rows.index("archived")) if "archived" in self._rows else QModelIndex()
 
-    def rowCount(self, parent: _Index = _NOWHERE) -> int:
+    def rowCount(self, parent: Index = _NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
-    def flags(self, index: _Index) -> Qt.ItemFlag:
+    def flags(self, index: Index) -> Qt.ItemFlag:
         """Sessions can be chosen and renamed, what is found in another version can be chosen.
 
         Of the headings only that of the archive can be, to fold it.
@@ -370,7 +369,7 @@ class SessionModel(QAbstractListModel):
         flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
         return flags if entry.version else flags | Qt.ItemFlag.ItemIsEditable
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         entry = self._rows[index.row()]
         if isinstance(entry, str):
             heading = self._heading(entry)
@@ -412,7 +411,7 @@ class SessionModel(QAbstractListModel):
             is_running,
         )
 
-    def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Ask for a new title; the list shows it when the session says so."""
         entry = self._rows[index.row()]
         name = str(value).strip()
@@ -467,14 +466,14 @@ _MARK_PX = 13  # an icon before the title: archived, branch, subagent, version
 
 
 class SessionDelegate(QStyledItemDelegate):
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """Return a fixed height per kind of row, so that thousands cost nothing."""
         item, high = index.data(ITEM_ROLE), _HEADING_PX
         if isinstance(item, SessionItem):
             high = _FOUND_PX if item.found_line else _NESTED_PX if item.parent else _LINE_PX
         return QSize(120, fonts.scaled(high))
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         entry = index.data(ITEM_ROLE)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -494,13 +493,13 @@ class SessionDelegate(QStyledItemDelegate):
             paint_box(painter, box.adjusted(12, 0, -12, 0), current_theme(), content)
         painter.restore()
 
-    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         field = QLineEdit(parent)
         field.setMaxLength(1_000)
         field.setAccessibleName(tr("Session title"))
         return field
 
-    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: _Index) -> None:
+    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:
         area: QRect = option.rect
         entry = index.data(ITEM_ROLE)
         indent = _indent(entry) if isinstance(entry, SessionItem) else 0
