@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -70,11 +71,9 @@ def report_crash(
     The log lies in `folder`.
     """
 
-    def show_log() -> None:
-        async_actions.start(_show_log(window, read_log, folder), "crash log")
-
+    show_log = partial(_show_log, window, read_log, folder)
     what = tr("Helix Desktop didn't close properly last time.")
-    answer = Answer(tr("Show log"), show_log, "show")
+    answer = Answer(tr("Show log"), lambda: async_actions.start(show_log(), "crash log"), "show")
     window.notices.notify(Notice("crash", what, recovery.text, answers=(answer,), level="warning"))
 
 
@@ -83,6 +82,5 @@ async def _show_log(window: MainWindow, read_log: Callable[[], str], folder: Pat
     open_folder = PushButton(tr("Open log folder"), name="open_log_folder")
     open_folder.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))))
     note = tr("API keys, logins and the path of your home folder are removed. Nothing is sent.")
-    title = tr("Log of the last run")
-    dialog = TextsDialog(window, title, (note,), {"log.txt": text}, buttons=(open_folder,))
-    await exec_async(dialog)
+    title, texts = tr("Log of the last run"), {"log.txt": text}
+    await exec_async(TextsDialog(window, title, (note,), texts, buttons=(open_folder,)))

@@ -60,7 +60,6 @@ text = TextContext("Workspaces")
 _DONE = "carried"
 _STEPS_PER_WORKSPACE = 1_000  # of the bar, for each workspace
 _MAX_NAMED = 3  # workspaces that could not be written, listed by name
-_DOCUMENT, _ARCHIVE = "document", "archive"
 _ZIP = ".zip"
 _NAME_CAP = 60  # characters of a name that a file or a folder brings along
 _HERE, _FOLDER = "here", "folder"
@@ -295,20 +294,15 @@ class ImportExportController(WindowPart):
     async def _export_session(self, session_id: str) -> None:
         workspace, backup = self._session.workspace, self._services.backup
         title = await self._title_of(session_id)
-        kind = await dialogs.ask(
-            self._window,
-            tr("Export “{title}”?", title=title),
-            tr(
-                "A document is for others to read: a page, Markdown or JSON lines, without keys. An archive "
-                "has every output and can be imported again."
-            ),
-            (
-                DialogChoice("", tr("Cancel")),
-                DialogChoice(_DOCUMENT, tr("Share document…")),
-                DialogChoice(_ARCHIVE, tr("Save archive…"), "primary"),
-            ),
+        why = tr(
+            "A document is for others to read: a page, Markdown or JSON lines, without keys. An archive "
+            "has every output and can be imported again."
         )
-        if kind == _DOCUMENT:
+        document = DialogChoice("document", tr("Share document…"))
+        archive = DialogChoice("archive", tr("Save archive…"), "primary")
+        choices = (DialogChoice("", tr("Cancel")), document, archive)
+        kind = await dialogs.ask(self._window, tr("Export “{title}”?", title=title), why, choices)
+        if kind == document.id:
             await self._share_session(session_id, title)
         elif kind:
             await self._save_archive(
@@ -389,17 +383,12 @@ class ImportExportController(WindowPart):
             ]  # fmt: skip
         if added and not result.extended:  # what came to sessions that were here can't be taken out of them
             answers.append(self._undo(workspace_id, added))
-        self._session.notify(
-            Notice(
-                _DONE,
-                f"{sessions_text(result, done.sessions)}.",
-                " ".join(filter(None, (*failed, data_records_text(done.by_kind, done.damaged)))),
-                tr("Close the sessions that are open elsewhere, and import again.") if result.busy else "",
-                tuple(answers),
-                "warning" if failed or result.busy else "info",
-                workspace_id=self._notice_workspace(workspace_id),
-            )
-        )
+        what = f"{sessions_text(result, done.sessions)}."
+        why = " ".join(filter(None, (*failed, data_records_text(done.by_kind, done.damaged))))
+        fix = tr("Close the sessions that are open elsewhere, and import again.") if result.busy else ""
+        level: NoticeLevel = "warning" if failed or result.busy else "info"
+        place = self._notice_workspace(workspace_id)
+        self._session.notify(Notice(_DONE, what, why, fix, tuple(answers), level, workspace_id=place))
 
     async def _show_survival(self, workspace_id: str, session_id: str) -> None:
         await self._workspaces.open_in_front(workspace_id, session_id)
@@ -416,15 +405,9 @@ class ImportExportController(WindowPart):
                 await self._workspaces.open_session(newest)
         # What it added to sessions that were here can't be taken out of them.
         can_undo = is_on_screen and added and not result.extended
-        self._session.notify(
-            Notice(
-                _DONE,
-                tr("{file} imported.", file=file_name),
-                import_summary(result),
-                answers=(self._undo(workspace_id, added),) if can_undo else (),
-                workspace_id=self._notice_workspace(workspace_id),
-            )
-        )
+        what, place = tr("{file} imported.", file=file_name), self._notice_workspace(workspace_id)
+        answers = (self._undo(workspace_id, added),) if can_undo else ()
+        self._session.notify(Notice(_DONE, what, import_summary(result), answers=answers, workspace_id=place))
 
     def _undo(self, workspace_id: str, imported: Set[str]) -> Answer:
         undo = partial(self._undo_import, workspace_id, imported)
@@ -449,14 +432,9 @@ class ImportExportController(WindowPart):
         workspace = self._services.open_workspaces.get(workspace_id)
         if workspace is None or not any(conversation.is_running for conversation in workspace.conversations):
             return True
-        return await dialogs.confirm(
-            self._window,
-            tr("Stop running tasks to import?"),
-            tr("The workspace closes during the import. Messages so far are kept."),
-            "stop",
-            tr("Stop and import"),
-            "primary",
-        )
+        what = tr("Stop running tasks to import?")
+        why = tr("The workspace closes during the import. Messages so far are kept.")
+        return await dialogs.confirm(self._window, what, why, "stop", tr("Stop and import"), "primary")
 
     def _show_file(
         self, workspace_id: str, path: Path, what: str, why: str = "", level: NoticeLevel = "info"

@@ -101,11 +101,8 @@ class OpeningPage(QWidget):
         title = tr("Repairing {workspace}…", workspace=name) if repairing else ""
         self._title.setText(title or (tr("Opening {workspace}…", workspace=name) if name else ""))
         self._icon.setVisible(bool(name))
-        self._words.setText(
-            tr("Its data was damaged. What is intact is recovered; the damaged files are kept as they are.")
-            if repairing
-            else ""
-        )
+        why = tr("Its data was damaged. What is intact is recovered; the damaged files are kept as they are.")
+        self._words.setText(why if repairing else "")
 
     def show_sample(self) -> None:
         self._title.setText(tr("Opening the sample…"))

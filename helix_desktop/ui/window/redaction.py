@@ -321,23 +321,17 @@ class RedactionController(WindowPart):
 
     async def _notes(self, matches: RedactionMatches) -> list[str]:
         titles = {session.id: session.title for session in await self._workspace.store.sessions()}
-        quoted = [
-            tr("“{title}”", title=titles[session_id])
-            for session_id in matches.sessions
-            if session_id in titles
-        ]
+        quoted = [tr("“{title}”", title=titles[each]) for each in matches.sessions if each in titles]
         notes = []
         if quoted:
             sessions = tuple(quoted[:_MAX_NAMED])
             if more := len(quoted) - len(sessions):
                 sessions += (tr.plural(more, "%n more", "%n more", "sessions in a list"),)
             notes.append(tr("In {sessions}.", sessions=sessions))
-        if matches.unreadable:
+        if count := len(matches.unreadable):
             notes.append(
                 tr.plural(
-                    len(matches.unreadable),
-                    "%n damaged entry can't be searched.",
-                    "%n damaged entries can't be searched.",
+                    count, "%n damaged entry can't be searched.", "%n damaged entries can't be searched."
                 )
             )
         if files := workspace_files_note(matches):

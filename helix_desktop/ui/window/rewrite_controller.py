@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -236,10 +236,11 @@ class RewriteController(WindowPart):
         self._change_last(is_undo=False)
 
     def _change_last(self, *, is_undo: bool) -> None:
-        conversation = self._session.conversation
-        last = last_change(conversation.session.transcript)
-        changed_seq, target = (last, last) if is_undo else _last_undone(conversation)
-        pinned_seq, output = _newest_pin(conversation, is_held=is_undo)
+        conversation, transcript = self._session.conversation, self._session.transcript
+        last, pinned = last_change(transcript), transcript.rewrites.pinned
+        changed_seq, target = (last, last) if is_undo else _newest(conversation, Undone, transcript.can_redo)
+        pin = Pinned if is_undo else Unpinned  # one that holds, or the removal of one that does not
+        pinned_seq, output = _newest(conversation, pin, lambda seq: (seq in pinned) == is_undo)
         if pinned_seq > changed_seq:
             self._start(self._pin_and_say(conversation, output, is_pinned=not is_undo), "pin")
         elif target:
@@ -258,22 +259,16 @@ class RewriteController(WindowPart):
         self, conversation: Conversation, seqs: tuple[int, ...], *, is_undo: bool
     ) -> None:
         await (conversation.window.undo if is_undo else conversation.window.redo)(*seqs)
-
-        def go_back() -> None:
-            self._start(self._change_and_say(conversation, seqs, is_undo=not is_undo), "undo or redo")
-
+        go_back = partial(self._change_and_say, conversation, seqs, is_undo=not is_undo)
         words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
-        await self._say_change(conversation, seqs, Answer(words, go_back, f"{name}:{seqs[0]}"))
+        way_back = Answer(words, lambda: self._start(go_back(), "undo or redo"), f"{name}:{seqs[0]}")
+        await self._say_change(conversation, seqs, way_back)
 
     @staticmethod
     async def _read_changes(conversation: Conversation) -> list[TimelineCard]:
         """Return what the timeline shows, newest first."""
         log, transcript = list(conversation.session.log), conversation.session.transcript
-
-        def read() -> list[TimelineCard]:
-            return merge_changes(build_cards(log, transcript), read_steps(log))
-
-        return await asyncio.to_thread(read)
+        return await asyncio.to_thread(lambda: merge_changes(build_cards(log, transcript), read_steps(log)))
 
     async def _say_change(self, conversation: Conversation, seqs: tuple[int, ...], way_back: Answer) -> None:
         """Name what was undone or redone as the timeline does, with all that went along: it may be unseen."""
@@ -345,23 +340,11 @@ def _is_attached(rewrite: Undoable) -> bool:
     return isinstance(rewrite, SweepMade) and rewrite.reason in ATTACHED_SWEEP_REASONS
 
 
-def _last_undone(conversation: Conversation) -> tuple[int, int]:
-    """Return the newest undo whose rewrite is still undone, and that rewrite; zeros for none."""
-    transcript = conversation.session.transcript
-    undos = (
-        (entry.seq, entry.event.target)
-        for entry in reversed(conversation.session.log)
-        if isinstance(entry.event, Undone)
-    )
-    return next((undo for undo in undos if transcript.can_redo(undo[1])), (0, 0))
-
-
-def _newest_pin(conversation: Conversation, *, is_held: bool) -> tuple[int, int]:
-    """Return the newest pin that holds, or removal of one that does, and its output; zeros for none."""
-    pinned, kind = conversation.session.transcript.rewrites.pinned, Pinned if is_held else Unpinned
-    pins = (
-        (entry.seq, entry.event.target)
-        for entry in reversed(conversation.session.log)
-        if isinstance(entry.event, kind)
-    )
-    return next((pin for pin in pins if (pin[1] in pinned) == is_held), (0, 0))
+def _newest(
+    conversation: Conversation, kind: type[Undone | Pinned | Unpinned], counts: Callable[[int], bool]
+) -> tuple[int, int]:
+    """Return the newest event of a kind whose target `counts`, and that target; zeros for none."""
+    for entry in reversed(conversation.session.log):
+        if isinstance(entry.event, kind) and counts(entry.event.target):
+            return entry.seq, entry.event.target
+    return 0, 0

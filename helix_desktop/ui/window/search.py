@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import aclosing
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, QObject, QRectF, Qt, QTimer
@@ -14,7 +14,6 @@ from PySide6.QtGui import QHideEvent, QPainter, QStandardItem
 from PySide6.QtWidgets import QButtonGroup, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import DAY_MS
 from helix_desktop.domain.text_search import ExcerptSize, word_spans
 from helix_desktop.services.search import (
@@ -113,10 +112,10 @@ class RunningSearch:
                 self._session.start(self._index(closed), "index closed workspaces")
 
     async def _index(self, workspaces: Collection[str]) -> None:
-        def index(on_progress: OnProgress) -> Coroutine[Any, Any, None]:
-            return self._service.index_closed(on_progress, workspaces)
-
-        await self._session.job(tr("Indexing sessions for search…"), index, tr("Cancel"))
+        await self._session.job(
+            tr("Indexing sessions for search…"),
+            lambda tell: self._service.index_closed(tell, workspaces), tr("Cancel"),
+        )  # fmt: skip
 
 
 def indexing_note(findings: SearchFindings) -> str:

@@ -344,13 +344,12 @@ class SessionLists(WindowPart):
         listed = await workspace.store.sessions()
         versions = SessionVersions(listed).ids_of(session_id)
         working = {each.session.id for each in workspace.conversations if each.is_running}
-        if working.intersection(versions) and not await dialogs.confirm(
-            self._window,
+        what, why = (
             tr("Stop the agent and move this session to the trash?"),
             tr("You can restore the session."),
-            "delete",
-            tr("Stop and move to trash"),
-        ):
+        )
+        stop, is_working = tr("Stop and move to trash"), bool(working.intersection(versions))
+        if is_working and not await dialogs.confirm(self._window, what, why, "delete", stop):
             return
         has_keyboard = self._window.sidebar.session_list.hasFocus()
         titles = {info.id: info.title for info in listed}

@@ -60,10 +60,8 @@ _WIDTH_PX = 520
 
 def _typed_usd(cost: float) -> str:
     """Return an amount as it is typed, with every digit of one below a cent."""
-    if not cost:
-        return ""
     cents = f"{cost:.2f}"
-    return cents if float(cents) == cost else str(cost)
+    return (cents if float(cents) == cost else str(cost)) if cost else ""
 
 
 LIMITS = (

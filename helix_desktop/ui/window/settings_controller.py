@@ -205,7 +205,7 @@ class KeyboardPage(QWidget):
         self._nothing.hide()
         self.notice = _Notice(self)
         self._notice_line: _CommandLine | None = None
-        self._body = column(gap=14)
+        body = column(gap=14)
         lead = tr("Choose a command's keys, then press new ones. Esc cancels, Backspace removes.")
         tools = row(self.filter, self.reset_all, stretch=0)
         head = column(
@@ -218,7 +218,7 @@ class KeyboardPage(QWidget):
         )
         inner = pane(
             column(
-                self._nothing, self._body, 10, label(fixed, "note", wrap=True), None,
+                self._nothing, body, 10, label(fixed, "note", wrap=True), None,
                 margins=(28, 6, 28, 24), gap=6,
             )
         )  # fmt: skip
@@ -227,7 +227,12 @@ class KeyboardPage(QWidget):
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setLayout(page_column(column(head, scroll, foot, gap=0)))
         for title, commands in _command_groups(bindings.commands):
-            self._add_group(title, commands)
+            lines = {command: _CommandLine(command, words, title, self) for command, words in commands}
+            inside = card(column(*lines.values(), margins=(14, 8, 14, 8), gap=4))
+            frame = pane(column(label(title, "strong"), inside, gap=6))
+            body.addWidget(frame)
+            self._groups.append((frame, list(lines.values())))
+            self._lines |= lines
         self.bindings.changed.connect(self._refresh)
         self._refresh()
 
@@ -287,14 +292,6 @@ class KeyboardPage(QWidget):
         self._undo_line.say(message)
         if message:
             announce(self, message)
-
-    def _add_group(self, title: str, commands: Sequence[tuple[str, str]]) -> None:
-        lines = {command: _CommandLine(command, words, title, self) for command, words in commands}
-        inside = card(column(*lines.values(), margins=(14, 8, 14, 8), gap=4))
-        frame = pane(column(label(title, "strong"), inside, gap=6))
-        self._body.addWidget(frame)
-        self._groups.append((frame, list(lines.values())))
-        self._lines |= lines
 
     def show_notice(self, command: str, message: str, *, can_replace: bool) -> None:
         """Say what keeps keys from a command; `can_replace`: another one that they can be taken from."""
@@ -360,7 +357,9 @@ class SettingsController(WindowPart):
         window.activated.connect(self._follow_other_window)
         session.changed.connect(self._follow_workspace)
         session.app.settings_listeners.append(lambda *_: self._follow_other_window())
-        self._offer_pages()
+        titles = SettingsView.page_titles().items()
+        places = ((f"settings:{page}", title, partial(self.open_page, page)) for page, title in titles)
+        window.help_windows.command_list.offer(tr("Settings"), places)
 
     def _follow_welcome(self, welcome: WelcomePage) -> None:
         start, found_servers = self._start, welcome.found_servers
@@ -384,20 +383,14 @@ class SettingsController(WindowPart):
         else:
             page.add()
 
-    def _offer_pages(self) -> None:
-        titles = SettingsView.page_titles().items()
-        pages = ((f"settings:{page}", title, partial(self.open_page, page)) for page, title in titles)
-        self._window.help_windows.command_list.offer(tr("Settings"), pages)
-
     @property
     def view(self) -> SettingsView:
         """Return the settings, built when they are first needed: that takes longer than a frame."""
         if self._view is None:
             values, bindings = self._workspace_settings, self._window.key_bindings
+            keyboard = partial(KeyboardPage, bindings, values)
             view = self._view = SettingsView(
-                self._session,
-                values,
-                {"keyboard": lambda: KeyboardPage(bindings, values), "policy": self._policy_page},
+                self._session, values, {"keyboard": keyboard, "policy": self._policy_page}
             )
             self._window.add_settings(view.names, view.head, view)
         return self._view

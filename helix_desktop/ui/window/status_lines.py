@@ -291,8 +291,10 @@ class WaitingSessionsLine(Themed, QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._sessions: tuple[WaitingSession, ...] = ()
-        self.button = PushButton("", "link", "shield-alert", px=13, name="waiting-sessions")
-        self.button.clicked.connect(self._open_first)
+        self.button = PushButton(
+            "", "link", "shield-alert", px=13, name="waiting-sessions",
+            on_click=lambda: perform(self, ShowWaitingSession(*self._sessions[0][:2])),
+        )  # fmt: skip
         self.setLayout(row(None, self.button, margins=(8, 1, 12, 0)))
         self.apply_theme()
         self.hide()
@@ -306,10 +308,6 @@ class WaitingSessionsLine(Themed, QWidget):
         painter.fillRect(self.rect(), QColor(self._theme.raised))
         painter.fillRect(0, self.height() - 1, self.width(), 1, QColor(self._theme.border))
         painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))
-
-    def _open_first(self) -> None:
-        first = self._sessions[0]
-        perform(self, ShowWaitingSession(first.workspace_id, first.session_id))
 
     def show_sessions(self, sessions: Sequence[WaitingSession]) -> None:
         """Show those that wait now; a screen reader announces when others do."""

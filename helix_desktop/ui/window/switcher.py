@@ -23,7 +23,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.git_label import fit_git_text
 from helix_desktop.ui.design.labels import elide_title
-from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item, key_hint
+from helix_desktop.ui.design.quick_picker import QuickPicker, heading_item, key_hint
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.boxes import Box, Column, Dot, Drawing, Frame, Icon, Pen, Row, Text, face, paint_box
 from helix_desktop.ui.kit.intents import (
@@ -36,7 +36,7 @@ from helix_desktop.ui.kit.intents import (
     perform,
 )
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.window.command_list import COMMAND_PX, ROW_ROLE, CommandList, line_item, paint_command
+from helix_desktop.ui.window.command_list import COMMAND_PX, ROW_ROLE, CommandDelegate, CommandList, line_item
 from helix_desktop.ui.window.search import RunningSearch, indexing_note
 from helix_desktop.ui.window.sidebar.rail import (
     BADGE_COLOR_TOKENS,
@@ -92,7 +92,7 @@ _GIT_SHARE = 0.45  # of a row's width that the git state may take
 _EDGE_PX, _ICON_PX, _KIND_PX = 12, 12, 16
 
 
-class SwitcherDelegate(LineDelegate):
+class SwitcherDelegate(CommandDelegate):
     def line_height(self, index: Index) -> int:
         return COMMAND_PX if isinstance(index.data(ROW_ROLE), QAction) else ROW_PX
 
@@ -101,10 +101,8 @@ class SwitcherDelegate(LineDelegate):
         match row:
             case WorkspaceRow():
 
-                def paint_badge(pen: Pen, rect: QRectF) -> None:
-                    square = QRectF(
-                        rect.x(), rect.center().y() - 16, 32, 32
-                    )  # it does not grow with the text
+                def paint_badge(pen: Pen, rect: QRectF) -> None:  # it does not grow with the text
+                    square = QRectF(rect.x(), rect.center().y() - 16, 32, 32)
                     paint_workspace_badge(pen.qt, square, row, pen.theme)
 
                 sign: Box = Drawing((32, 32), paint_badge)
@@ -120,7 +118,7 @@ class SwitcherDelegate(LineDelegate):
                 detail = Text(row.detail, 12, "muted", cut=elide_title, grow=True, shrink=True)
                 lines = Column([excerpt, Row([detail, *_end(row.when)])])
             case _:
-                paint_command(painter, box, current_theme(), index)
+                super().paint_line(painter, box, index)
                 return
         lines.grow = lines.shrink = True
         content = Row([Frame(sign, wide=32), lines], 12)
@@ -313,18 +311,14 @@ class Switcher(QuickPicker):
                 continue
             is_archived = versions.place_of(summary).archived
             kind = tr("Subagent") if summary.parent else tr("Archived") if is_archived else ""
-            parts = (
-                self._name_of(workspace_id),
-                kind,
-                translate(summary.counts.text) if summary.counts is not None else "",
-            )
+            counts = translate(summary.counts.text) if summary.counts is not None else ""
             icon = "git-branch" if versions.parent_of(summary) else "message-square"
             rows.append(
                 SessionRow(
                     workspace_id,
                     summary.id,
                     session_title(summary.title),
-                    dotted(parts),
+                    dotted((self._name_of(workspace_id), kind, counts)),
                     format_short_time(max(version.updated for version in versions.of(summary)), now),
                     _session_badge(self._session.app.open_workspaces.get(workspace_id), versions.of(summary)),
                     active=summary.id == on_screen,

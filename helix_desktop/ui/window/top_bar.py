@@ -98,9 +98,6 @@ class EditableTitle(QStackedWidget):
     def title(self) -> str:
         return self.label.full_text()
 
-    def full_width(self) -> int:
-        return self.label.full_width()
-
     def edit(self) -> None:
         if not self.editable:
             return

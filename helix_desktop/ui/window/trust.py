@@ -55,28 +55,18 @@ class TrustDialog(TabsInReadingOrder, QDialog):
         title = label(tr("Do you trust {folder}?", folder=name), "title", wrap=True)
         head = row(sign, column(title, place, gap=4), gap=12, stretch=1, top=[sign])
         means = column(gap=7)
-        for icon, words in _CONSEQUENCES:
+        for icon, meaning in _CONSEQUENCES:
             sign = IconLabel(icon, px=16, color_token="muted")
-            means.addWidget(pane(row(sign, label(translate(words), wrap=True), gap=10, stretch=1)))
+            means.addWidget(pane(row(sign, label(translate(meaning), wrap=True), gap=10, stretch=1)))
         restricted_note = tr(
             "In restricted mode, nothing runs or is sent. You can view sessions and outputs, and trust the "
             "folder later."
         )
-        self.setLayout(
-            column(
-                head,
-                label(
-                    tr("Trust it only if you know what it contains. In a trusted folder:"), "muted", wrap=True
-                ),
-                means,
-                *([_auto_run_card(auto_run_files)] if auto_run_files else []),
-                label(restricted_note, "note", wrap=True),
-                4,
-                self._buttons,
-                margins=(_MARGIN_PX, 20, _MARGIN_PX, 18),
-                gap=12,
-            )
-        )
+        lead = tr("Trust it only if you know what it contains. In a trusted folder:")
+        files = [_auto_run_card(auto_run_files)] if auto_run_files else []
+        words, note = label(lead, "muted", wrap=True), label(restricted_note, "note", wrap=True)
+        margins = (_MARGIN_PX, 20, _MARGIN_PX, 18)
+        self.setLayout(column(head, words, means, *files, note, 4, self._buttons, margins=margins, gap=12))
         self.decline_button.setFocus()
 
     def showEvent(self, event: QShowEvent) -> None:

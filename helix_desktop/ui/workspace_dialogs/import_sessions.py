@@ -39,21 +39,13 @@ tr = Translator("Import sessions")
 _SIZE, _MIN_SIZE = (900, 640), (560, 420)
 _POLL_MS = 100
 _COLUMNS = (
-    (text("Title"), 0),
-    (text("Agent"), 104),
-    (text("Project"), 150),
-    (text("Last used"), 108),
-    (text("Size"), 88),
+    (text("Title"), 0, text("By title")),
+    (text("Agent"), 104, text("By agent")),
+    (text("Project"), 150, text("By project")),
+    (text("Last used"), 108, text("Newest first")),
+    (text("Size"), 88, text("Largest first")),
 )
-"""Each with its least width in pixels; the title has the rest."""
-_ORDERS = (
-    text("By title"),
-    text("By agent"),
-    text("By project"),
-    text("Newest first"),
-    text("Largest first"),
-)
-"""By their columns."""
+"""Each with its least width in pixels, and the order by it; the title has the rest of the width."""
 _NEWEST = 3
 
 
@@ -103,10 +95,10 @@ class ImportSessionsDialog(SizedDialog):
         self.filter = SearchField(tr("Filter by title, agent or project"))
         self.filter.textChanged.connect(lambda _: self._filter())
         self.order = ComboBox(words=tr("Sort"))
-        self.order.addItems([translate(order) for order in _ORDERS])
+        self.order.addItems([translate(order) for *_, order in _COLUMNS])
         self.order.setCurrentIndex(_NEWEST)
         self.order.currentIndexChanged.connect(lambda _: self._sort())
-        self.list = CheckList(tr("Found sessions"), _COLUMNS, numbers=(4,))
+        self.list = CheckList(tr("Found sessions"), [each[:2] for each in _COLUMNS], numbers=(4,))
         self.list.setObjectName("found_sessions")
         self.list.changed.connect(self._update)
         self.list.header().setSectionsClickable(True)

@@ -169,7 +169,7 @@ def test_the_title_yields_last(qtbot: QtBot, window: MainWindow, width: int, ins
     bar = window.top_bar
 
     def check() -> None:
-        title_width = min(_TITLE_PX, bar.title.full_width())
+        title_width = min(_TITLE_PX, bar.title.label.full_width())
         assert bar.width() < _MIN_BAR_PX or bar.title.width() >= title_width
         for control in (bar.pages, bar.more):
             assert control.isVisible()
