@@ -52,7 +52,7 @@ from helix_desktop.ui.design.style.theme import TextRole, Themed, current_theme,
 from helix_desktop.ui.handover.versions import RangeChoice, Version
 from helix_desktop.ui.kit.boxes import Column, Pen, Row, Text, paint_box
 from helix_desktop.ui.kit.boxes import Pill as BoxPill
-from helix_desktop.ui.kit.intents import Intent, perform
+from helix_desktop.ui.kit.intents import EditHandover, Intent, perform
 from helix_desktop.ui.kit.notices import error_level
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.cards import PHASES, Phase, paint_phases, phases_name
@@ -162,8 +162,6 @@ class SectionField(Themed, QWidget):
 class VersionList(Themed, PickerList):
     """The versions, one on two lines each; arrows choose."""
 
-    chosen = Signal(int)
-
     def __init__(self) -> None:
         super().__init__()
         self.setAccessibleName(tr("Versions"))
@@ -190,8 +188,8 @@ class VersionList(Themed, PickerList):
     def currentChanged(self, current: Index, previous: Index) -> None:
         super().currentChanged(current, previous)
         version = current.data(_VERSION_ROLE)
-        if version is not None:
-            self.chosen.emit(version.seq)
+        if version is not None and not self.signalsBlocked():
+            perform(self, EditHandover(version.seq))
 
     def apply_theme(self) -> None:
         super().apply_theme()

@@ -68,16 +68,8 @@ from helix_desktop.ui.handover.versions import (
     use_text,
     version_before,
 )
-from helix_desktop.ui.kit.intents import (
-    ContinueSession,
-    CopyText,
-    EditHandover,
-    Intent,
-    IntentHandlers,
-    Redo,
-    handles,
-    perform,
-)
+from helix_desktop.ui.kit import intents
+from helix_desktop.ui.kit.intents import Intent, IntentHandlers, handles, perform
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.models import recorded_writer, writer_name
@@ -125,9 +117,10 @@ class HandoverWindow(WindowParts):
         self.save_button.clicked.connect(lambda: self._start(self._save(), "save handover"))
         self.use_button.clicked.connect(lambda: self._start(self._use_draft(), "use draft"))
         self.redo_button.clicked.connect(lambda: self._start(self._redo_and_close(), "redo"))
-        self.session_button.clicked.connect(lambda: self.perform(ContinueSession(max(NOTHING, self.seq))))
+        self.session_button.clicked.connect(
+            lambda: self.perform(intents.ContinueSession(max(NOTHING, self.seq)))
+        )
         self.copy_button.clicked.connect(self._copy)
-        self.versions.chosen.connect(lambda seq: self.perform(EditHandover(seq)))
         self.ranges.chosen.connect(self._on_range_changed)
         self.ranges.priced.connect(self._show_buttons)
         self.ranges.focus.returnPressed.connect(self.write_button.click)
@@ -236,8 +229,8 @@ class HandoverWindow(WindowParts):
         """Do what is done here; else close, as it shows what stands behind, unless changes would be lost."""
         if self._intents.knows(intent):
             self._intents.perform(intent)
-        elif isinstance(intent, CopyText) or self._confirm_discard():
-            if not isinstance(intent, CopyText):
+        elif isinstance(intent, intents.CopyText) or self._confirm_discard():
+            if not isinstance(intent, intents.CopyText):
                 self.accept()
             perform(self.parentWidget(), intent)
 
@@ -268,7 +261,7 @@ class HandoverWindow(WindowParts):
 
     # Versions
 
-    @handles(EditHandover)
+    @handles(intents.EditHandover)
     def choose(self, seq: int) -> None:
         """Show a version, compared with the one before it."""
         if seq != self.seq:
@@ -285,7 +278,7 @@ class HandoverWindow(WindowParts):
         self._other = seq
         self.refresh()
 
-    @handles(Redo)
+    @handles(intents.Redo)
     async def redo(self, seqs: tuple[int, ...]) -> None:
         """Let an undone handover hold again, and show it. Raises HelixError."""
         await self._conversation.window.redo(*seqs)
@@ -600,7 +593,7 @@ class HandoverWindow(WindowParts):
         try:
             if draft.scope.is_whole:
                 edited = await self._writer.apply_edits(draft.draft, text)
-                perform(self.parent(), ContinueSession(0, edited))
+                perform(self.parent(), intents.ContinueSession(0, edited))
             else:
                 await self._writer.commit(draft.draft, text)
         except HelixError:
@@ -770,7 +763,7 @@ class HandoverWindow(WindowParts):
         text = fields_to_markdown(self._texts(self.seq))
         if ledger := self._ledger():
             text += f"\n## {tr('Files, commands and errors')}\n\n```\n{ledger}\n```\n"
-        self.perform(CopyText(text))
+        self.perform(intents.CopyText(text))
         show_copied(self.copy_button)
 
 

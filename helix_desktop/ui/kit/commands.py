@@ -137,9 +137,6 @@ class WindowCommandTable(CommandTable):
             self._met ^= {need}
             self._enable()
 
-    def actions_needing(self, need: Need) -> tuple[QAction, ...]:
-        return tuple(self._actions[name] for name, command in self.commands.items() if need in command.needs)
-
     def _enable(self) -> None:
         for name, command in self.commands.items():
             missing = next((need for need in command.needs if need not in self._met), None)
@@ -396,9 +393,9 @@ class WindowCommands(WindowCommandTable):
     commit_changes = _page(text("Changes since last commit"), intents.ShowCommitChanges(), group=1,
         also=_also("git diff"))
     close_page = _view(text("Close page"), intents.ClosePage(), "Ctrl+W", group=1, needs=(OTHER_PAGE,))
-    toggle_sidebar = _view(text("Sidebar"), intents.ToggleSidebar(), "Ctrl+B", group=2, is_checkable=True,
-        needs=(OUTSIDE_SETTINGS,), also=_also("list left panel"))
-    toggle_inspector = _page(text("Context panel"), intents.ToggleContextPanel(), "Ctrl+I", group=2,
+    toggle_sidebar = _view(text("Sidebar"), intents.TogglePane("sidebar"), "Ctrl+B", group=2,
+        is_checkable=True, needs=(OUTSIDE_SETTINGS,), also=_also("list left panel"))
+    toggle_inspector = _page(text("Context panel"), intents.TogglePane("inspector"), "Ctrl+I", group=2,
         is_checkable=True, slash="context", also=_also("tokens usage right panel x-ray"))
     show_request = _page(text("Show text of the next request"), intents.ShowRequest(), "Ctrl+Shift+I",
         group=2, also=_also("prompt json raw"))

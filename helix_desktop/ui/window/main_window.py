@@ -327,14 +327,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         head = () if self._settings_head is None else (self._settings_head,)
         focus_pane((self.rail, self._side, *head, self._main, self.inspector_pane), step)
 
-    @handles(intents.ToggleSidebar)
-    def toggle_sidebar(self) -> None:
-        self._panes.toggle("sidebar")
-
-    @handles(intents.ToggleContextPanel)
-    def toggle_inspector(self) -> None:
-        self._panes.toggle("inspector")
-
     @handles(intents.RenameSession)
     def edit_title(self, title: str, session_id: str) -> None:
         """Let the user edit the session's title in its place, unless it was typed already."""

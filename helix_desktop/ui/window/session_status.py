@@ -24,7 +24,7 @@ from helix_desktop.ui.design.focus import TabsInReadingOrder
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column
 from helix_desktop.ui.kit.forms import Draft, Form, Line
-from helix_desktop.ui.kit.intents import SetBudget, ToggleContextPanel, handles
+from helix_desktop.ui.kit.intents import SetBudget, TogglePane, handles
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.top_bar import TopBarState
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
@@ -140,7 +140,7 @@ class SessionStatus(WindowPart):
         self._gauge = window.pages.chat.composer.gauge
         window.cost_line.tell_purposes = self._purposes_text
         commands = window.commands
-        self._gauge.clicked.connect(lambda: window.perform(ToggleContextPanel()))
+        self._gauge.clicked.connect(lambda: window.perform(TogglePane("inspector")))
         self._gauge.addActions((commands.toggle_inspector, commands.hold_compaction, commands.compact_now))
         self._gauge.addActions((commands.undo_compaction, commands.redo_compaction, commands.change_policy))
         session = self._session

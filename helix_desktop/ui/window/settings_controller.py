@@ -440,8 +440,6 @@ class SettingsController(WindowPart):
                 (await self._show_providers()).select(provider)
             case "enter_key":
                 await self.enter_key(provider)
-            case "policy_settings":
-                await self.show("policy")
             case "open_log":
                 QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._services.data_folder / "logs")))
 

@@ -231,9 +231,7 @@ class JobLines(Themed, QWidget):
     def show_jobs(self, jobs: Sequence[JobRow], group: str = "") -> None:
         """Show exactly these jobs of a group; a line that stays keeps its widget and its focus."""
         self._groups[group] = tuple(jobs)
-        self._show([job for group in sorted(self._groups) for job in self._groups[group]])
-
-    def _show(self, jobs: Sequence[JobRow]) -> None:
+        jobs = [job for name in sorted(self._groups) for job in self._groups[name]]
         job_ids = {job.id for job in jobs}
         for gone in self._lines.keys() - job_ids:
             line = self._lines.pop(gone)

@@ -25,16 +25,9 @@ from helix_desktop.ui.design.git_label import fit_git_text
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.quick_picker import QuickPicker, heading_item, key_hint
 from helix_desktop.ui.design.style.theme import current_theme
+from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.boxes import Box, Column, Dot, Drawing, Frame, Icon, Pen, Row, Text, face, paint_box
-from helix_desktop.ui.kit.intents import (
-    GoToSession,
-    NewSession,
-    OpenFolder,
-    OpenSwitcher,
-    ShowWorkspace,
-    handles,
-    perform,
-)
+from helix_desktop.ui.kit.intents import handles, perform
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.command_list import COMMAND_PX, ROW_ROLE, CommandDelegate, CommandList, line_item
 from helix_desktop.ui.window.search import RunningSearch, indexing_note
@@ -222,7 +215,7 @@ class Switcher(QuickPicker):
         names = [*unread[:_NAMED_UNREAD], *([tr.plural(more, "%n more", "%n more")] if more > 0 else [])]
         self.note.setText(tr("Can't be searched: {names}. Choose one to see why.", names=", ".join(names)))
 
-    @handles(OpenSwitcher)
+    @handles(intents.OpenSwitcher)
     def open(self) -> None:
         """Appear with what is listed already, and list what is new."""
         self._is_open = True
@@ -403,12 +396,12 @@ class Switcher(QuickPicker):
         self.hide()
         match row:
             case WorkspaceRow(id=workspace_id):
-                perform(self, ShowWorkspace(workspace_id))
+                perform(self, intents.ShowWorkspace(workspace_id))
             case SessionRow(workspace_id=workspace_id, id=session_id):
-                perform(self, GoToSession(workspace_id, session_id))
+                perform(self, intents.GoToSession(workspace_id, session_id))
             case MessageRow(workspace_id=workspace_id, hit=hit):
                 mark = self._found.mark if self._found is not None else ""
-                perform(self, GoToSession(workspace_id, hit.session, hit.seq, mark))
+                perform(self, intents.GoToSession(workspace_id, hit.session, hit.seq, mark))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Begin a session on Ctrl+Enter: in the workspace of the chosen line."""
@@ -417,7 +410,7 @@ class Switcher(QuickPicker):
         is_place = isinstance(row, WorkspaceRow | SessionRow | MessageRow)
         if is_enter and is_place and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self.hide()
-            perform(self, NewSession(row.id if isinstance(row, WorkspaceRow) else row.workspace_id))
+            perform(self, intents.NewSession(row.id if isinstance(row, WorkspaceRow) else row.workspace_id))
         else:
             super().keyPressEvent(event)
 
@@ -451,7 +444,7 @@ class Switcher(QuickPicker):
 
     def _add(self) -> None:
         self.hide()
-        perform(self, OpenFolder())
+        perform(self, intents.OpenFolder())
 
 
 def _split_query(needle: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import (
     QDragEnterEvent,
     QDragLeaveEvent,
@@ -78,11 +78,11 @@ class EditableTitle(QStackedWidget):
     After both the keyboard is where it was.
     """
 
-    renamed = Signal(str)
+    session_id = ""
+    """Whose title it is; without one it can't be edited."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.editable = False
         self._focused_before: QWidget | None = None
         self.label = ElidedLabel(role="title")
         self.label.setObjectName("session_title")
@@ -99,7 +99,7 @@ class EditableTitle(QStackedWidget):
         return self.label.full_text()
 
     def edit(self) -> None:
-        if not self.editable:
+        if not self.session_id:
             return
         if not self.is_editing():
             self._focused_before = QApplication.focusWidget()
@@ -132,7 +132,7 @@ class EditableTitle(QStackedWidget):
         name = self._field.text().strip()
         if name and name != self.title():
             self.label.set_full_text(name)
-            self.renamed.emit(name)
+            perform(self, RenameSession(name, self.session_id))
 
 
 PageName = Literal["chat", "cache", "timeline", "changes"]
@@ -260,11 +260,10 @@ class TopBar(Themed, QWidget):
         super().__init__()
         self.setObjectName("top_bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._session_id = self._facts = ""
+        self._facts = ""
         self._git_text = NO_GIT
         self._added: QWidget | None = None
         self.title = EditableTitle()
-        self.title.renamed.connect(lambda title: perform(self, RenameSession(title, self._session_id)))
         self._dot = Dot("seg_assistant")
         self._state = _StateLine()
         self._git = GitLabel()
@@ -298,8 +297,7 @@ class TopBar(Themed, QWidget):
         self.shorten()
 
     def show_session(self, header: TopBarState | None) -> None:
-        self._session_id = header.session_id if header else ""
-        self.title.editable = header is not None
+        self.title.session_id = header.session_id if header else ""
         self.title.label.set_full_text(header.title if header else APP_NAME)  # an edit that goes on is kept
         self._facts = _facts(header)
         title = ellipsize_title(header.title, _TIP_CAP) if header else ""

@@ -298,27 +298,32 @@ class SessionModel(QAbstractListModel):
 
         When only contents changed, rows are updated in place, so that scroll, focus and an open rename stay.
         """
-        self._items = list(items)
-        self._now = now
-        self._show(self._arranged())
+        self._items, self._now = list(items), now
+        self._show()
 
     def mark_open(self, session_id: str) -> None:
-        self.show_sessions(
-            [
-                replace(item, id=session_id, active=True)
-                if session_id in item.all_ids
-                else replace(item, active=False)
-                for item in self._items
-            ],
-            self._now,
-        )
+        for at, item in enumerate(self._items):
+            is_open = session_id in item.all_ids
+            self._items[at] = replace(item, id=session_id if is_open else item.id, active=is_open)
+        self._show()
 
     def fold_archive(self, is_folded: bool) -> None:
         """Hide or show the archived sessions below their heading; a search shows what it finds."""
         self._is_folded = is_folded
-        self._show(self._arranged())
+        self._show()
 
-    def _show(self, rows: list[SessionItem | ListGroup]) -> None:
+    def _show(self) -> None:
+        rows: list[SessionItem | ListGroup] = []
+        heading: ListGroup | None = None
+        for item in nested_sessions(self._items, self._needle, self._found):
+            # Dates take long to compare, and what comes after the first earlier one is earlier, or archived.
+            is_same = item.depth or (heading == "earlier" and not item.place.archived)
+            group = heading if is_same else _list_group(item, self._now)
+            if group is not None and group != heading:
+                heading = group
+                rows.append(group)
+            if heading != "archived" or not self._is_folded or self._needle:
+                rows.append(item)
         if [self._key(row) for row in rows] == [self._key(row) for row in self._rows]:
             changed = [at for at, (old, new) in enumerate(zip(self._rows, rows, strict=True)) if old != new]
             self._rows = rows
@@ -336,7 +341,7 @@ class SessionModel(QAbstractListModel):
     def set_filter(self, needle: str, found: Mapping[str, FoundMessage]) -> None:
         """Show only sessions whose title or facts have every word, and those with a message `found`."""
         self._needle, self._found = needle, found
-        self._show(self._arranged())
+        self._show()
 
     def sessions(self) -> list[SessionItem]:
         return [row for row in self._rows if isinstance(row, SessionItem)]
@@ -423,20 +428,6 @@ class SessionModel(QAbstractListModel):
     @staticmethod
     def _key(entry: SessionItem | ListGroup) -> str:
         return f"#{entry}" if isinstance(entry, str) else entry.key
-
-    def _arranged(self) -> list[SessionItem | ListGroup]:
-        rows: list[SessionItem | ListGroup] = []
-        heading: ListGroup | None = None
-        for item in nested_sessions(self._items, self._needle, self._found):
-            # Dates take long to compare, and what comes after the first earlier one is earlier, or archived.
-            is_same = item.depth or (heading == "earlier" and not item.place.archived)
-            group = heading if is_same else _list_group(item, self._now)
-            if group is not None and group != heading:
-                heading = group
-                rows.append(group)
-            if heading != "archived" or not self._is_folded or self._needle:
-                rows.append(item)
-        return rows
 
 
 def _tooltip(item: SessionItem, when: str) -> str:
@@ -617,12 +608,8 @@ class SessionList(Themed, QListView):
         """Return the index of a session, else of the one that is now where it was."""
         index = self.index_of(session_id)
         places = range(min(row, self._sessions_model.rowCount() - 1), -1, -1)
-        rows = (self._sessions_model.index(place) for place in places)
-        return (
-            index
-            if index.isValid()
-            else next((place for place in rows if isinstance(place.data(ITEM_ROLE), SessionItem)), index)
-        )
+        rows = (index, *map(self._sessions_model.index, places))
+        return next((place for place in rows if isinstance(place.data(ITEM_ROLE), SessionItem)), index)
 
     def set_filter(self, needle: str, found: Mapping[str, FoundMessage]) -> None:
         """Show only sessions that match a search, or have a message that it `found`."""
