@@ -641,8 +641,9 @@ class HandoverWindow(WindowParts):
             words.setObjectName("version-note")
             lines.append(words)
         if refusal is not None and (intent := refusal.intent) is not None:
-            action = PushButton(refusal.label, "link", name="edit-action")
-            action.clicked.connect(lambda: self.perform(intent))
+            action = PushButton(
+                refusal.label, "link", name="edit-action", on_click=lambda: self.perform(intent)
+            )
             lines.append(ResponsiveRow(lines.pop(), [action]))
         self._fill(self._notes, lines)
         self._show_pills(event)

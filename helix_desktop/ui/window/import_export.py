@@ -261,13 +261,9 @@ class ImportExportController(WindowPart):
 
     async def export(self, workspace_id: str) -> None:
         backup, name = self._services.backup, self._services.registry.get(workspace_id).name
-        await self._save_archive(
-            workspace_id,
-            tr("Export {workspace}", workspace=name),
-            backup.file_name(workspace_id),
-            tr("Exporting {workspace}", workspace=name),
-            lambda place, tell: backup.export(workspace_id, place, tell),
-        )
+        title, words = tr("Export {workspace}", workspace=name), tr("Exporting {workspace}", workspace=name)
+        write = partial(backup.export, workspace_id)
+        await self._save_archive(workspace_id, title, backup.file_name(workspace_id), words, write)
 
     async def _save_archive(
         self,
@@ -305,13 +301,10 @@ class ImportExportController(WindowPart):
         if kind == document.id:
             await self._share_session(session_id, title)
         elif kind:
-            await self._save_archive(
-                workspace.id,
-                tr("Export “{title}”", title=title),
-                backup.session_file_name(title, ARCHIVE_SUFFIX),
-                tr("Exporting {session}", session=title),
-                lambda place, tell: backup.export_session(workspace.id, session_id, place, tell),
-            )
+            what, words = tr("Export “{title}”", title=title), tr("Exporting {session}", session=title)
+            file_name = backup.session_file_name(title, ARCHIVE_SUFFIX)
+            write = partial(backup.export_session, workspace.id, session_id)
+            await self._save_archive(workspace.id, what, file_name, words, write)
 
     async def import_file(self, workspace_id: str) -> None:
         """Ask for a file, and merge it into the workspace, which is closed meanwhile. Raises HelixError."""

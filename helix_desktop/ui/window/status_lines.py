@@ -98,9 +98,18 @@ class _JobButton(PushButton):
         return QSize(hint.width() - width(self.text()) + widest, hint.height())
 
 
-class _JobLine(QWidget):
+class _OneLine(Themed):
+    """As high as one line around the page."""
+
+    def apply_theme(self) -> None:
+        super().apply_theme()
+        self.setFixedHeight(scaled(STATUS_LINE_PX))
+
+
+class _JobLine(_OneLine, QWidget):
     def __init__(self, job: JobRow) -> None:
         super().__init__()
+        self.apply_theme()
         self._job = job
         self._text = ElidedLabel(role="note")
         self._bar = QProgressBar()
@@ -171,7 +180,7 @@ class _Job:
         return JobRow(f"{_GROUP}-{id(self)}", words, share, cancel if self._cancel else None)
 
 
-class JobLines(Themed, QWidget):
+class JobLines(QWidget):
     ended = Signal(str, float)
     """Words and seconds of a job of `run` that had a line and wasn't canceled."""
 
@@ -243,8 +252,7 @@ class JobLines(Themed, QWidget):
             if job.id in self._lines:
                 self._lines[job.id].show_job(job)
             else:
-                line = self._lines[job.id] = _JobLine(job)
-                line.setFixedHeight(scaled(STATUS_LINE_PX))
+                self._lines[job.id] = _JobLine(job)
         self._place()
         self.setVisible(bool(jobs))
 
@@ -266,11 +274,6 @@ class JobLines(Themed, QWidget):
             self._grid.setColumnStretch(0, share)
             self._grid.setColumnStretch(1, self.width() - share)
 
-    def apply_theme(self) -> None:
-        super().apply_theme()
-        for line in self._lines.values():
-            line.setFixedHeight(scaled(STATUS_LINE_PX))
-
     def job_ids(self) -> tuple[str, ...]:
         return tuple(self._lines)
 
@@ -283,7 +286,7 @@ class WaitingSession(NamedTuple):
     title: str
 
 
-class WaitingSessionsLine(Themed, QWidget):
+class WaitingSessionsLine(_OneLine, QWidget):
     """Says how many other sessions wait for the user; a click asks for the first. Hidden while none does."""
 
     def __init__(self) -> None:
@@ -296,10 +299,6 @@ class WaitingSessionsLine(Themed, QWidget):
         self.setLayout(row(None, self.button, margins=(8, 1, 12, 0)))
         self.apply_theme()
         self.hide()
-
-    def apply_theme(self) -> None:
-        super().apply_theme()
-        self.setFixedHeight(scaled(STATUS_LINE_PX))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -326,7 +325,7 @@ def waiting_text(count: int) -> str:
     return tr.plural(count, "%n session waits for you", "%n sessions wait for you")
 
 
-class CostLine(EnterActivates, Themed, QAbstractButton):
+class CostLine(EnterActivates, _OneLine, QAbstractButton):
     """A quiet line; a click asks for the budget. Hidden without a price and a budget."""
 
     def __init__(self) -> None:
@@ -358,10 +357,6 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         if event.type() is QEvent.Type.ToolTip:
             self.setToolTip(self._tip())
         return super().event(event)
-
-    def apply_theme(self) -> None:
-        super().apply_theme()
-        self.setFixedHeight(scaled(STATUS_LINE_PX))
 
     def show_cost(self, state: CostState | None) -> None:
         """Show what was spent; None hides the line."""

@@ -305,20 +305,13 @@ class Switcher(QuickPicker):
             is_archived = versions.place_of(summary).archived
             kind = tr("Subagent") if summary.parent else tr("Archived") if is_archived else ""
             counts = translate(summary.counts.text) if summary.counts is not None else ""
+            detail, group = dotted((self._name_of(workspace_id), kind, counts)), versions.of(summary)
+            when = format_short_time(max(version.updated for version in group), now)
+            badge = _session_badge(self._session.app.open_workspaces.get(workspace_id), group)
             icon = "git-branch" if versions.parent_of(summary) else "message-square"
-            rows.append(
-                SessionRow(
-                    workspace_id,
-                    summary.id,
-                    session_title(summary.title),
-                    dotted((self._name_of(workspace_id), kind, counts)),
-                    format_short_time(max(version.updated for version in versions.of(summary)), now),
-                    _session_badge(self._session.app.open_workspaces.get(workspace_id), versions.of(summary)),
-                    active=summary.id == on_screen,
-                    archived=is_archived,
-                    icon="bot" if summary.parent else icon,
-                )
-            )
+            look = (badge, summary.id == on_screen, is_archived, "bot" if summary.parent else icon)
+            title = session_title(summary.title)
+            rows.append(SessionRow(workspace_id, summary.id, title, detail, when, *look))
         self._sessions = tuple(sorted(rows, key=lambda row: row.active))
         self.refresh()
 

@@ -349,15 +349,12 @@ def _session_text(session: SessionSummary, versions: int) -> str:
         return tr.plural(
             versions, "Session “{title}”, %n version", "Session “{title}”, %n versions", title=title
         )
-    match session.branch_how:
-        case "edit":
-            return tr("Session “{title}”, version with an edited message", title=title)
-        case "retry":
-            return tr("Session “{title}”, version with another answer", title=title)
-        case "rewind":
-            return tr("Session “{title}”, rewound", title=title)
-        case _:
-            return tr("Session “{title}”", title=title)
+    branches = {
+        "edit": tr("Session “{title}”, version with an edited message", title=title),
+        "retry": tr("Session “{title}”, version with another answer", title=title),
+        "rewind": tr("Session “{title}”, rewound", title=title),
+    }
+    return branches.get(session.branch_how, tr("Session “{title}”", title=title))
 
 
 def _deleted_text(trashed_ms: int) -> str:

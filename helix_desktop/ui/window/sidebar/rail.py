@@ -101,17 +101,13 @@ def disambiguate(paths: Sequence[str]) -> list[str]:
 
 
 def badge_label(badge: WorkspaceBadge) -> str:
-    match badge:
-        case "running":
-            return tr("Working")
-        case "waiting":
-            return tr("Waiting for you")
-        case "interrupted":
-            return tr("Interrupted")
-        case "missing":
-            return tr("Folder not found")
-        case "":
-            return ""
+    return {
+        "": "",
+        "running": tr("Working"),
+        "waiting": tr("Waiting for you"),
+        "interrupted": tr("Interrupted"),
+        "missing": tr("Folder not found"),
+    }[badge]
 
 
 def message_query(text: str) -> str:
