@@ -478,29 +478,19 @@ def show_folder(folder: Path) -> Answer:
     )
 
 
+_ANSWERS = (CompactionRefused, ContentRedacted, OutputFormUnavailable, ModelNotChosen, WorkspaceUntrusted)
+"""Nothing went wrong: what was asked for cannot be done now, and these say why."""
+_NEEDS = (
+    SummaryRefused, BudgetExhausted, DigestAmbiguous, DigestUnknown, InvalidInput, RevertRefused,
+    StoreRepaired,
+)  # fmt: skip
+"""Something else is needed of the user or a model; nothing is broken."""
+_LEVELS: dict[type, NoticeLevel] = {**dict.fromkeys(_ANSWERS, "info"), **dict.fromkeys(_NEEDS, "warning")}
+
+
 def error_level(error: HelixError) -> NoticeLevel:
-    """Return how an error is shown: as an alarm only where something is broken."""
-    match error:
-        case (
-            SummaryRefused()
-            | BudgetExhausted()
-            | DigestAmbiguous()
-            | InvalidInput()
-            | RevertRefused()
-            | StoreRepaired()
-        ):
-            return "warning"  # something else is needed of the user or a model; nothing is broken
-        case (
-            CompactionRefused()
-            | ContentRedacted()
-            | OutputFormUnavailable()
-            | ModelNotChosen()
-            | WorkspaceUntrusted()
-        ):
-            return "info"  # nothing went wrong: what was asked for cannot be done now, and this says why
-        case DigestUnknown():
-            return "warning"
-    return "error"
+    """Return how an error is shown: as an alarm only where something is broken; its nearest class decides."""
+    return next((_LEVELS[kind] for kind in type(error).__mro__ if kind in _LEVELS), "error")
 
 
 def error_notice(

@@ -102,7 +102,7 @@ class RedactDialog(TabsInReadingOrder, QDialog):
         self.setModal(True)
         self.setFixedWidth(_WIDTH)
         self._entry_text, self._has_matches = entry_text, False
-        self._step: RedactStep = "ask"
+        self.step: RedactStep = "ask"
         placeholder = tr("More text to remove (optional)") if entry_text else tr("Paste the exact text")
         self.text_input = TextArea(words=tr("Text to remove"), placeholder=placeholder)
         self.text_input.setFixedHeight(self.text_input.fontMetrics().lineSpacing() * _TEXT_LINES + 18)
@@ -145,10 +145,6 @@ class RedactDialog(TabsInReadingOrder, QDialog):
         )  # fmt: skip
         self.setLayout(body)
         self._show("ask")
-
-    @property
-    def step(self) -> RedactStep:
-        return self._step
 
     @property
     def secret(self) -> str:
@@ -227,7 +223,7 @@ class RedactDialog(TabsInReadingOrder, QDialog):
         requested.emit(self.secret)
 
     def _show(self, step: RedactStep) -> None:
-        self._step = step
+        self.step = step
         working = step in ("searching", "removing")
         self.text_input.setReadOnly(working)
         self.text_input.setVisible(step != "done")
