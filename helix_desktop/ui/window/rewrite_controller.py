@@ -247,7 +247,7 @@ class RewriteController(WindowPart):
             self._start(self._change_row(conversation, target, is_undo=is_undo), "undo or redo")
         else:
             undo, redo = tr("Nothing to undo in the context."), tr("Nothing to redo in the context.")
-            self._say(conversation, undo if is_undo else redo)
+            self._session.notify(context_notice(conversation, undo if is_undo else redo))
 
     async def _change_row(self, conversation: Conversation, target: int, *, is_undo: bool) -> None:
         """Undo or redo a rewrite with all that the timeline's row of it has."""
@@ -275,18 +275,17 @@ class RewriteController(WindowPart):
         cards, transcript = await self._read_changes(conversation), conversation.session.transcript
         changes = (card for card in cards if isinstance(card, UndoCard) and card.target in seqs)
         name = next((card.title for card in changes), "") or tr("Context changed.")
-        self._say(conversation, name, also_changed(cards, transcript, seqs), way_back)
+        why = also_changed(cards, transcript, seqs)
+        self._session.notify(context_notice(conversation, name, why, way_back))
 
     async def _pin_and_say(self, conversation: Conversation, output: int, *, is_pinned: bool) -> None:
         change = Pinned(output) if is_pinned else Unpinned(output)
         await (conversation.window.pin(output) if is_pinned else conversation.window.unpin(output))
-        self._say(conversation, pin_text(change, conversation.session.transcript))
-
-    def _say(self, conversation: Conversation, text: str, why: str = "", *answers: Answer) -> None:
-        self._session.notify(context_notice(conversation, text, why, *answers))
+        words = pin_text(change, conversation.session.transcript)
+        self._session.notify(context_notice(conversation, words))
 
 
-def context_notice(conversation: Conversation, what: str, why: str, *answers: Answer) -> Notice:
+def context_notice(conversation: Conversation, what: str, why: str = "", *answers: Answer) -> Notice:
     session_id, ends_with = conversation.session.id, (Undone, Redone)
     return Notice(
         CONTEXT_CHANGE, what, why, answers=answers, session_id=session_id, is_brief=True, ends_with=ends_with

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Literal
 
@@ -199,8 +199,10 @@ class KeyboardPage(QWidget):
         self._groups: list[tuple[QWidget, list[_CommandLine]]] = []
         self.filter = SearchField(tr("Find a command or a key"))
         self.filter.textChanged.connect(self._apply_filter)
-        self.reset_all = PushButton(tr("Reset all"), name="reset_all_keys", on_click=self._reset_all)
-        self._undo_line = UndoLine(self._undo, "undo_keys")
+        all_reset = tr("All commands have their default keys.")
+        self.reset_all = PushButton(tr("Reset all"), name="reset_all_keys")
+        self.reset_all.clicked.connect(lambda: self._save(bindings.reset_all, all_reset))
+        self._undo_line = UndoLine(lambda: self._save(lambda: bindings.use(self._previous), ""), "undo_keys")
         self._nothing = label(tr("No command or key matches."), "muted", wrap=True)
         self._nothing.hide()
         self.notice = _Notice(self)
@@ -265,23 +267,16 @@ class KeyboardPage(QWidget):
             self._change(*self._waiting)
 
     def _change(self, command: str, keys: tuple[str, ...]) -> None:
-        self._previous = self.bindings.stored
-        self.bindings.change(command, keys)
         title = command_title(command).rstrip("…")
         done = tr("{command}: now {keys}", command=title, keys=_names(keys))
-        self._save(done if keys else tr("{command}: no keys", command=title))
+        done = done if keys else tr("{command}: no keys", command=title)
+        self._save(partial(self.bindings.change, command, keys), done)
 
-    def _reset_all(self) -> None:
-        self._previous = self.bindings.stored
-        self.bindings.reset_all()
-        self._save(tr("All commands have their default keys."))
-
-    def _undo(self) -> None:
-        self.bindings.use(self._previous)
-        self._save("")
-
-    def _save(self, message: str) -> None:
-        """Store what is in force, and offer to undo it."""
+    def _save(self, change: Callable[[], object], message: str) -> None:
+        """Change keys, store what is in force then, and offer to undo it."""
+        before = self.bindings.stored
+        change()
+        self._previous = before
         self._settings.set("shortcuts", self.bindings.stored)
         self.show_undo(message)
 

@@ -309,9 +309,11 @@ class Switcher(QuickPicker):
             when = format_short_time(max(version.updated for version in group), now)
             badge = _session_badge(self._session.app.open_workspaces.get(workspace_id), group)
             icon = "git-branch" if versions.parent_of(summary) else "message-square"
-            look = (badge, summary.id == on_screen, is_archived, "bot" if summary.parent else icon)
+            icon, is_here = "bot" if summary.parent else icon, summary.id == on_screen
             title = session_title(summary.title)
-            rows.append(SessionRow(workspace_id, summary.id, title, detail, when, *look))
+            rows.append(
+                SessionRow(workspace_id, summary.id, title, detail, when, badge, is_here, is_archived, icon)
+            )
         self._sessions = tuple(sorted(rows, key=lambda row: row.active))
         self.refresh()
 
