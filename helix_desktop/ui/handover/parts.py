@@ -181,8 +181,7 @@ class VersionList(Themed, PickerList):
                 item.setData(version, _VERSION_ROLE)
                 item.setToolTip(plain_tooltip("\n".join((version.title, version.note))))
                 self.items.appendRow(item)
-        place = next((at for at, version in enumerate(versions) if version.seq == seq), 0)
-        self.choose(place)
+        self.choose(next((at for at, version in enumerate(versions) if version.seq == seq), 0))
         blocker.unblock()
 
     def currentChanged(self, current: Index, previous: Index) -> None:

@@ -313,8 +313,7 @@ class HandoverWindow(WindowParts):
         if self.is_writing:
             listed.insert(0, Version(DRAFT, tr("Draft"), tr("Writing…")))
         elif self.draft is not None:
-            event = self.draft.draft.event
-            listed.insert(0, Version(DRAFT, self._title(DRAFT), _writer_text(event)))
+            listed.insert(0, Version(DRAFT, self._title(DRAFT), _writer_text(self.draft.draft.event)))
         return listed
 
     def _title(self, seq: int) -> str:
@@ -484,8 +483,7 @@ class HandoverWindow(WindowParts):
         seq, texts, before = self.seq, self._texts(self.seq), self._transcript.written_handovers
         try:
             revision = await self._revision_of(seq)
-            sections = from_fields(texts, revision.valid_seqs)
-            await self._handovers.revisions.record(revision, sections)
+            await self._handovers.revisions.record(revision, from_fields(texts, revision.valid_seqs))
         finally:
             self._set_busy(False)
         self._keep_edits()
@@ -748,8 +746,7 @@ class HandoverWindow(WindowParts):
 
     def _primary(self) -> PushButton | None:
         """Return the button of what most users want next; there is none while a draft is written."""
-        last = self.session_button if self.seq > NOTHING else self.write_button
-        buttons = (*self._used_first, last)
+        buttons = (*self._used_first, self.session_button if self.seq > NOTHING else self.write_button)
         return next((button for button in buttons if not button.isHidden() and button.isEnabled()), None)
 
     def _press_primary(self) -> None:

@@ -179,8 +179,7 @@ class _Card(QFrame):
         face, color = _ICONS[notice.level]
         sign = IconLabel(face, px=17, color_token=color)
         top = (sign, close) if rest else ()  # beside a single line they are centered
-        line = row(sign, message, close, margins=(14, 10, 8, 10), gap=11, stretch=1, top=top)
-        self.setLayout(line)
+        self.setLayout(row(sign, message, close, margins=(14, 10, 8, 10), gap=11, stretch=1, top=top))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -238,8 +237,7 @@ class NoticeShadow(QWidget):
         for card in self._area.visible_cards():
             around = QRectF(card.geometry().translated(origin))
             for px in range(_SHADOW_PX, 0, -2):
-                grown = around.adjusted(-px, 4 - px, px, px)
-                painter.drawRoundedRect(grown, 10 + px, 10 + px)
+                painter.drawRoundedRect(around.adjusted(-px, 4 - px, px, px), 10 + px, 10 + px)
 
 
 class NoticeArea(QWidget):

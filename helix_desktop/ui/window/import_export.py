@@ -626,8 +626,7 @@ def _archive_description(archive_info: ArchiveInfo, is_own: bool) -> str:
         origin = tr("The file says it was exported from {workspace} on {day}.", workspace=workspace, day=day)
     else:
         origin = tr("The file says it was exported from {workspace}.", workspace=workspace)
-    adds = tr("Importing only adds; nothing is replaced.")
-    return translate(join_sentences(origin, contents, adds))
+    return translate(join_sentences(origin, contents, tr("Importing only adds; nothing is replaced.")))
 
 
 _MAX_CREATED_MS = 253_370_764_800_000  # milliseconds: the year 9999

@@ -188,8 +188,7 @@ class PastController(WindowPart):
     async def _show_window(self, step: Step) -> None:
         conversation = self._session.conversation
         past = await conversation.window.window_at(step.seq)
-        policy = conversation.window.policy
-        state = await asyncio.to_thread(past_inspector_state, past, step, policy)
+        state = await asyncio.to_thread(past_inspector_state, past, step, conversation.window.policy)
         if self._session.shows(conversation) and self.step is not None:
             self.window = past
             self._views.inspector.set_state(state)

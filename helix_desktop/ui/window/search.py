@@ -372,8 +372,7 @@ class SearchPanel(QuickPicker):
             session_id = found.summary.id if found.summary is not None else ""
             perform(self, GoToSession(found.workspace_id, session_id, target.seq, mark, target.digest))
         elif isinstance(target, SessionHits) and target.summary is not None:
-            here = (target.workspace_id,)
-            self._start(replace(request, workspaces=here, session=target.summary.id))
+            self._start(replace(request, workspaces=(target.workspace_id,), session=target.summary.id))
         elif target:
             self._start(replace(request, all_outputs=True))
 

@@ -83,8 +83,7 @@ class BudgetDialog(TabsInReadingOrder, QDialog):
         self.budget, self._spent = state.budget, state.spent
         free = _budget_tr("This model is free. Only its tokens count.")
         unknown = _budget_tr("Prices of this model are unknown. Only its tokens count.")
-        price_note = free if is_free else "" if has_prices else unknown
-        self._notes = {"tokens": "", "cost": price_note}
+        self._notes = {"tokens": "", "cost": free if is_free else "" if has_prices else unknown}
         values = Draft({"tokens": state.budget.tokens, "cost": state.budget.cost})
         self.form = Form(LIMITS, values, is_dialog=True, gap=8)
         self.form.edited.connect(self._on_edited)

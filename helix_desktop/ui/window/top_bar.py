@@ -245,8 +245,7 @@ class _StateLine(TextLine):
 
     def set_waiting(self, is_waiting: bool) -> None:
         self._is_waiting = is_waiting
-        shape = Qt.CursorShape.PointingHandCursor if is_waiting else Qt.CursorShape.ArrowCursor
-        self.setCursor(shape)
+        self.setCursor(Qt.CursorShape.PointingHandCursor if is_waiting else Qt.CursorShape.ArrowCursor)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self._is_waiting and self.rect().contains(event.position().toPoint()):

@@ -153,8 +153,7 @@ class CleanupDialog(SizedDialog):
         """`rule` is that of the workspace, which is cleaned up automatically if it says something."""
         super().__init__(parent, tr("Clean up"), _SIZE, (520, _EMPTY_PX))
         days = rule.unused_ms // DAY_MS
-        is_automatic = rule != RetentionRule()
-        self.values = Draft({"age": days, "quota": rule.quota, "automatic": is_automatic})
+        self.values = Draft({"age": days, "quota": rule.quota, "automatic": rule != RetentionRule()})
         self.leads_to_trash = False  # once it is closed
         self.summary = label("", "strong", wrap=True)
         self._reasons = column(gap=3)
@@ -191,8 +190,7 @@ class CleanupDialog(SizedDialog):
         clear_layout(self._reasons)
         for line in kept_lines(plan):
             self._reasons.addWidget(label(line, "note", wrap=True))
-        shortfall = translate(shortfall_text(plan))
-        show_text(self.shortfall, shortfall)
+        show_text(self.shortfall, translate(shortfall_text(plan)))
         self.entry_list.clear()
         for entry in plan.to_trash[:_MAX_LISTED]:
             name = f"{display_name(entry.tool)} {entry.target}".strip() or entry.digest[:12]

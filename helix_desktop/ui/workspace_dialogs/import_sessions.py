@@ -156,8 +156,7 @@ class ImportSessionsDialog(SizedDialog):
 
     def chosen(self) -> list[FoundSession]:
         """Return the checked sessions, also those that the filter hides."""
-        checked = self.list.checked()
-        return [item.found for item in checked if isinstance(item, _SessionItem)]
+        return [item.found for item in self.list.checked() if isinstance(item, _SessionItem)]
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         self._searches.append(self._actions.start(work, "look for sessions"))
@@ -268,5 +267,4 @@ class ImportSessionsDialog(SizedDialog):
             size=format_size(sum(session.size for session in chosen)),
         )  # fmt: skip
         out_of_sight = tr.plural(hidden, "%n of them hidden by the filter", "%n of them hidden by the filter")
-        parts = (shown, selected if count else "", out_of_sight if hidden else "")
-        self._status.setText(dotted(parts))
+        self._status.setText(dotted((shown, selected if count else "", out_of_sight if hidden else "")))

@@ -186,8 +186,7 @@ def nested_sessions(
         above = item.parent or item.branch_of
         is_below = above in places and item.place.is_below(places[above])
         below.setdefault(above if item.parent or is_below else "", []).append(item)
-    trees = _trees(below, needle)
-    listed_trees = [tree for tree in trees if tree]
+    listed_trees = [tree for tree in _trees(below, needle) if tree]
     listed_trees.sort(key=lambda tree: (tree[0].place.rank, -tree[0].tree_updated_ms))
     return [item for tree in listed_trees for item in tree]
 
