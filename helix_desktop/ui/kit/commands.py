@@ -334,6 +334,7 @@ REDOABLE_CHANGE = Need(_in_session("Nothing to redo in the context"))
 _SESSION, _WORKSPACE = (OPEN_SESSION,), (OPEN_WORKSPACE,)
 _file, _edit, _view, _agent, _help = (partial(Command, menu=menu) for menu in MENUS)
 _page, _session = partial(_view, needs=_SESSION), partial(_agent, needs=_SESSION)
+"""Commands of View and of Session that need a session on screen, and nothing else."""
 
 
 class WindowCommands(WindowCommandTable):
