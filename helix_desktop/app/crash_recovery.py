@@ -23,7 +23,7 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.text_variants import ReportRedaction
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.files import read_regular
-from helix_desktop.ui.window.crash_notice import RecoverySummary
+from helix_desktop.ui.window.quit import RecoverySummary
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 

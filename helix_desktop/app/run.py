@@ -47,9 +47,9 @@ from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.survival.page import SurvivalPage
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.window.controlled_window import ControlledWindow
-from helix_desktop.ui.window.crash_notice import report_crash
 from helix_desktop.ui.window.main_window import WindowPages
 from helix_desktop.ui.window.panes import LAYOUT_NAMES
+from helix_desktop.ui.window.quit import report_crash
 from helix_desktop.ui.window.window_group import NO_SESSION, ShownSession, WindowGroup
 from helix_desktop.words.translation import Translator, translate
 

@@ -145,8 +145,8 @@ def retaken_text(outputs: int) -> str:
         return ""
     return tr.plural(
         outputs,
-        "including %n output that you had brought back",
-        "including %n outputs that you had brought back",
+        "including %n output that you had restored",
+        "including %n outputs that you had restored",
     )
 
 

@@ -31,7 +31,7 @@ from helix_desktop.tools.environment import MAX_FILE_BYTES
 from helix_desktop.tools.files.jail import IGNORE_FILE
 from helix_desktop.ui.chat.composer.editor import LONG_TEXT_CHARS, LONG_TEXT_LINES
 from helix_desktop.ui.help.guide import guide_pages
-from helix_desktop.ui.kit.window_commands import WindowCommands
+from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.settings.policy.form import FILE_FIELDS
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_whole_percent

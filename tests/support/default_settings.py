@@ -19,11 +19,11 @@ from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.kit.forms import Draft, Values
 from helix_desktop.ui.kit.intents import Intent, IntentHandlers
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.settings.app_settings import SETTING_NAMES, read_setting
 from helix_desktop.ui.settings.policy.form import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage

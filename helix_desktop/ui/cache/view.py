@@ -53,11 +53,10 @@ from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout import column, pane, row, splitter
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.viewer.content_viewer import FindShortcut
-from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, add_shortcut
+from helix_desktop.ui.kit.commands import CacheCommands, EntryMenu, PageKeys, add_shortcut
 from helix_desktop.ui.kit.intents import OpenFolder, ShowPage, handles, perform
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.kit.window_commands import CacheCommands
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, translate
 

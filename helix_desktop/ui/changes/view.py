@@ -55,7 +55,7 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout import FLOW_GAP, FlowBox, column, pane, splitter
 from helix_desktop.ui.design.layout import row as layout_row
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.kit.commands import PageKeys, add_shortcut
+from helix_desktop.ui.kit.commands import ChangesCommands, PageKeys, add_shortcut
 from helix_desktop.ui.kit.intents import (
     ApplyRemedy,
     FocusComposer,
@@ -64,7 +64,6 @@ from helix_desktop.ui.kit.intents import (
     perform,
 )
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.kit.window_commands import ChangesCommands
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, translate
 

@@ -51,9 +51,9 @@ from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.drafts.attachments import DraftAttachments
 from helix_desktop.ui.chat.model_menu import matching_models
+from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, FocusComposer, ShowCommands, handles
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.words.models import demo_model_name
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.slash_commands import SLASH_COMMANDS, SlashCommand, find_slash_command

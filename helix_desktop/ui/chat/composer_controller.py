@@ -28,10 +28,10 @@ from helix_desktop.ui.chat.composer.strips import PutIntoMessage
 from helix_desktop.ui.chat.drafts.session_drafts import OutgoingMessage, SessionDrafts, SharedDrafts
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.kit.commands import WAITING_APPROVAL
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.kit.window_commands import WAITING_APPROVAL
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_token_count, format_tokens

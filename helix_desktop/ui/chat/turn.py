@@ -49,7 +49,14 @@ from helix_desktop.ui.chat.composer_controller import ComposerController, runs_d
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.safe_text import escape_command
-from helix_desktop.ui.kit.commands import action_shortcut, set_action_words
+from helix_desktop.ui.kit.commands import (
+    RUNNING_AGENT,
+    SENDABLE_MESSAGE,
+    WindowCommands,
+    action_shortcut,
+    mode_menu,
+    set_action_words,
+)
 from helix_desktop.ui.kit.intents import (
     AnswerApproval,
     AskSideQuestion,
@@ -67,12 +74,6 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.kit.window_commands import (
-    RUNNING_AGENT,
-    SENDABLE_MESSAGE,
-    WindowCommands,
-    mode_menu,
-)
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.saved_rules import SavedRules
 

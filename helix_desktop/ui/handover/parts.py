@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
+from math import ceil
 
-from PySide6.QtCore import QRectF, QSize, Qt, QTimer
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import (
+    QRectF,
+    QSignalBlocker,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import (
+    QColor,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QStandardItem,
+    QSyntaxHighlighter,
+    QTextCharFormat,
+)
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from helix_desktop.context.summaries.handover import UNSUPPORTED
@@ -21,24 +38,172 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.cards import Disclosure, DisclosureHead
-from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.design.cards import Disclosure, DisclosureHead, Pill
+from helix_desktop.ui.design.fields import ComboBox, Index, TextArea
+from helix_desktop.ui.design.focus import paint_row_focus
 from helix_desktop.ui.design.labels import IconLabel, label, show_text
 from helix_desktop.ui.design.layout import FlowBox, ListScrollArea, PageArea, clear_layout, column, pane, row
-from helix_desktop.ui.design.mirror import mirror, set_margins
+from helix_desktop.ui.design.mirror import set_margins
+from helix_desktop.ui.design.quick_picker import LineDelegate, PickerList
+from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import SizedDialog
-from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import TextRole, Themed, restyle
-from helix_desktop.ui.handover.fields import VersionList
-from helix_desktop.ui.handover.ranges import RangeChoice
-from helix_desktop.ui.handover.versions import Version
-from helix_desktop.ui.kit.boxes import PaintState, Pen
-from helix_desktop.ui.kit.intents import Intent, perform
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.theme import TextRole, Themed, current_theme, restyle
+from helix_desktop.ui.handover.versions import RangeChoice, Version
+from helix_desktop.ui.kit.boxes import Column, Pen, Row, Text, paint_box
+from helix_desktop.ui.kit.boxes import Pill as BoxPill
+from helix_desktop.ui.kit.intents import EditHandover, Intent, perform
 from helix_desktop.ui.kit.notices import error_level
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.cards import PHASES, Phase, paint_phases, phases_name
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
+
+tr = Translator("Handover")
+
+_FRAME_PX = 20  # of a field, above and below its lines
+_MARKUP = re.compile(r"`[^`]+`|\[e\d+(?:, e\d+)*\]|^- ")
+_VERSION_ROLE = Qt.ItemDataRole.UserRole + 1
+_VERSION_PX, _EDGE_PX = 52, 12
+
+
+class _Colors(QSyntaxHighlighter):
+    """Code in its font, and the signs around sentences pale: what is read is the sentence."""
+
+    def highlightBlock(self, text: str) -> None:
+        for hit in _MARKUP.finditer(text):
+            form = QTextCharFormat()
+            if hit[0].startswith("`"):
+                form.setFont(ui_font(12, is_code=True))
+            else:
+                form.setForeground(QColor(current_theme().faint))
+            self.setFormat(hit.start(), hit.end() - hit.start(), form)
+
+
+class _WrappingField(TextArea):
+    """A field as high as its lines, which the page around it scrolls."""
+
+    wrapped = Signal()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.wrapped.emit()  # its document has other lines then, and says nothing
+
+
+class SectionField(Themed, QWidget):
+    """A title, whether its text differs from the original, and the sentences, one on each line."""
+
+    changed = Signal()
+
+    def __init__(self, title: str, text: str, original: str) -> None:
+        super().__init__()
+        self.title, self._original, self._shown_text = title, original, ""
+        self.editor = _WrappingField(text, words=title, placeholder=tr("Nothing recorded"))
+        self.editor.setObjectName(f"section:{title}")
+        self.editor.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._colors = _Colors(self.editor.document())
+        self.pill = Pill(tr("Edited"), "accent")
+        words, tip = tr("Reset {section}", section=title), tr("Back to the text as it was first recorded")
+        self.reset_button = PushButton(
+            tr("Reset"), "link", "undo-2", px=14, name=f"reset:{title}", words=words, tip=tip,
+            on_click=self._reset,
+        )  # fmt: skip
+        head = row(label(title, "strong"), self.pill, None, self.reset_button)
+        self.setLayout(column(head, self.editor, gap=4))
+        self.editor.textChanged.connect(self._on_text)
+        self.editor.document().documentLayout().documentSizeChanged.connect(lambda _: self._fit())
+        self.editor.wrapped.connect(self._fit)
+        self.pill.hide()
+        self.reset_button.hide()
+        self._on_text()
+        self._fit()
+
+    @property
+    def text(self) -> str:
+        return self.editor.toPlainText()
+
+    def apply_theme(self) -> None:
+        super().apply_theme()
+        self._colors.rehighlight()
+
+    def add_sentence(self, bullet: Bullet) -> None:
+        """Add a sentence at the end, as one step of the field's own undo."""
+        sources = ", ".join(f"e{seq}" for seq in bullet.sources)
+        line = f"- {' '.join(bullet.text.split())}" + (f" [{sources}]" if sources else "")
+        cursor = self.editor.textCursor()
+        cursor.movePosition(cursor.MoveOperation.End)
+        cursor.insertText(f"\n{line}" if self.text.strip() else line)
+
+    def _reset(self) -> None:
+        cursor = self.editor.textCursor()  # keeps the field's own undo, which setPlainText would clear
+        cursor.select(cursor.SelectionType.Document)
+        cursor.insertText(self._original)
+        self.editor.setFocus()
+        announce(self, tr("{section} is as it was first recorded.", section=self.title))
+
+    def _on_text(self) -> None:
+        if self.text == self._shown_text:
+            return  # other colors
+        self._shown_text = self.text
+        differs = self.text.strip() != self._original.strip()
+        self.pill.setVisible(differs)
+        self.reset_button.setVisible(differs)
+        self.changed.emit()
+
+    def _fit(self) -> None:
+        layout, block, height = self.editor.document().documentLayout(), self.editor.document().begin(), 0.0
+        while block.isValid():
+            height += layout.blockBoundingRect(block).height()
+            block = block.next()
+        self.editor.setFixedHeight(ceil(height) + _FRAME_PX)
+
+
+class VersionList(Themed, PickerList):
+    """The versions, one on two lines each; arrows choose."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName(tr("Versions"))
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.delegate = _VersionDelegate(self, _VERSION_PX)
+        self.setItemDelegate(self.delegate)
+        self.versions: Sequence[Version] = ()
+
+    def show_versions(self, versions: Sequence[Version], seq: int) -> None:
+        blocker = QSignalBlocker(self)  # rows that come and go are chosen by nobody
+        if versions != self.versions:
+            self.versions = versions
+            self.items.clear()
+            for version in versions:
+                item = QStandardItem(", ".join(filter(None, (version.title, version.state, version.note))))
+                item.setData(version, _VERSION_ROLE)
+                item.setToolTip(plain_tooltip("\n".join((version.title, version.note))))
+                self.items.appendRow(item)
+        self.choose(next((at for at, version in enumerate(versions) if version.seq == seq), 0))
+        blocker.unblock()
+
+    def currentChanged(self, current: Index, previous: Index) -> None:
+        super().currentChanged(current, previous)
+        version = current.data(_VERSION_ROLE)
+        if version is not None and not self.signalsBlocked():
+            perform(self, EditHandover(version.seq))
+
+    def apply_theme(self) -> None:
+        super().apply_theme()
+        self.scheduleDelayedItemsLayout()
+
+
+class _VersionDelegate(LineDelegate):
+    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
+        version: Version = index.data(_VERSION_ROLE)
+        if self.view.hasFocus() and index == self.view.currentIndex():
+            paint_row_focus(painter, box, current_theme().accent, is_keyboard=True)
+        pill = [BoxPill(version.state, "accent")] if version.state else []
+        note = Row([Text(version.note, 12, "muted", shrink=True), *pill], 8)
+        content = Column([Text(version.title, 13, weight=500, shrink=True), note])
+        paint_box(painter, box.adjusted(_EDGE_PX, 0, -_EDGE_PX, 0), current_theme(), content)
 
 
 class PhaseSteps(Themed, QWidget):
@@ -60,13 +225,9 @@ class PhaseSteps(Themed, QWidget):
         return QSize(420, scaled(24))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter, place = QPainter(self), QRectF(self.rect())
-        mirror(painter, place)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        paint_phases(Pen(painter, self._theme, PaintState(QRectF())), place, self._phase)
-
-
-tr = Translator("Handover")
+        pen = Pen.of_widget(self, self._theme)
+        paint_phases(pen, QRectF(self.rect()), self._phase)
+        pen.qt.end()
 
 
 _CHOICE_CHARS = 12  # of a version's name that are shown at least; the whole is its tooltip
@@ -231,8 +392,8 @@ class WindowParts(SizedDialog):
         self._writing_since_s, self._is_warned = 0.0, False
         self.versions, self.comparison = VersionList(), Comparison()
         self.title = label("", "title", wrap=True)
-        self.copy_button = PushButton(tr("Copy"), "link", "copy", px=14, name="copy")
-        self.copy_button.setToolTip(tr("Copy the whole summary as Markdown"))
+        tip = tr("Copy the whole summary as Markdown")
+        self.copy_button = PushButton(tr("Copy"), "link", "copy", px=14, name="copy", tip=tip)
         self._pills, self._notes = column(gap=0), column(gap=6)
         self._sections_column, self._missing, self._below = column(gap=12), column(gap=6), column(gap=4)
         self.phase_steps, self.model_output = PhaseSteps(), QPlainTextEdit()
@@ -241,14 +402,14 @@ class WindowParts(SizedDialog):
         self.model_output.setAccessibleName(tr("Text from the model"))
         self._problem = label("", "error", wrap=True)
         self._problem.hide()
-        self.close_button = PushButton(tr("Close"), name="close")
+        self.close_button = PushButton(tr("Close"), name="close", on_click=self.reject)
         self.stop_button = PushButton(tr("Stop"), name="stop")
         self.write_button = PushButton(tr("Write draft"), name="write_draft")
         self.redo_button = PushButton("", name="redo_handover")
         self.save_button = PushButton(tr("Save changes"), name="save")
         self.use_button = PushButton(tr("Compact"), name="hand_over")
-        self.session_button = PushButton(tr("New session from this"), name="start_session")
-        self.session_button.setToolTip(tr("Start a session whose context begins with this summary"))
+        tip = tr("Start a session whose context begins with this summary")
+        self.session_button = PushButton(tr("New session from this"), name="start_session", tip=tip)
         self._used_first = (self.save_button, self.use_button, self.redo_button)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._seconds = QTimer(self, interval=1_000)

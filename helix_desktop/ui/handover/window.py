@@ -48,9 +48,7 @@ from helix_desktop.ui.design.labels import SelectableText, label
 from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, column, pane
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.theme import restyle
-from helix_desktop.ui.handover.fields import SectionField
-from helix_desktop.ui.handover.parts import CompareWith, PutBack, WindowParts, warning_line
-from helix_desktop.ui.handover.ranges import RangeChoice
+from helix_desktop.ui.handover.parts import CompareWith, PutBack, SectionField, WindowParts, warning_line
 from helix_desktop.ui.handover.versions import (
     DRAFT,
     FORMER_DRAFT,
@@ -58,6 +56,7 @@ from helix_desktop.ui.handover.versions import (
     NOW,
     EditRefusal,
     OpenDraft,
+    RangeChoice,
     Version,
     draft_warnings,
     edit_refusal,
@@ -69,16 +68,8 @@ from helix_desktop.ui.handover.versions import (
     use_text,
     version_before,
 )
-from helix_desktop.ui.kit.intents import (
-    ContinueSession,
-    CopyText,
-    EditHandover,
-    Intent,
-    IntentHandlers,
-    Redo,
-    handles,
-    perform,
-)
+from helix_desktop.ui.kit import intents
+from helix_desktop.ui.kit.intents import Intent, IntentHandlers, handles, perform
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.models import recorded_writer, writer_name
@@ -126,10 +117,10 @@ class HandoverWindow(WindowParts):
         self.save_button.clicked.connect(lambda: self._start(self._save(), "save handover"))
         self.use_button.clicked.connect(lambda: self._start(self._use_draft(), "use draft"))
         self.redo_button.clicked.connect(lambda: self._start(self._redo_and_close(), "redo"))
-        self.session_button.clicked.connect(lambda: self.perform(ContinueSession(max(NOTHING, self.seq))))
-        self.close_button.clicked.connect(self.reject)
+        self.session_button.clicked.connect(
+            lambda: self.perform(intents.ContinueSession(max(NOTHING, self.seq)))
+        )
         self.copy_button.clicked.connect(self._copy)
-        self.versions.chosen.connect(lambda seq: self.perform(EditHandover(seq)))
         self.ranges.chosen.connect(self._on_range_changed)
         self.ranges.priced.connect(self._show_buttons)
         self.ranges.focus.returnPressed.connect(self.write_button.click)
@@ -238,8 +229,8 @@ class HandoverWindow(WindowParts):
         """Do what is done here; else close, as it shows what stands behind, unless changes would be lost."""
         if self._intents.knows(intent):
             self._intents.perform(intent)
-        elif isinstance(intent, CopyText) or self._confirm_discard():
-            if not isinstance(intent, CopyText):
+        elif isinstance(intent, intents.CopyText) or self._confirm_discard():
+            if not isinstance(intent, intents.CopyText):
                 self.accept()
             perform(self.parentWidget(), intent)
 
@@ -270,7 +261,7 @@ class HandoverWindow(WindowParts):
 
     # Versions
 
-    @handles(EditHandover)
+    @handles(intents.EditHandover)
     def choose(self, seq: int) -> None:
         """Show a version, compared with the one before it."""
         if seq != self.seq:
@@ -287,16 +278,15 @@ class HandoverWindow(WindowParts):
         self._other = seq
         self.refresh()
 
-    @handles(Redo)
+    @handles(intents.Redo)
     async def redo(self, seqs: tuple[int, ...]) -> None:
         """Let an undone handover hold again, and show it. Raises HelixError."""
         await self._conversation.window.redo(*seqs)
         self.choose(seqs[0])
 
     def _former_of(self, seq: int) -> int:
-        if seq == DRAFT and self.draft is not None:
-            return FORMER_DRAFT if self._former else version_before(self._transcript, DRAFT)
-        return version_before(self._transcript, seq)
+        is_written_again = seq == DRAFT and self.draft is not None and bool(self._former)
+        return FORMER_DRAFT if is_written_again else version_before(self._transcript, seq)
 
     def refresh(self) -> None:
         """Show the version as it is on record now, and what can be done with it."""
@@ -323,8 +313,7 @@ class HandoverWindow(WindowParts):
         if self.is_writing:
             listed.insert(0, Version(DRAFT, tr("Draft"), tr("Writing…")))
         elif self.draft is not None:
-            event = self.draft.draft.event
-            listed.insert(0, Version(DRAFT, self._title(DRAFT), _writer_text(event)))
+            listed.insert(0, Version(DRAFT, self._title(DRAFT), _writer_text(self.draft.draft.event)))
         return listed
 
     def _title(self, seq: int) -> str:
@@ -494,8 +483,7 @@ class HandoverWindow(WindowParts):
         seq, texts, before = self.seq, self._texts(self.seq), self._transcript.written_handovers
         try:
             revision = await self._revision_of(seq)
-            sections = from_fields(texts, revision.valid_seqs)
-            await self._handovers.revisions.record(revision, sections)
+            await self._handovers.revisions.record(revision, from_fields(texts, revision.valid_seqs))
         finally:
             self._set_busy(False)
         self._keep_edits()
@@ -603,7 +591,7 @@ class HandoverWindow(WindowParts):
         try:
             if draft.scope.is_whole:
                 edited = await self._writer.apply_edits(draft.draft, text)
-                perform(self.parent(), ContinueSession(0, edited))
+                perform(self.parent(), intents.ContinueSession(0, edited))
             else:
                 await self._writer.commit(draft.draft, text)
         except HelixError:
@@ -651,8 +639,9 @@ class HandoverWindow(WindowParts):
             words.setObjectName("version-note")
             lines.append(words)
         if refusal is not None and (intent := refusal.intent) is not None:
-            action = PushButton(refusal.label, "link", name="edit-action")
-            action.clicked.connect(lambda: self.perform(intent))
+            action = PushButton(
+                refusal.label, "link", name="edit-action", on_click=lambda: self.perform(intent)
+            )
             lines.append(ResponsiveRow(lines.pop(), [action]))
         self._fill(self._notes, lines)
         self._show_pills(event)
@@ -756,8 +745,7 @@ class HandoverWindow(WindowParts):
 
     def _primary(self) -> PushButton | None:
         """Return the button of what most users want next; there is none while a draft is written."""
-        last = self.session_button if self.seq > NOTHING else self.write_button
-        buttons = (*self._used_first, last)
+        buttons = (*self._used_first, self.session_button if self.seq > NOTHING else self.write_button)
         return next((button for button in buttons if not button.isHidden() and button.isEnabled()), None)
 
     def _press_primary(self) -> None:
@@ -772,7 +760,7 @@ class HandoverWindow(WindowParts):
         text = fields_to_markdown(self._texts(self.seq))
         if ledger := self._ledger():
             text += f"\n## {tr('Files, commands and errors')}\n\n```\n{ledger}\n```\n"
-        self.perform(CopyText(text))
+        self.perform(intents.CopyText(text))
         show_copied(self.copy_button)
 
 

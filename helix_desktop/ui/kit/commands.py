@@ -6,18 +6,25 @@ come menu bar, palette, slash commands, tooltips, the keys in force, the setting
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import ClassVar, overload
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, overload
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup, QHelpEvent, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QMenu, QToolTip, QWidget
+from PySide6.QtWidgets import QMenu, QMenuBar, QToolTip, QWidget
 
-from helix_desktop.domain.translatable_text import TranslatableText
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.key_names import native_key, pressed_key, tip_with_key
+from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.words.translation import translate
+
+if TYPE_CHECKING:
+    from helix_desktop.words.slash_commands import SlashCommand
 
 
 class Need:
@@ -129,9 +136,6 @@ class WindowCommandTable(CommandTable):
         if is_met != (need in self._met):
             self._met ^= {need}
             self._enable()
-
-    def actions_needing(self, need: Need) -> tuple[QAction, ...]:
-        return tuple(self._actions[name] for name, command in self.commands.items() if need in command.needs)
 
     def _enable(self) -> None:
         for name, command in self.commands.items():
@@ -308,3 +312,274 @@ def move_keys(action: QAction, window: QWidget, page: QWidget) -> None:
     window.removeAction(action)
     page.addAction(action)
     action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+
+
+# The commands of the window in the order of its menus, and what keys do on pages.
+
+text = TextContext("Window")
+_also = TextContext("Search words")
+_in_session = TextContext("Session")
+_slash_text = TextContext("Slash commands")
+_changes_text = TextContext("Changes")
+_cache_text = TextContext("Cache")
+_context_text = TextContext("Inspector")
+
+_JUMP = "Ctrl+Alt+" if sys.platform == "darwin" else "Alt+"
+"""Between messages; with Alt alone, text fields of macOS go to the edges of a paragraph."""
+
+MENUS = text("&File"), text("&Edit"), text("&View"), text("&Session"), text("&Help")
+"""In the order of their commands in the table."""
+
+OPEN_WORKSPACE = Need(text("Needs an open workspace"))
+OPEN_SESSION = Need(text("Needs an open session"))
+OTHER_PAGE = Need(text("The chat can't be closed"))
+OUTSIDE_SETTINGS = Need(text("Not in Settings"))
+OWN_PLACE = Need(text("A subagent is listed with its session"))
+RUNNING_AGENT = Need(_in_session("The agent isn't running"))
+SENDABLE_MESSAGE = Need(_in_session("No message waits for a running command"))
+WAITING_APPROVAL = Need(_in_session("No approval is waiting"))
+UNDOABLE_CHANGE = Need(_in_session("Nothing to undo in the context"))
+REDOABLE_CHANGE = Need(_in_session("Nothing to redo in the context"))
+
+_SESSION, _WORKSPACE = (OPEN_SESSION,), (OPEN_WORKSPACE,)
+_file, _edit, _view, _agent, _help = (partial(Command, menu=menu) for menu in MENUS)
+_page, _session = partial(_view, needs=_SESSION), partial(_agent, needs=_SESSION)
+"""Commands of View and of Session that need a session on screen, and nothing else."""
+
+
+class WindowCommands(WindowCommandTable):
+    """One per window: `commands.find` is the action that finds, `WindowCommands.find` how it is declared."""
+
+    # fmt: off
+    open_folder = _file(text("Open folder…"), intents.OpenFolder(), "Ctrl+O", group=1,
+        also=_also("workspace project directory add"))
+    new_session = _file(text("New session"), intents.NewSession(), "Ctrl+N", group=1, slash="new",
+        also=_also("conversation chat thread start"))
+    new_window = _file(text("New window"), intents.NewWindow(), "Ctrl+Alt+N", group=1)
+    switch_workspace = _file(text("Go to…"), intents.OpenSwitcher(), "Ctrl+K", group=1,
+        also=_also("switch jump workspace session"))
+    clean_up = _file(text("Clean up…"), intents.CleanUp(), group=2, needs=_WORKSPACE,
+        also=_also("delete free disk space retention"))
+    trash = _file(text("Trash…"), intents.ShowTrash(), group=2, needs=_WORKSPACE,
+        also=_also("deleted restore recycle bin"))
+    forget = _file(text("Remove a secret…"), intents.RemoveSecret(), group=2, needs=_WORKSPACE,
+        also=_also("delete password key redact"))
+    export = _file(text("Export…"), intents.Export(), group=3, slash="export",
+        also=_also("backup save markdown share session workspace cache"))
+    import_file = _file(text("Import…"), intents.ImportFile(), group=3, also=_also("restore backup"))
+    import_sessions = _file(text("Import sessions of other agents…"), intents.ImportSessions(), group=3,
+        needs=_WORKSPACE, slash="import",
+        also=_also("other agents claude code codex opencode cline roo pi move history"))
+    settings = _file(text("Settings…"), intents.OpenSettings(), "Ctrl+,", group=4, slash="settings",
+        also=_also("preferences options configuration"))
+    quit = _file(text("Quit"), intents.Quit(), "Ctrl+Q", group=5, slash="quit", also=_also("exit close"))
+
+    undo = _edit(text("Undo"), intents.PressKey("Ctrl+Z"), group=1, fixed_key="Ctrl+Z")
+    redo = _edit(text("Redo"), intents.PressKey("Ctrl+Shift+Z"), group=1, fixed_key="Ctrl+Shift+Z")
+    cut = _edit(text("Cut"), intents.PressKey("Ctrl+X"), group=2, fixed_key="Ctrl+X")
+    copy = _edit(text("Copy"), intents.PressKey("Ctrl+C"), group=2, fixed_key="Ctrl+C")
+    copy_markdown = _edit(text("Copy as Markdown"), intents.CopyMarkdown(), "Ctrl+Alt+C", group=2,
+        needs=_SESSION, also=_also("messages selection session conversation"))
+    paste = _edit(text("Paste"), intents.PressKey("Ctrl+V"), group=2, fixed_key="Ctrl+V")
+    find = _edit(text("Find"), intents.Find(), "Ctrl+F", group=3, needs=_SESSION, slash="find",
+        with_arguments=intents.Find, also=_also("search"))
+    search_messages = _edit(text("Search everything…"), intents.SearchEverything(), "Ctrl+Shift+F", group=3,
+        slash="search", with_arguments=intents.SearchEverything,
+        also=_also("find history messages outputs files"))
+    previous_message = _edit(text("Go to my previous message"), intents.GoToOwnMessage(-1), f"{_JUMP}Up",
+        group=4, needs=_SESSION)
+    next_message = _edit(text("Go to my next message"), intents.GoToOwnMessage(1), f"{_JUMP}Down", group=4,
+        needs=_SESSION)
+    focus_composer = _edit(text("Focus message input"), intents.FocusComposer(), "Ctrl+L", group=4,
+        needs=_SESSION)
+
+    show_chat = _page(text("Chat"), intents.ShowPage("chat"), "Ctrl+1", group=1,
+        also=_also("conversation messages"))
+    show_cache = _page(text("Cache"), intents.ShowPage("cache"), "Ctrl+2", group=1, slash="cache",
+        with_arguments=intents.SearchCache, also=_also("outputs entries digest recall"))
+    show_timeline = _page(text("Timeline"), intents.ShowPage("timeline"), "Ctrl+3", group=1, slash="timeline",
+        also=_also("handovers summaries history chart"))
+    show_changes = _page(text("Changes"), intents.ShowPage("changes"), "Ctrl+4", group=1, slash="changes",
+        also=_also("files diff revert"))
+    commit_changes = _page(text("Changes since last commit"), intents.ShowCommitChanges(), group=1,
+        also=_also("git diff"))
+    close_page = _view(text("Close page"), intents.ClosePage(), "Ctrl+W", group=1, needs=(OTHER_PAGE,))
+    toggle_sidebar = _view(text("Sidebar"), intents.TogglePane("sidebar"), "Ctrl+B", group=2,
+        is_checkable=True, needs=(OUTSIDE_SETTINGS,), also=_also("list left panel"))
+    toggle_inspector = _page(text("Context panel"), intents.TogglePane("inspector"), "Ctrl+I", group=2,
+        is_checkable=True, slash="context", also=_also("tokens usage right panel x-ray"))
+    show_request = _page(text("Show text of the next request"), intents.ShowRequest(), "Ctrl+Shift+I",
+        group=2, also=_also("prompt json raw"))
+    next_pane = _view(text("Next pane"), intents.FocusPane(1), "F6", group=2)
+    previous_pane = _view(text("Previous pane"), intents.FocusPane(-1), "Shift+F6", group=2)
+    theme_system = _view(text("System theme"), intents.SetTheme("system"), group=3, one_of="theme",
+        also=_also("colors appearance"))
+    theme_light = _view(text("Light theme"), intents.SetTheme("light"), group=3, one_of="theme",
+        also=_also("light mode day colors"))
+    theme_dark = _view(text("Dark theme"), intents.SetTheme("dark"), group=3, one_of="theme",
+        also=_also("dark mode night colors"))
+    zoom_in = _view(text("Larger text"), intents.Zoom(1), "Ctrl++", "Ctrl+=", group=4,
+        also=_also("bigger font zoom"))
+    zoom_out = _view(text("Smaller text"), intents.Zoom(-1), "Ctrl+-", group=4, also=_also("font zoom"))
+    zoom_reset = _view(text("Normal text size"), intents.Zoom(0), "Ctrl+0", group=4, also=_also("font zoom"))
+
+    stop = _agent(text("Stop agent"), intents.StopAgent(), group=1, needs=(RUNNING_AGENT,),
+        fixed_key="Esc Esc", slash="stop", also=_also("cancel interrupt abort"))
+    steer = _agent(text("Send during this turn"), intents.Steer(), group=1, needs=(RUNNING_AGENT,),
+        fixed_key="Ctrl+Shift+Enter", is_in_menu=False)
+    stop_and_send = _agent(text("Stop command and send queued message"), intents.StopAndSend(), group=1,
+        needs=(SENDABLE_MESSAGE,), is_in_menu=False)
+    side_question = _session(text("Ask a side question…"), intents.AskSideQuestion(), "Ctrl+Shift+A", group=1,
+        slash="btw", with_arguments=intents.AskSideQuestion)
+    allow_call = _agent(text("Allow call once"), intents.AnswerApproval("once"), "Ctrl+Shift+Y", group=2,
+        needs=(WAITING_APPROVAL,), is_in_menu=False, also=_also("approve accept yes"))
+    deny_call = _agent(text("Deny call"), intents.AnswerApproval("deny"), "Ctrl+Shift+N", group=2,
+        needs=(WAITING_APPROVAL,), is_in_menu=False, also=_also("reject no"))
+    mode_ask = _session(text("Ask before every change"), intents.SetMode("ask"), group=3, one_of="mode",
+        is_in_menu=False, also=_also("approval permissions"))
+    mode_plan = _session(text("Plan only (read-only)"), intents.SetMode("plan"), group=3, one_of="mode",
+        is_in_menu=False, also=_also("approval permissions read only"))
+    mode_auto = _session(text("Auto: edit files and run sandboxed commands"), intents.SetMode("auto"),
+        group=3, one_of="mode", is_in_menu=False, also=_also("approval permissions sandbox"))
+    next_mode = _session(text("Switch mode"), intents.NextMode(), "Ctrl+.", group=3, slash="mode",
+        with_arguments=intents.SetMode, is_in_menu=False)
+    choose_model = _session(text("Choose model…"), intents.ChooseModel(), group=4, slash="model",
+        with_arguments=intents.ChooseModel, also=_also("provider switch llm"))
+    choose_effort = _session(text("Reasoning effort…"), intents.ChooseEffort(), "Ctrl+Shift+E", group=4,
+        slash="effort", with_arguments=intents.ChooseEffort, is_in_menu=False, also=_also("thinking"))
+    set_budget = _session(text("Set session budget…"), intents.SetBudget(), group=4, slash="budget",
+        with_arguments=intents.SetBudget, is_in_menu=False, also=_also("cost limit money tokens"))
+    change_policy = _session(text("Context policy…"), intents.OpenSettings("policy"), group=4,
+        also=_also("threshold handover profile compaction"))
+    compact_now = _session(text("Compact conversation…"), intents.Compact(), "Ctrl+Shift+K", group=5,
+        slash="compact", with_arguments=intents.Compact, also=_also("handover summary summarize shrink"))
+    observe_now = _session(text("Write next summary now"), intents.Observe(), group=5, slash="observe",
+        is_in_menu=False, also=_also("summary"))
+    undo_compaction = _agent(text("Undo last context change"), intents.UndoLast(), "Ctrl+Alt+Z", group=5,
+        needs=(OPEN_SESSION, UNDOABLE_CHANGE), slash="undo", also=_also("handover compaction restore"))
+    redo_compaction = _agent(text("Redo last context change"), intents.RedoLast(), "Ctrl+Alt+Shift+Z",
+        group=5, needs=(OPEN_SESSION, REDOABLE_CHANGE), slash="redo", also=_also("handover compaction"))
+    hold_compaction = _session(text("Pause compaction"), intents.PauseCompaction(), group=5,
+        is_checkable=True, also=_also("handover hold stop automatic"))
+    show_survival = _session(text("Compare with and without Helix"), intents.ShowPage("survives"), group=5,
+        slash="survives", is_in_menu=False,
+        also=_also("replay compaction lost details what survives picture"))
+    branch_session = _session(text("Branch session"), intents.BranchSession(), "Ctrl+Shift+B", group=6,
+        slash="branch", also=_also("fork copy"))
+    rewind = _session(text("Rewind…"), intents.RewindTo(), group=6, slash="rewind",
+        also=_also("go back checkpoint restore files"))
+    rename_session = _session(text("Rename session"), intents.RenameSession(), "F2", group=7, slash="rename",
+        with_arguments=intents.RenameSession, also=_also("title"))
+    pin_session = _agent(text("Pin session"), intents.PinSession(), group=7, needs=(OPEN_SESSION, OWN_PLACE),
+        slash="pin", also=_also("favorite top"))
+    archive_session = _agent(text("Archive session"), intents.ArchiveSession(), group=7,
+        needs=(OPEN_SESSION, OWN_PLACE), slash="archive", also=_also("hide delete remove"))
+
+    guide = _help(text("Guide"), intents.ShowGuide("start"), "F1", group=1,
+        also=_also("help manual documentation introduction tour"))
+    keys = _help(text("Keyboard shortcuts"), intents.ShowGuide("keys"), "Ctrl+/", group=1, slash="keys",
+        also=_also("shortcuts hotkeys help"))
+    commands_help = _help(text("Slash commands"), intents.ShowGuide("commands"), group=1, slash="help",
+        also=_also("slash help"))
+    all_commands = _help(text("Command palette…"), intents.ShowCommands(), "Ctrl+Shift+P", group=1)
+    guided_sample = _help(text("Guided sample"), intents.OpenSample(), group=2,
+        also=_also("demo tutorial try"))
+    about = _help(text("About Helix Desktop"), intents.OpenSettings("about"), group=2,
+        also=_also("version update license diagnostics"))
+    # fmt: on
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self.quit.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)  # reachable in all windows
+        self.new_window.setAutoRepeat(False)  # a key that is held down opens one window, not twenty
+
+    def can_run(self, slash_command: SlashCommand) -> bool:
+        return self.action(_BY_SLASH[slash_command.name].id).isEnabled()
+
+    def intent_of(self, slash_command: SlashCommand, arguments: str) -> Intent:
+        """Return what a slash command wants, with what was typed behind it.
+
+        Raises InvalidInput if it can't be used now, or not with arguments.
+        """
+        name, command = f"/{slash_command.name}", _BY_SLASH[slash_command.name]
+        action = self.action(command.id)
+        if not action.isEnabled():
+            reason = action.statusTip()
+            raise InvalidInput(
+                _slash_text("{command} can't be used now.", command=name),
+                verbatim(f"{reason}.") if reason else "",
+            )
+        if arguments and command.with_arguments is not None:
+            return command.with_arguments(arguments)
+        if arguments or command.intent is None:
+            raise InvalidInput(
+                _slash_text("{command} takes no arguments.", command=name),
+                _slash_text("It was typed with {arguments}.", arguments=repr(arguments[:40])),
+                _slash_text("Type {command} alone.", command=name),
+                remedies=("send_as_message",),
+            )
+        return command.intent
+
+
+_ELSEWHERE = (
+    intents.OpenSettings("policy"),
+    intents.Find(),
+    intents.GoToOwnMessage(-1),
+    intents.GoToOwnMessage(1),
+)
+SEEN_IN_SESSION = frozenset(
+    command.intent for command in WindowCommands.commands.values() if OPEN_SESSION in command.needs
+).difference(_ELSEWHERE)
+"""What changes or opens something that stands in the session's pages."""
+_BY_SLASH = {command.slash: command for command in WindowCommands.commands.values() if command.slash}
+
+
+def fill_menu_bar(bar: QMenuBar, commands: WindowCommands) -> None:
+    for menu in MENUS:
+        bar.addMenu(CommandMenu(bar, *commands.menu_groups(menu), title=translate(menu)))
+
+
+def more_menu(parent: QWidget, commands: WindowCommands) -> QMenu:
+    """Return the menu at the end of the top bar: what is done with the session on screen as a whole."""
+    c = commands
+    return CommandMenu(parent, (c.find, c.rename_session), (c.branch_session, c.rewind), (c.export,))
+
+
+def mode_menu(parent: QWidget, commands: WindowCommands) -> QMenu:
+    c = commands
+    return CommandMenu(parent, (c.mode_ask, c.mode_plan, c.mode_auto))
+
+
+class SessionCommands(CommandTable):
+    title = text("Sessions")
+    session_pin = Command(text("Pin or unpin"), None, "P")
+    session_archive = Command(text("Archive or unarchive"), None, "A")
+    session_trash = Command(text("Move to trash"), None, "Del")
+
+
+class ChangesCommands(CommandTable):
+    title = _changes_text("Changes")
+    changes_filter = Command(_changes_text("Go to filter"), None, "/")
+    changes_accept = Command(_changes_text("Mark as reviewed"), None, "A")
+    changes_revert = Command(_changes_text("Revert or redo"), None, "R")
+    changes_open = Command(_changes_text("Open in editor"), None, "O")
+
+
+class CacheCommands(CommandTable):
+    title = _cache_text("Cache")
+    cache_filter = Command(_cache_text("Go to filter"), None, "/")
+    cache_recall = Command(_cache_text("Recall into message"), None, "Ctrl+Return")
+    cache_verify = Command(_cache_text("Verify"), None, "V")
+    cache_pin = Command(_cache_text("Pin or unpin"), None, "P")
+    cache_trash = Command(_cache_text("Move to trash"), None, "Del")
+    cache_save = Command(_cache_text("Save to file"), None, "Ctrl+S")
+    cache_copy = Command(_cache_text("Copy content"), None, "Ctrl+Shift+C")
+
+
+class ContextCommands(CommandTable):
+    title = _context_text("Context")
+    context_text = Command(_context_text("Show sent text"), None, "Space")
+    context_pin = Command(_context_text("Pin in context or unpin"), None, "P")
+    context_cache = Command(_context_text("Cache now"), None, "C")
+    context_recall = Command(_context_text("Recall or undo"), None, "R")
+    context_exclude = Command(_context_text("Leave out or undo"), None, "X")

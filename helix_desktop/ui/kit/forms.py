@@ -475,9 +475,6 @@ class FieldRow(QWidget):
     def label_width(self) -> int:
         return self._words.fontMetrics().horizontalAdvance(self._words.text())
 
-    def set_label_width(self, width: int) -> None:
-        self._words.setFixedWidth(width)
-
     def event(self, event: QEvent) -> bool:
         if event.type() in {QEvent.Type.Show, QEvent.Type.LayoutRequest}:
             text, room = self._words.fontMetrics().height(), self.control.sizeHint().height()
@@ -517,7 +514,7 @@ def align_labels(*rows: FieldRow) -> tuple[FieldRow, ...]:
     """
     width = max(field.label_width() for field in rows) + _LABEL_GAP_PX
     for field in rows:
-        field.set_label_width(max(_SHORT_LABEL_PX, min(width, _LABEL_PX)))
+        field._words.setFixedWidth(max(_SHORT_LABEL_PX, min(width, _LABEL_PX)))
     return rows
 
 

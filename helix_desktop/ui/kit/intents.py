@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 from PySide6.QtCore import QObject
@@ -124,7 +124,9 @@ class IntentHandlers:
                 self.async_actions.show_error(error)
             else:
                 if inspect.iscoroutine(outcome):
-                    self._start(outcome, intent)
+                    assert self.async_actions is not None, "a window without controllers starts nothing"
+                    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(intent).__name__)
+                    self.async_actions.start(outcome, words.lower())  # "new session" in the log
 
     async def run(self, intent: Intent) -> None:
         """Do what an intent wants, to its end. Raises HelixError."""
@@ -132,15 +134,6 @@ class IntentHandlers:
             outcome = getattr(get(), name)(**intent.values)
             if inspect.iscoroutine(outcome):
                 await outcome
-
-    def _start(self, coroutine: Coroutine[Any, Any, None], intent: Intent) -> None:
-        assert self.async_actions is not None, "a window without controllers starts nothing"
-        self.async_actions.start(coroutine, _task_name(intent))
-
-
-def _task_name(intent: Intent) -> str:
-    """Return the name of an intent's task in the log: `new session` for NewSession."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(intent).__name__).lower()
 
 
 def perform(source: QObject | None, intent: Intent) -> None:
@@ -223,8 +216,8 @@ class ClosePage(Intent, frozen=True): ...  # and show the one before it
 class SearchCache(Intent, frozen=True):
     words: str
 class ShowCommitChanges(Intent, frozen=True): ...  # what differs from the last commit
-class ToggleSidebar(Intent, frozen=True): ...
-class ToggleContextPanel(Intent, frozen=True): ...
+class TogglePane(Intent, frozen=True):
+    name: Literal["sidebar", "inspector"]
 class ShowRequest(Intent, frozen=True): ...  # as it is sent
 class FocusComposer(Intent, frozen=True): ...
 class FocusPane(Intent, frozen=True):  # the next (1) or the previous (-1)

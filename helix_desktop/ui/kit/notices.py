@@ -179,8 +179,7 @@ class _Card(QFrame):
         face, color = _ICONS[notice.level]
         sign = IconLabel(face, px=17, color_token=color)
         top = (sign, close) if rest else ()  # beside a single line they are centered
-        line = row(sign, message, close, margins=(14, 10, 8, 10), gap=11, stretch=1, top=top)
-        self.setLayout(line)
+        self.setLayout(row(sign, message, close, margins=(14, 10, 8, 10), gap=11, stretch=1, top=top))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -238,8 +237,7 @@ class NoticeShadow(QWidget):
         for card in self._area.visible_cards():
             around = QRectF(card.geometry().translated(origin))
             for px in range(_SHADOW_PX, 0, -2):
-                grown = around.adjusted(-px, 4 - px, px, px)
-                painter.drawRoundedRect(grown, 10 + px, 10 + px)
+                painter.drawRoundedRect(around.adjusted(-px, 4 - px, px, px), 10 + px, 10 + px)
 
 
 class NoticeArea(QWidget):
@@ -478,29 +476,19 @@ def show_folder(folder: Path) -> Answer:
     )
 
 
+_ANSWERS = (CompactionRefused, ContentRedacted, OutputFormUnavailable, ModelNotChosen, WorkspaceUntrusted)
+"""Nothing went wrong: what was asked for cannot be done now, and these say why."""
+_NEEDS = (
+    SummaryRefused, BudgetExhausted, DigestAmbiguous, DigestUnknown, InvalidInput, RevertRefused,
+    StoreRepaired,
+)  # fmt: skip
+"""Something else is needed of the user or a model; nothing is broken."""
+_LEVELS: dict[type, NoticeLevel] = {**dict.fromkeys(_ANSWERS, "info"), **dict.fromkeys(_NEEDS, "warning")}
+
+
 def error_level(error: HelixError) -> NoticeLevel:
-    """Return how an error is shown: as an alarm only where something is broken."""
-    match error:
-        case (
-            SummaryRefused()
-            | BudgetExhausted()
-            | DigestAmbiguous()
-            | InvalidInput()
-            | RevertRefused()
-            | StoreRepaired()
-        ):
-            return "warning"  # something else is needed of the user or a model; nothing is broken
-        case (
-            CompactionRefused()
-            | ContentRedacted()
-            | OutputFormUnavailable()
-            | ModelNotChosen()
-            | WorkspaceUntrusted()
-        ):
-            return "info"  # nothing went wrong: what was asked for cannot be done now, and this says why
-        case DigestUnknown():
-            return "warning"
-    return "error"
+    """Return how an error is shown: as an alarm only where something is broken; its nearest class decides."""
+    return next((_LEVELS[kind] for kind in type(error).__mro__ if kind in _LEVELS), "error")
 
 
 def error_notice(

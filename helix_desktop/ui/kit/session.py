@@ -18,9 +18,9 @@ from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.kit.intents import Intent, IntentHandlers, ShowPage
 from helix_desktop.ui.kit.notices import NoticeArea
-from helix_desktop.ui.kit.window_commands import WindowCommands
 
 text = TextContext("Session")
 T = TypeVar("T")

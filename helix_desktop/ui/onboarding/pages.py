@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from urllib.parse import urlsplit
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QColor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QLayout, QLineEdit, QScrollArea, QWidget
 
 from helix_desktop.domain.model_spec import LocalServer
@@ -15,9 +15,11 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, key_label, label, show_text
 from helix_desktop.ui.design.layout import FlowBox, LazyPage, card, clear_layout, column, pane, row
+from helix_desktop.ui.design.mirror import draw_pixmap
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed, restyle
 from helix_desktop.ui.kit import intents
+from helix_desktop.ui.kit.boxes import Pen
 from helix_desktop.ui.kit.commands import action_shortcut
 from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.numbers import format_tokens
@@ -75,12 +77,9 @@ class FoundServerList(QWidget):
         title = tr("Model server") if server.kind == "other" else server.title
         head = row(label(title, "strong"), where, None, gap=8)
         words = column(head, label(_models_text(server), "note", wrap=True), gap=1)
-        added, add = tr("{server} is added", server=title), tr("Add {server}", server=title)
-        button = (
-            PushButton(tr("Added"), "", "check", name="added", words=added)
-            if is_added
-            else PushButton(tr("Add"), "primary", "plus", name="add", words=add)
-        )
+        look = (tr("Added"), "", "check") if is_added else (tr("Add"), "primary", "plus")
+        name = tr("{server} is added", server=title) if is_added else tr("Add {server}", server=title)
+        button = PushButton(*look, name="added" if is_added else "add", words=name)
         button.clicked.connect(lambda: self.add_requested.emit(server))
         button.setEnabled(not is_added and bool(server.models))
         sign = IconLabel("server", px=18, color_token="muted")
@@ -155,16 +154,12 @@ class IconTile(Themed, QWidget):
         self.setFixedSize(_TILE_PX, _TILE_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(getattr(self._theme, self._ground)))
-        edge = self.width()
-        painter.drawRoundedRect(self.rect(), edge * 0.27, edge * 0.27)
-        size = edge // 2
+        pen, edge = Pen.of_widget(self, self._theme), self.width()
+        pen.box(QRectF(self.rect()), self._ground, "", edge * 0.27)
         color = str(getattr(self._theme, self._color))
-        image = pixmap(self._icon_name, color, size, self.devicePixelRatioF())
-        painter.drawPixmap((edge - size) // 2, (edge - size) // 2, image)
+        image = pixmap(self._icon_name, color, edge // 2, self.devicePixelRatioF())
+        draw_pixmap(pen.qt, edge // 4, edge // 4, image)
+        pen.qt.end()
 
 
 class _CenteredPage(QWidget):
@@ -219,17 +214,13 @@ class WelcomePage(_CenteredPage):
             )  # fmt: skip
             self._cards.addWidget(card(body), 1)
             self._model_title, self._model_words = heading, words  # that of the model is the last
-        lead = label(
-            tr(
-                "An AI coding agent whose context stays small, complete and visible. Large and old outputs "
-                "leave the context, and the agent can recall every byte."
-            ),
-            "lead",
-            wrap=True,
+        lead = tr(
+            "An AI coding agent whose context stays small, complete and visible. Large and old outputs "
+            "leave the context, and the agent can recall every byte."
         )
         logo = IconLabel("helix", px=60, width_px=_LOGO_PX, color_token="text")
         welcome = label(tr("Welcome to Helix Desktop"), "display", wrap=True)
-        head = column(row(logo, None), 4, welcome, lead, gap=8)
+        head = column(row(logo, None), 4, welcome, label(lead, "lead", wrap=True), gap=8)
         foot = label(tr("Nothing runs or is sent until you send a message."), "faint", wrap=True)
         self.lay_out(column(head, 14, self._cards, self.found_servers, 6, foot, gap=8), _CARDS_PX)
         self.show_model("")
@@ -329,13 +320,9 @@ class MissingFolderPage(_CenteredPage):
         self._title = label("", "heading", wrap=True)
         self._path = label("", "mono", wrap=True)
         self._path.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        safe = label(
-            tr(
-                "Sessions, cache and timeline are safe: they aren't in the folder. If you moved the "
-                "folder, locate it to continue."
-            ),
-            "muted",
-            wrap=True,
+        safe = tr(
+            "Sessions, cache and timeline are safe: they aren't in the folder. If you moved the "
+            "folder, locate it to continue."
         )
         parts, read_only = list[QWidget](), partial(intents.ShowWorkspace, read_only=True)
         for name, title, kind, icon_name, intent in (
@@ -348,7 +335,8 @@ class MissingFolderPage(_CenteredPage):
             parts.append(button)
         note = label(tr("Removing only hides it here. Its data is kept."), "faint", wrap=True)
         tile = IconTile("folder-x", "warn", "warn_soft")
-        body = column(row(tile, None), 6, self._title, self._path, safe, 8, FlowBox(parts), 4, note, gap=7)
+        words = column(self._title, self._path, label(safe, "muted", wrap=True), gap=7)
+        body = column(row(tile, None), 6, words, 8, FlowBox(parts), 4, note, gap=7)
         self.lay_out(body, _NARROW_PX + 40)
 
     def show_workspace(self, workspace_id: str, name: str, path: str) -> None:

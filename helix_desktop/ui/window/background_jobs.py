@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from functools import partial
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -28,8 +29,8 @@ from helix_desktop.ui.chat.rows.row_texts import RUNNING_PHASES
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.cards import Attempt, RunningCard, running_text
-from helix_desktop.ui.window.jobs import JobAction, JobRow
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.status_lines import JobAction, JobRow
 from helix_desktop.words.call_targets import call_title, call_verb
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.numbers import format_tokens
@@ -108,12 +109,9 @@ class BackgroundJobs:
                 rows.append(JobRow(_JOB_IDS[what], words, action=stop_it))
         rows += self._subagent_rows(conversation)
         if self._side_question.is_running:
-
-            def stop() -> None:
-                start(conversation.side_questions.cancel(), "cancel side question")
-
-            words = tr("Answering a side question")
-            rows.append(JobRow("side_question", words, action=JobAction("stop", stop)))
+            cancel = conversation.side_questions.cancel
+            stop_it = JobAction("stop", lambda: start(cancel(), "cancel side question"))
+            rows.append(JobRow("side_question", tr("Answering a side question"), action=stop_it))
         if self._intake.text:
             rows.append(JobRow("intake", translate(self._intake.text)))
         return rows
@@ -215,11 +213,8 @@ class SessionJobs(QObject):
             changes, coverage = self._copied.changes, self._copied.changes.coverage
             has_begun = bool(coverage.files) or coverage.is_paused
             if has_begun and not (coverage.is_complete or coverage.error):
-
-                def pause() -> None:
-                    self._session.start(changes.pause_copy(not coverage.is_paused), "pause the first copy")
-
-                rows = [_copy_row(coverage, pause)]
+                pause, start = partial(changes.pause_copy, not coverage.is_paused), self._session.start
+                rows = [_copy_row(coverage, lambda: start(pause(), "pause the first copy"))]
         self._jobs.show_jobs(rows, _FIRST_COPY)
 
 

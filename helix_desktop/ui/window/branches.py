@@ -210,17 +210,11 @@ class BranchController(WindowPart):
         if not _is_editing(transcript):
             return
         branch = transcript.branch
-        words, what, why = (
-            tr("Cancel edit"),
-            tr("Editing a message."),
-            tr("Sending it makes another version. The original stays."),
-        )
+        words, what = tr("Cancel edit"), tr("Editing a message.")
+        why = tr("Sending it makes another version. The original stays.")
         if branch is not None and branch.how == "rewind":
-            words, what, why = (
-                tr("Back to the original"),
-                tr("Rewound to before this message."),
-                tr("Sending it continues here. The original conversation stays as it is."),
-            )
+            words, what = tr("Back to the original"), tr("Rewound to before this message.")
+            why = tr("Sending it continues here. The original conversation stays as it is.")
         cancel = Answer(words, lambda: self._start(self._cancel_edit(), "cancel edit"), "cancel")
         notice = Notice(_EDITING, what, why, answers=(cancel,), can_dismiss=False)
         self._session.notices.notify_here(notice)

@@ -126,17 +126,11 @@ class CleanupController(WindowPart):
         self._last_cleanup = (workspace.id, result)
         self._session.notices.end(_STAYS)
         count = len(result.digests)
-        undo = Answer(tr("Undo"), partial(self._window.perform, UndoTrash()), "undo")
-        self._session.notify(
-            Notice(
-                _CLEANED,
-                tr.plural(count, "%n entry moved to the trash.", "%n entries moved to the trash."),
-                tr("{size} on disk. You can restore from the trash.", size=format_size(result.stored_size)),
-                answers=(undo,) if count else (),
-                workspace_id=workspace.id,
-                is_brief=True,
-            )
-        )
+        what = tr.plural(count, "%n entry moved to the trash.", "%n entries moved to the trash.")
+        why = tr("{size} on disk. You can restore from the trash.", size=format_size(result.stored_size))
+        answers = (Answer(tr("Undo"), partial(self._window.perform, UndoTrash()), "undo"),) if count else ()
+        notice = Notice(_CLEANED, what, why, answers=answers, workspace_id=workspace.id, is_brief=True)
+        self._session.notify(notice)
         await self._refresh_views()
 
     @handles(ShowTrash)

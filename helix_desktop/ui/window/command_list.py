@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, Signal
+from PySide6.QtCore import QModelIndex, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QAction, QPainter, QStandardItem
 from PySide6.QtWidgets import QMainWindow, QMenu, QMenuBar, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.cards import HelpLink
+from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
 from helix_desktop.ui.design.safe_text import plain_tooltip
-from helix_desktop.ui.design.style.theme import Theme, current_theme
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.boxes import Frame, Row, Text, face, paint_box
-from helix_desktop.ui.kit.commands import action_shortcut, action_words
+from helix_desktop.ui.kit.commands import WindowCommands, action_shortcut, action_words
 from helix_desktop.ui.kit.intents import OpenSwitcher, ShowCommands, ShowGuide, handles
-from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.window.key_bindings import COMMANDS, KeyBindings, command_title
 from helix_desktop.ui.window.panes import LayoutStore
 from helix_desktop.ui.window.sidebar.rail import matches_query
@@ -139,18 +139,16 @@ class CommandList(QObject):
             yield from ((action, group) for action in actions)
 
 
-def paint_command(
-    painter: QPainter, box: QRectF, theme: Theme, index: QModelIndex | QPersistentModelIndex
-) -> None:
-    action: QAction = index.data(ROW_ROLE)
-    mark = Text(_CHECK, color="accent") if action.isChecked() else Text("")
-    wide = face(13)[1].horizontalAdvance(_CHECK)
-    words = Text(command_text(action), shrink=True)
-    menu = Text(str(index.data(_MENU_ROLE)), 12, "muted", grow=True, shrink=True)
-    keys = Text(action_shortcut(action), 12, "muted")
-    paint_box(
-        painter, box.adjusted(12, 0, -12, 0), theme, Row([Frame(mark, wide=wide), words, menu, keys], 10)
-    )
+class CommandDelegate(LineDelegate):
+    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
+        action: QAction = index.data(ROW_ROLE)
+        mark = Text(_CHECK, color="accent") if action.isChecked() else Text("")
+        wide = face(13)[1].horizontalAdvance(_CHECK)
+        words = Text(command_text(action), shrink=True)
+        menu = Text(str(index.data(_MENU_ROLE)), 12, "muted", grow=True, shrink=True)
+        keys = Text(action_shortcut(action), 12, "muted")
+        content = Row([Frame(mark, wide=wide), words, menu, keys], 10)
+        paint_box(painter, box.adjusted(12, 0, -12, 0), current_theme(), content)
 
 
 def command_text(action: QAction) -> str:
@@ -178,11 +176,6 @@ def without_mnemonic(text: str) -> str:
     return _MNEMONIC.sub("", text)
 
 
-class _Delegate(LineDelegate):
-    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
-        paint_command(painter, box, current_theme(), index)
-
-
 class CommandPalette(QuickPicker):
     def __init__(self, window: QWidget, commands: CommandList) -> None:
         super().__init__(
@@ -195,7 +188,7 @@ class CommandPalette(QuickPicker):
         )
         self._commands = commands
         commands.changed.connect(self.refresh)
-        self.set_delegate(_Delegate(self.list_view, COMMAND_PX))
+        self.set_delegate(CommandDelegate(self.list_view, COMMAND_PX))
 
     def find_items(self, needle: str) -> Iterator[QStandardItem]:
         return self._commands.find(needle)

@@ -30,7 +30,11 @@ from helix_desktop.services.links import Link, parse_link
 from helix_desktop.services.sharing import SharedText
 from helix_desktop.ui.cache.entry_actions import CopyEntryLinks, ExportEntries, is_readable
 from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import DialogChoice
+from helix_desktop.ui.design.labels import label, show_text
+from helix_desktop.ui.design.viewer.content_viewer import TEXT_NAME, TextsDialog
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
@@ -39,13 +43,13 @@ from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.window.workspace_controller import WorkspaceController
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
-from helix_desktop.ui.workspace_dialogs.share_session import ShareDialog
+from helix_desktop.words.errors import error_text
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.sessions import session_title
-from helix_desktop.words.store_reports import export_summary, import_summary
+from helix_desktop.words.store_reports import export_summary, import_summary, removed_text
 from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.registry import WorkspaceRecord
@@ -56,10 +60,65 @@ text = TextContext("Workspaces")
 _DONE = "carried"
 _STEPS_PER_WORKSPACE = 1_000  # of the bar, for each workspace
 _MAX_NAMED = 3  # workspaces that could not be written, listed by name
-_DOCUMENT, _ARCHIVE = "document", "archive"
 _ZIP = ".zip"
 _NAME_CAP = 60  # characters of a name that a file or a folder brings along
-_OPEN, _HERE, _FOLDER = "open", "here", "folder"
+_HERE, _FOLDER = "here", "folder"
+
+
+class ShareDialog(TextsDialog):
+    """A session as a page for a browser, as Markdown, and as JSON lines: what is on screen is saved."""
+
+    def __init__(self, session: Session, title: str, documents: Mapping[str, SharedText]) -> None:
+        """`documents` are by the endings of their files, whose names begin with the title."""
+        self._sharing = session.app.sharing
+        name = Path(session.app.backup.session_file_name(title, ".md")).stem
+        self._documents = {f"{name}{suffix}": document for suffix, document in documents.items()}
+        self._files, self._title = list(self._documents), tr("Share “{title}”", title=title)
+        self._actions = AsyncActions(
+            session.actions.scope, lambda error: show_text(self._error, error_text(error))
+        )
+        self.saved: tuple[Path, int] | None = None
+        """Path of the file, and its size in bytes."""
+        save, copy = PushButton(tr("Save…"), "primary", name="save"), PushButton(tr("Copy all"), name="copy")
+        self._removed, self._error = label("", "note", wrap=True), label("", "error", wrap=True)
+        super().__init__(
+            session.window,
+            self._title,
+            (tr("Long outputs are cut. Keys, tokens, email addresses and your home folder are removed; other "
+                "names and texts stay. Read it before you pass it on."),),
+            {file: document.text for file, document in self._documents.items()},
+            below=(self._removed, self._error),
+            buttons=(copy, save),
+        )  # fmt: skip
+        self.setObjectName("share")
+        self._error.hide()
+        self.list.currentItemChanged.connect(lambda *_: self._show_removed())
+        save.clicked.connect(lambda: self._actions.start(self._save(), "save a shared session"))
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.document.text))
+        formats = {".md": tr("Markdown"), ".html": tr("Page for a browser"), ".jsonl": tr("JSON lines")}
+        for item in self.list.items():
+            file = item.data(0, TEXT_NAME)
+            size = format_size(len(self._documents[file].text.encode()))
+            item.setText(0, tr("{file} · {state}", file=formats[Path(file).suffix], state=size))
+        self._show_removed()
+
+    @property
+    def file_name(self) -> str:
+        return self._files[self.list.currentIndex().row()]
+
+    @property
+    def document(self) -> SharedText:
+        return self._documents[self.file_name]
+
+    async def _save(self) -> None:
+        suffix = Path(self.file_name).suffix
+        if path := await dialogs.pick_save_file(self, self._title, self.file_name, suffix):
+            self.saved = path, await self._sharing.save(path, self.document)
+            self.accept()
+
+    def _show_removed(self) -> None:
+        count = self.document.removed
+        self._removed.setText(removed_text(count) if count else tr("Nothing had to be removed."))
 
 
 class ImportExportController(WindowPart):
@@ -98,7 +157,7 @@ class ImportExportController(WindowPart):
             case "workspace" if workspace is not None:
                 await self.export(workspace.id)
             case "all":
-                await _back_up(self._window, self._session)
+                await self._back_up()
 
     @handles(intents.ImportFile)
     async def _import(self, workspace_id: str) -> None:
@@ -156,11 +215,7 @@ class ImportExportController(WindowPart):
 
     async def _share_session(self, session_id: str, title: str, upto: int = 0) -> None:
         workspace_id, sharing = self._session.workspace.id, self._services.sharing
-        documents = {
-            suffix: await sharing.session_text(workspace_id, session_id, suffix, upto)
-            for suffix in SHARED_SUFFIXES
-        }
-        await self._share(workspace_id, documents, title)
+        await self._share(title, lambda suffix: sharing.session_text(workspace_id, session_id, suffix, upto))
 
     @handles(intents.ExportHandover)
     async def _share_handover(self, seq: int) -> None:
@@ -169,13 +224,13 @@ class ImportExportController(WindowPart):
         if handover is None:
             return
         markdown, recorded = _handover_markdown(handover, transcript), session.log[seq - 1]
-        documents = {
-            suffix: await self._services.sharing.handover_text(session.id, recorded, markdown, suffix)
-            for suffix in SHARED_SUFFIXES
-        }
-        await self._share(self._session.workspace.id, documents, handover_titles(transcript)[seq])
+        make = partial(self._services.sharing.handover_text, session.id, recorded, markdown)
+        await self._share(handover_titles(transcript)[seq], make)
 
-    async def _share(self, workspace_id: str, documents: Mapping[str, SharedText], title: str) -> None:
+    async def _share(self, title: str, make: Callable[[str], Awaitable[SharedText]]) -> None:
+        """`make` writes the document with an ending."""
+        workspace_id = self._session.workspace.id
+        documents = {suffix: await make(suffix) for suffix in SHARED_SUFFIXES}
         dialog = ShareDialog(self._session, title, documents)
         await dialogs.exec_async(dialog)
         if dialog.saved is not None:
@@ -185,39 +240,30 @@ class ImportExportController(WindowPart):
 
     def _report_entries(self, done: ExportedEntries, folder: Path, end: str = "") -> None:
         """Say what was saved; `end` says that it ended before its time."""
-        what = tr.plural(
-            done.files, "%n entry saved to {place}.", "%n entries saved to {place}.", place=done.place.name
-        )
+        count, place = done.files, done.place.name
+        what = tr.plural(count, "%n entry saved to {place}.", "%n entries saved to {place}.", place=place)
         why = tr("{size}. The file index.json lists what they are.", size=format_size(done.size))
         if end:
             what = end
             why = tr.plural(
-                done.files, "%n entry was saved to {place}.", "%n entries were saved to {place}.",
-                place=done.place.name,
-            )  # fmt: skip
-        damaged = tr.plural(
-            done.damaged, "%n damaged entry was left out.", "%n damaged entries were left out."
-        )
-        self._session.notify(
-            Notice(
-                "entries_saved",
-                what,
-                " ".join((why, damaged)) if done.damaged else why,
-                answers=(show_folder(folder),),
-                level="warning" if done.damaged else "info",
-                workspace_id=self._session.workspace_id,
+                count, "%n entry was saved to {place}.", "%n entries were saved to {place}.", place=place
             )
+        if done.damaged:
+            left_out = tr.plural(
+                done.damaged, "%n damaged entry was left out.", "%n damaged entries were left out."
+            )
+            why = f"{why} {left_out}"
+        level: NoticeLevel = "warning" if done.damaged else "info"
+        answers, workspace_id = (show_folder(folder),), self._session.workspace_id
+        self._session.notify(
+            Notice("entries_saved", what, why, "", answers, level, workspace_id=workspace_id)
         )
 
     async def export(self, workspace_id: str) -> None:
         backup, name = self._services.backup, self._services.registry.get(workspace_id).name
-        await self._save_archive(
-            workspace_id,
-            tr("Export {workspace}", workspace=name),
-            backup.file_name(workspace_id),
-            tr("Exporting {workspace}", workspace=name),
-            lambda place, tell: backup.export(workspace_id, place, tell),
-        )
+        title, words = tr("Export {workspace}", workspace=name), tr("Exporting {workspace}", workspace=name)
+        write = partial(backup.export, workspace_id)
+        await self._save_archive(workspace_id, title, backup.file_name(workspace_id), words, write)
 
     async def _save_archive(
         self,
@@ -244,29 +290,21 @@ class ImportExportController(WindowPart):
     async def _export_session(self, session_id: str) -> None:
         workspace, backup = self._session.workspace, self._services.backup
         title = await self._title_of(session_id)
-        kind = await dialogs.ask(
-            self._window,
-            tr("Export “{title}”?", title=title),
-            tr(
-                "A document is for others to read: a page, Markdown or JSON lines, without keys. An archive "
-                "has every output and can be imported again."
-            ),
-            (
-                DialogChoice("", tr("Cancel")),
-                DialogChoice(_DOCUMENT, tr("Share document…")),
-                DialogChoice(_ARCHIVE, tr("Save archive…"), "primary"),
-            ),
+        why = tr(
+            "A document is for others to read: a page, Markdown or JSON lines, without keys. An archive "
+            "has every output and can be imported again."
         )
-        if kind == _DOCUMENT:
+        document = DialogChoice("document", tr("Share document…"))
+        archive = DialogChoice("archive", tr("Save archive…"), "primary")
+        choices = (DialogChoice("", tr("Cancel")), document, archive)
+        kind = await dialogs.ask(self._window, tr("Export “{title}”?", title=title), why, choices)
+        if kind == document.id:
             await self._share_session(session_id, title)
         elif kind:
-            await self._save_archive(
-                workspace.id,
-                tr("Export “{title}”", title=title),
-                backup.session_file_name(title, ARCHIVE_SUFFIX),
-                tr("Exporting {session}", session=title),
-                lambda place, tell: backup.export_session(workspace.id, session_id, place, tell),
-            )
+            what, words = tr("Export “{title}”", title=title), tr("Exporting {session}", session=title)
+            file_name = backup.session_file_name(title, ARCHIVE_SUFFIX)
+            write = partial(backup.export_session, workspace.id, session_id)
+            await self._save_archive(workspace.id, what, file_name, words, write)
 
     async def import_file(self, workspace_id: str) -> None:
         """Ask for a file, and merge it into the workspace, which is closed meanwhile. Raises HelixError."""
@@ -325,33 +363,25 @@ class ImportExportController(WindowPart):
             for name, why in done.failed
         ]
 
-        def show_survival() -> None:
-            self._start(self._show_survival(workspace_id, to_open), "show what survives")
-
         answers = []
         if to_open:
-            answers += [
+            go = partial(self._session.perform, intents.GoToSession(workspace_id, to_open))
+            compare = partial(self._show_survival, workspace_id, to_open)
+            answers = [
+                Answer(tr("Open session"), go, "open_imported", ends=True),
                 Answer(
-                    tr("Open session"),
-                    partial(self._session.perform, intents.GoToSession(workspace_id, to_open)),
-                    "open_imported",
-                    ends=True,
+                    tr("Compare with and without Helix"),
+                    lambda: self._start(compare(), "show what survives"), "show_survival", ends=True,
                 ),
-                Answer(tr("Compare with and without Helix"), show_survival, "show_survival", ends=True),
-            ]
+            ]  # fmt: skip
         if added and not result.extended:  # what came to sessions that were here can't be taken out of them
             answers.append(self._undo(workspace_id, added))
-        self._session.notify(
-            Notice(
-                _DONE,
-                f"{sessions_text(result, done.sessions)}.",
-                " ".join(filter(None, (*failed, data_records_text(done.by_kind, done.damaged)))),
-                tr("Close the sessions that are open elsewhere, and import again.") if result.busy else "",
-                tuple(answers),
-                "warning" if failed or result.busy else "info",
-                workspace_id=self._notice_workspace(workspace_id),
-            )
-        )
+        what = f"{sessions_text(result, done.sessions)}."
+        why = " ".join(filter(None, (*failed, data_records_text(done.by_kind, done.damaged))))
+        fix = tr("Close the sessions that are open elsewhere, and import again.") if result.busy else ""
+        level: NoticeLevel = "warning" if failed or result.busy else "info"
+        place = self._notice_workspace(workspace_id)
+        self._session.notify(Notice(_DONE, what, why, fix, tuple(answers), level, workspace_id=place))
 
     async def _show_survival(self, workspace_id: str, session_id: str) -> None:
         await self._workspaces.open_in_front(workspace_id, session_id)
@@ -368,21 +398,13 @@ class ImportExportController(WindowPart):
                 await self._workspaces.open_session(newest)
         # What it added to sessions that were here can't be taken out of them.
         can_undo = is_on_screen and added and not result.extended
-        self._session.notify(
-            Notice(
-                _DONE,
-                tr("{file} imported.", file=file_name),
-                import_summary(result),
-                answers=(self._undo(workspace_id, added),) if can_undo else (),
-                workspace_id=self._notice_workspace(workspace_id),
-            )
-        )
+        what, place = tr("{file} imported.", file=file_name), self._notice_workspace(workspace_id)
+        answers = (self._undo(workspace_id, added),) if can_undo else ()
+        self._session.notify(Notice(_DONE, what, import_summary(result), answers=answers, workspace_id=place))
 
     def _undo(self, workspace_id: str, imported: Set[str]) -> Answer:
-        def undo() -> None:
-            self._start(self._undo_import(workspace_id, imported), "undo the import")
-
-        return Answer(tr("Undo"), undo, "undo", ends=True)
+        undo = partial(self._undo_import, workspace_id, imported)
+        return Answer(tr("Undo"), lambda: self._start(undo(), "undo the import"), "undo", ends=True)
 
     async def _undo_import(self, workspace_id: str, imported: Set[str]) -> None:
         workspace = self._session.opened
@@ -403,14 +425,9 @@ class ImportExportController(WindowPart):
         workspace = self._services.open_workspaces.get(workspace_id)
         if workspace is None or not any(conversation.is_running for conversation in workspace.conversations):
             return True
-        return await dialogs.confirm(
-            self._window,
-            tr("Stop running tasks to import?"),
-            tr("The workspace closes during the import. Messages so far are kept."),
-            "stop",
-            tr("Stop and import"),
-            "primary",
-        )
+        what = tr("Stop running tasks to import?")
+        why = tr("The workspace closes during the import. Messages so far are kept.")
+        return await dialogs.confirm(self._window, what, why, "stop", tr("Stop and import"), "primary")
 
     def _show_file(
         self, workspace_id: str, path: Path, what: str, why: str = "", level: NoticeLevel = "info"
@@ -440,7 +457,11 @@ class ImportExportController(WindowPart):
         """Show what a link leads to. Raises HelixError when it leads nowhere."""
         link = parse_link(text)
         record = self._find_workspace(link)
-        if record.id not in self._services.open_workspaces and not await self._may_open(record):
+        if record.id not in self._services.open_workspaces and not await self._ask(
+            tr("Open {workspace}?", workspace=_short_name(record.name)),
+            tr("A link points to this workspace: {folder}", folder=record.path),
+            (DialogChoice("", tr("Cancel")), DialogChoice("open", tr("Open", "verb"))),
+        ):
             return
         if link.session_id and self._windows.other_with(self._window, record.id, link.session_id) is not None:
             await self._workspaces.open_in_front(record.id, link.session_id)
@@ -472,14 +493,6 @@ class ImportExportController(WindowPart):
             text("No workspace with ID {id} is in {folder}.", id=link.workspace_id, folder=folder),
             text("Open the link where it was copied, or import an export of that workspace."),
         )
-
-    async def _may_open(self, record: WorkspaceRecord) -> bool:
-        answer = await self._ask(
-            tr("Open {workspace}?", workspace=_short_name(record.name)),
-            tr("A link points to this workspace: {folder}", folder=record.path),
-            (DialogChoice("", tr("Cancel")), DialogChoice(_OPEN, tr("Open", "verb"))),
-        )
-        return answer == _OPEN
 
     async def _show_linked_session(self, link: Link) -> None:
         workspace = self._services.open_workspaces[link.workspace_id]
@@ -536,6 +549,57 @@ class ImportExportController(WindowPart):
         if self._session.workspace_id != workspace_id:
             await self._workspaces.open_folder(Path(self._services.registry.get(workspace_id).path))
 
+    async def _back_up(self) -> None:
+        backup = self._services.backup
+        records, errors = backup.stored_workspaces(), backup.unreadable_workspaces()
+        if errors and not records:
+            raise errors[0]
+        if not records:
+            raise InvalidInput(text("Nothing to back up."), text("No workspace has data yet."))
+        folder = await dialogs.pick_folder(self._window, tr("Choose a backup folder"))
+        if folder is None:
+            return
+        await backup.check_folder(folder)
+        problems = [(tr("Not backed up"), translate(error.what)) for error in errors]
+        count, files = len(records) + len(errors), list[ExportResult]()
+
+        async def write(on_progress: OnProgress) -> bool:
+            for number, record in enumerate(records):
+
+                def report(done: int, size: int, before: int = number) -> None:
+                    steps = before * _STEPS_PER_WORKSPACE + done * _STEPS_PER_WORKSPACE // max(1, size)
+                    on_progress(steps, len(records) * _STEPS_PER_WORKSPACE)
+
+                try:
+                    result = await backup.back_up(record.id, folder, report)
+                except HelixError as error:
+                    problems.append((record.name, translate(join_sentences(error.what, error.why))))
+                    continue
+                files.append(result)
+                if lost := len(result.totals.lost) + len(result.totals.left_out):
+                    problem = tr.plural(
+                        lost,
+                        "%n part is damaged and isn't in the file.",
+                        "%n parts are damaged and aren't in the file.",
+                    )
+                    problems.append((record.name, problem))
+            return True
+
+        words = tr.plural(count, "Backing up %n workspace", "Backing up %n workspaces")
+        ended = await self._session.job(
+            words, write, tr("Files of workspaces that are done stay in the folder.")
+        )
+        what = _backup_text(files, count)
+        if ended is None:
+            what = translate(join_sentences(tr("Backup canceled."), what))
+        named = problems[:_MAX_NAMED]
+        lines = [tr("{workspace}: {problem}", workspace=name, problem=problem) for name, problem in named]
+        if (more := len(problems) - _MAX_NAMED) > 0:
+            lines.append(tr.plural(more, "and %n more", "and %n more", "problems"))
+        why = "\n".join(lines) or tr("Folder: {folder}", folder=folder)
+        answers = (show_folder(folder),) if files else ()
+        self._session.notify(Notice("backup", what, why, "", answers, "warning" if problems else "info"))
+
     async def _ask(self, what: str, why: str, choices: tuple[DialogChoice, ...]) -> str:
         if self._is_asking:  # whoever sends links or files in a row is not to bury the window in questions
             return ""
@@ -562,8 +626,7 @@ def _archive_description(archive_info: ArchiveInfo, is_own: bool) -> str:
         origin = tr("The file says it was exported from {workspace} on {day}.", workspace=workspace, day=day)
     else:
         origin = tr("The file says it was exported from {workspace}.", workspace=workspace)
-    adds = tr("Importing only adds; nothing is replaced.")
-    return translate(join_sentences(origin, contents, adds))
+    return translate(join_sentences(origin, contents, tr("Importing only adds; nothing is replaced.")))
 
 
 _MAX_CREATED_MS = 253_370_764_800_000  # milliseconds: the year 9999
@@ -588,56 +651,6 @@ def _handover_markdown(handover: HandoverMade, transcript: Transcript) -> str:
 
 def _name_filter() -> str:
     return tr("Workspaces ({pattern});;All files (*)", pattern=f"*{ARCHIVE_SUFFIX}")
-
-
-async def _back_up(window: MainWindow, session: Session) -> None:
-    backup = session.app.backup
-    records, errors = backup.stored_workspaces(), backup.unreadable_workspaces()
-    if errors and not records:
-        raise errors[0]
-    if not records:
-        raise InvalidInput(text("Nothing to back up."), text("No workspace has data yet."))
-    folder = await dialogs.pick_folder(window, tr("Choose a backup folder"))
-    if folder is None:
-        return
-    await backup.check_folder(folder)
-    problems = [(tr("Not backed up"), translate(error.what)) for error in errors]
-    count, files = len(records) + len(errors), list[ExportResult]()
-
-    async def write(on_progress: OnProgress) -> bool:
-        for number, record in enumerate(records):
-
-            def report(done: int, size: int, before: int = number) -> None:
-                steps = before * _STEPS_PER_WORKSPACE + done * _STEPS_PER_WORKSPACE // max(1, size)
-                on_progress(steps, len(records) * _STEPS_PER_WORKSPACE)
-
-            try:
-                result = await backup.back_up(record.id, folder, report)
-            except HelixError as error:
-                problems.append((record.name, translate(join_sentences(error.what, error.why))))
-                continue
-            files.append(result)
-            if lost := len(result.totals.lost) + len(result.totals.left_out):
-                problem = tr.plural(
-                    lost,
-                    "%n part is damaged and isn't in the file.",
-                    "%n parts are damaged and aren't in the file.",
-                )
-                problems.append((record.name, problem))
-        return True
-
-    words = tr.plural(count, "Backing up %n workspace", "Backing up %n workspaces")
-    ended = await session.job(words, write, tr("Files of workspaces that are done stay in the folder."))
-    what = _backup_text(files, count)
-    if ended is None:
-        what = translate(join_sentences(tr("Backup canceled."), what))
-    named = problems[:_MAX_NAMED]
-    lines = [tr("{workspace}: {problem}", workspace=name, problem=problem) for name, problem in named]
-    if (more := len(problems) - _MAX_NAMED) > 0:
-        lines.append(tr.plural(more, "and %n more", "and %n more", "problems"))
-    why = "\n".join(lines) or tr("Folder: {folder}", folder=folder)
-    answers = (show_folder(folder),) if files else ()
-    session.notify(Notice("backup", what, why, "", answers, "warning" if problems else "info"))
 
 
 def _backup_text(files: Sequence[ExportResult], requested: int) -> str:

@@ -31,18 +31,7 @@ from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.design.dialogs import confirm
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
-from helix_desktop.ui.inspector.from_window import (
-    cache_uses_text,
-    curl_command,
-    indented_json,
-    inspector_state,
-    provider_cache_state,
-    request_row_text,
-    request_text,
-    window_json,
-    window_rows,
-    with_request_cost,
-)
+from helix_desktop.ui.inspector import from_window
 from helix_desktop.ui.inspector.inspector_data import InspectorState, RequestTexts, RowAction, WindowRow
 from helix_desktop.ui.inspector.request_list import (
     ActOnRow,
@@ -199,8 +188,7 @@ class PastController(WindowPart):
     async def _show_window(self, step: Step) -> None:
         conversation = self._session.conversation
         past = await conversation.window.window_at(step.seq)
-        policy = conversation.window.policy
-        state = await asyncio.to_thread(past_inspector_state, past, step, policy)
+        state = await asyncio.to_thread(past_inspector_state, past, step, conversation.window.policy)
         if self._session.shows(conversation) and self.step is not None:
             self.window = past
             self._views.inspector.set_state(state)
@@ -222,7 +210,7 @@ class PastController(WindowPart):
 def past_inspector_state(past: PastWindow, step: Step, policy: ContextPolicy) -> InspectorState:
     transcript, gauge = past.transcript, past.gauge
     outlook = compaction_outlook(transcript, policy, gauge, transcript.last_event_at_ms)
-    state = inspector_state(past.items(), gauge, transcript, policy, outlook)
+    state = from_window.inspector_state(past.items(), gauge, transcript, policy, outlook)
     note = ""
     if past.is_exact is False:
         note = tr("The policy, system prompt or tools have changed since. They are shown as they are now.")
@@ -272,21 +260,22 @@ class InspectorPresenter(WindowPart):
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
         policy, outlook = conversation.window.policy, self._outlook
         items, cost = conversation.window.items(), conversation.window.cost()
-        state = inspector_state(items, gauge, transcript, policy, outlook, cost.fresh)
+        state = from_window.inspector_state(items, gauge, transcript, policy, outlook, cost.fresh)
         log, spent = conversation.session.log, conversation.budget.spent
         is_demo, lifetime_s = conversation.window.frame.info.demo, transcript.cache_lifetime_s
-        cache = provider_cache_state(log, spent, policy, lifetime_s, is_demo)
-        state = with_request_cost(state, cost)
+        cache = from_window.provider_cache_state(log, spent, policy, lifetime_s, is_demo)
+        state = from_window.with_request_cost(state, cost)
         self._inspector.set_state(replace(state, provider_cache=cache))
 
     @handles(ShowRowText)
     def _show_row(self, row: WindowRow) -> None:
-        self._inspector.show_page(row.name, request_row_text(*self._past.request_on_screen(), row))
+        text = from_window.request_row_text(*self._past.request_on_screen(), row)
+        self._inspector.show_page(row.name, text)
 
     @handles(ShowCacheUses)
     def _show_cache_uses(self) -> None:
         conversation = self._session.conversation
-        text = cache_uses_text(conversation.session.log, conversation.window.policy)
+        text = from_window.cache_uses_text(conversation.session.log, conversation.window.policy)
         self._inspector.show_page(tr("Provider's discount"), text)
 
     @handles(intents.ShowRequest)
@@ -308,7 +297,7 @@ class InspectorPresenter(WindowPart):
         if not self._session.shows(conversation):
             return
         if not self._window.commands.toggle_inspector.isChecked():
-            self._window.perform(intents.ToggleContextPanel())
+            self._window.perform(intents.TogglePane("inspector"))
         self._inspector.show_request(replace(texts, made_of=made_of))
         self._inspector.follow_request(_parts_of_next_request(conversation))  # it may be another by now
 
@@ -419,7 +408,7 @@ def _rows(conversation: Conversation) -> list[WindowRow]:
     """Return the rows of the next request, the newest first."""
     window = conversation.window
     fresh = round(window.cost().fresh / window.measure()[1].ratio)
-    return [*reversed(window_rows(window.items(), fresh))]
+    return [*reversed(from_window.window_rows(window.items(), fresh))]
 
 
 def _parts_of_next_request(conversation: Conversation) -> tuple[object, ...]:
@@ -431,14 +420,15 @@ def _texts(
     title: str, note: str, window: Window, items: Sequence[WindowItem], wire: WireRequest | None
 ) -> RequestTexts:
     """Return a request in all its forms; its time grows with the request, so call it in a thread."""
-    body = wire.body if wire is not None else window_json(window)
+    body = wire.body if wire is not None else from_window.window_json(window)
     curl = ""
     if wire is not None:
         provider = wire.provider
-        curl = curl_command(
+        curl = from_window.curl_command(
             wire, lambda name: key_variable(provider if name == API_KEY else f"{provider}/{name}")
         )
-    return RequestTexts(title, note, _pages(request_text(window, items)), _pages(indented_json(body)), curl)
+    text, json = from_window.request_text(window, items), from_window.indented_json(body)
+    return RequestTexts(title, note, _pages(text), _pages(json), curl)
 
 
 def _pages(text: str) -> PagedContent:

@@ -14,11 +14,11 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QScrollArea, QWid
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.focus import is_pane_stop, tab_stops
 from helix_desktop.ui.design.key_names import native_key
-from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.kit.window_commands import (
+from helix_desktop.ui.kit.commands import (
     CacheCommands,
     ChangesCommands,
     ContextCommands,
+    PageKeys,
     SessionCommands,
     WindowCommands,
 )
@@ -189,24 +189,20 @@ def why_reserved(key: str, command: str) -> str:
     is_in_page = command in _PAGE_OF
     control = "⌘" if sys.platform == "darwin" else tr("Ctrl", "key")
     has_control = bool(modifiers & (modifier.ControlModifier | modifier.MetaModifier))
-    reason = ""
     if code in _RESERVED_KEYS and not (is_in_page and has_control and code in _ENTER_KEYS):
-        reason = translate(_RESERVED_KEYS[code])
-    elif key in _FIXED_KEYS:
-        reason = tr("{keys} has a fixed meaning inside pages and lists.", keys=native_key(key))
-    elif any(key == own.toString(_PORTABLE) for kind in _TEXT_KEYS for own in QKeySequence.keyBindings(kind)):
-        reason = tr("{keys} edits text in text fields.", keys=native_key(key))
-    elif has_control:
-        reason = ""
-    elif modifiers & modifier.AltModifier:
-        if int(code) < _OTHER_KEYS:
-            reason = tr("Alt with a letter opens menus or types signs. Add {control}.", control=control)
-    elif is_in_page:
-        if code in _MOVING_KEYS:
-            reason = tr("{keys} moves in lists.", keys=native_key(key))
-    elif not Qt.Key.Key_F1 <= code <= Qt.Key.Key_F35:
-        reason = tr("Keys without {control} or Alt are for typing. Add {control} or Alt.", control=control)
-    return reason
+        return translate(_RESERVED_KEYS[code])
+    if key in _FIXED_KEYS:
+        return tr("{keys} has a fixed meaning inside pages and lists.", keys=native_key(key))
+    if any(key == own.toString(_PORTABLE) for kind in _TEXT_KEYS for own in QKeySequence.keyBindings(kind)):
+        return tr("{keys} edits text in text fields.", keys=native_key(key))
+    if has_control or (not is_in_page and Qt.Key.Key_F1 <= code <= Qt.Key.Key_F35):
+        return ""
+    if modifiers & modifier.AltModifier:
+        words = tr("Alt with a letter opens menus or types signs. Add {control}.", control=control)
+        return words if int(code) < _OTHER_KEYS else ""
+    if is_in_page:
+        return tr("{keys} moves in lists.", keys=native_key(key)) if code in _MOVING_KEYS else ""
+    return tr("Keys without {control} or Alt are for typing. Add {control} or Alt.", control=control)
 
 
 def _combination(key: str) -> QKeyCombination:

@@ -30,9 +30,7 @@ from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import LazyPage, PageArea, column, pane, row
 from helix_desktop.ui.design.style.stylesheet import Appearance, ThemeMode
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.intents import Intent, IntentHandlers, handles, perform
-from helix_desktop.ui.kit.notices import NoticeArea
-from helix_desktop.ui.kit.window_commands import (
+from helix_desktop.ui.kit.commands import (
     OPEN_SESSION,
     OPEN_WORKSPACE,
     OTHER_PAGE,
@@ -41,13 +39,20 @@ from helix_desktop.ui.kit.window_commands import (
     WindowCommands,
     fill_menu_bar,
 )
+from helix_desktop.ui.kit.intents import Intent, IntentHandlers, handles, perform
+from helix_desktop.ui.kit.notices import NoticeArea
 from helix_desktop.ui.window.command_list import HelpWindows
-from helix_desktop.ui.window.cost_line import CostLine
-from helix_desktop.ui.window.jobs import JobLines, WaitingSession, WaitingSessionsLine, waiting_text
 from helix_desktop.ui.window.key_bindings import KeyBindings, focus_pane, press_key
 from helix_desktop.ui.window.panes import LayoutStore, Panes
 from helix_desktop.ui.window.sidebar.rail import Rail, WorkspaceRow
 from helix_desktop.ui.window.sidebar.sidebar import Sidebar
+from helix_desktop.ui.window.status_lines import (
+    CostLine,
+    JobLines,
+    WaitingSession,
+    WaitingSessionsLine,
+    waiting_text,
+)
 from helix_desktop.ui.window.top_bar import TopBar, TopBarState
 from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
@@ -96,11 +101,8 @@ class OpeningPage(QWidget):
         title = tr("Repairing {workspace}…", workspace=name) if repairing else ""
         self._title.setText(title or (tr("Opening {workspace}…", workspace=name) if name else ""))
         self._icon.setVisible(bool(name))
-        self._words.setText(
-            tr("Its data was damaged. What is intact is recovered; the damaged files are kept as they are.")
-            if repairing
-            else ""
-        )
+        why = tr("Its data was damaged. What is intact is recovered; the damaged files are kept as they are.")
+        self._words.setText(why if repairing else "")
 
     def show_sample(self) -> None:
         self._title.setText(tr("Opening the sample…"))
@@ -324,14 +326,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def focus_pane(self, step: int) -> None:
         head = () if self._settings_head is None else (self._settings_head,)
         focus_pane((self.rail, self._side, *head, self._main, self.inspector_pane), step)
-
-    @handles(intents.ToggleSidebar)
-    def toggle_sidebar(self) -> None:
-        self._panes.toggle("sidebar")
-
-    @handles(intents.ToggleContextPanel)
-    def toggle_inspector(self) -> None:
-        self._panes.toggle("inspector")
 
     @handles(intents.RenameSession)
     def edit_title(self, title: str, session_id: str) -> None:

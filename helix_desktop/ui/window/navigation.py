@@ -27,6 +27,7 @@ from helix_desktop.ui.kit.commands import move_keys
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.window.inspector import PastController
 from helix_desktop.ui.window.main_window import MainWindow
@@ -169,6 +170,8 @@ _REMEDIES: dict[str, intents.Intent] = {
     "new_session": intents.NewSession(),
     "undo_compaction": intents.UndoLast(),  # it says so if there is none
     "set_budget": intents.SetBudget(),
+    "policy_settings": intents.OpenSettings("policy"),
+    "trust_folder": ChangeTrust(True),
     "send_without_images": ControlTurn("send_without_images"),
 }
 

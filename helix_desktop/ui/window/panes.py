@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.kit.intents import WidenPanel, handles
+from helix_desktop.ui.kit.intents import TogglePane, WidenPanel, handles
 
 INSPECTOR_MIN_WINDOW_PX = 1280
 SIDEBAR_MIN_WINDOW_PX = 760
@@ -85,6 +85,7 @@ class Panes(QSplitter):
             self._fits = sidebar, inspector
             self._lay_out()
 
+    @handles(TogglePane)
     def toggle(self, name: Literal["sidebar", "inspector"]) -> None:
         """Show or hide a pane, also where it is narrow, and remember it."""
         shown = {"sidebar": self._sidebar.isVisibleTo(self), "inspector": self._inspector.isVisibleTo(self)}

@@ -1,15 +1,19 @@
-"""Stands in the system's tray and notifies; asks before the app ends, or a window closes, too early."""
+"""Stands in the system's tray and notifies; asks before the app quits too early; says what a crash left."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtGui import QGuiApplication
+import msgspec
+from PySide6.QtCore import QObject, QTimer, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QMenu, QSystemTrayIcon
 
 from helix_desktop import APP_NAME
@@ -30,10 +34,13 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.notification_service import NotificationService
 from helix_desktop.ui.chat.drafts.session_drafts import UnsavedDraft
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.dialogs import DialogChoice
+from helix_desktop.ui.design.async_actions import AsyncActions, StartCoroutine
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.dialogs import DialogChoice, exec_async
 from helix_desktop.ui.design.sized_dialog import bring_to_front
+from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.intents import Export, Quit, handles, perform
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.about_page import MoveData
 from helix_desktop.ui.timeline.cards import Attempt, running_text
 from helix_desktop.ui.window.main_window import MainWindow
@@ -42,6 +49,7 @@ from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Workspaces")
+_window_tr = Translator("Window")
 
 LONG_TURN_S = 10.0
 _ALERT_MS = 0  # until the window is looked at
@@ -382,3 +390,69 @@ class QuitController(WindowPart):
     async def _may_lose(self, what: str, why: str, is_quit: bool) -> bool:
         words = tr("Quit without saving") if is_quit else tr("Close without saving")
         return await self._ask(what, why, DialogChoice(_QUIT, words, "danger")) == _QUIT
+
+
+_MAX_NAMES = 3  # sessions that are named
+
+
+class RecoverySummary(msgspec.Struct, frozen=True):
+    """What a crashed run left, and is there again: broken-off turns, queued messages, drafts, repairs.
+
+    `sessions` are the titles of the sessions that have any of the first three, each with its workspace.
+    """
+
+    turns: int = 0
+    queued: int = 0
+    drafts: int = 0
+    repaired: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+
+    def plus(self, other: RecoverySummary) -> RecoverySummary:
+        values = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
+        return RecoverySummary(*(own + more for own, more in values))
+
+    @property
+    def text(self) -> str:
+        parts = (
+            self.turns and _window_tr.plural(self.turns, "%n interrupted turn", "%n interrupted turns"),
+            self.queued and _window_tr.plural(self.queued, "%n queued message", "%n queued messages"),
+            self.drafts and _window_tr.plural(self.drafts, "%n draft", "%n drafts"),
+            self.repaired
+            and _window_tr("workspace data of {workspaces} (repaired)", workspaces=self.repaired),
+        )
+        if not any(parts):
+            return _window_tr("No work was interrupted. Sessions, drafts and layout are unchanged.")
+        recovered = _window_tr(
+            "Recovered: {parts}. Sessions and layout are unchanged.", parts=tuple(filter(None, parts))
+        )
+        names, more = self.sessions[:_MAX_NAMES], len(self.sessions) - _MAX_NAMES
+        if more > 0:
+            names = (*names, _window_tr.plural(more, "%n more session", "%n more sessions"))
+        return f"{recovered} {_window_tr('See {sessions}.', sessions=names)}" if names else recovered
+
+
+def report_crash(
+    window: MainWindow,
+    async_actions: AsyncActions,
+    read_log: Callable[[], str],
+    folder: Path,
+    recovery: RecoverySummary,
+) -> None:
+    """Show what was recovered, until it is dismissed; `read_log` gives the redacted log and may block.
+
+    The log lies in `folder`.
+    """
+
+    show_log = partial(_show_log, window, read_log, folder)
+    what = _window_tr("Helix Desktop didn't close properly last time.")
+    answer = Answer(_window_tr("Show log"), lambda: async_actions.start(show_log(), "crash log"), "show")
+    window.notices.notify(Notice("crash", what, recovery.text, answers=(answer,), level="warning"))
+
+
+async def _show_log(window: MainWindow, read_log: Callable[[], str], folder: Path) -> None:
+    text = await asyncio.to_thread(read_log)
+    open_folder = PushButton(_window_tr("Open log folder"), name="open_log_folder")
+    open_folder.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))))
+    note = _window_tr("API keys, logins and the path of your home folder are removed. Nothing is sent.")
+    title, texts = _window_tr("Log of the last run"), {"log.txt": text}
+    await exec_async(TextsDialog(window, title, (note,), texts, buttons=(open_folder,)))

@@ -102,7 +102,7 @@ class RedactDialog(TabsInReadingOrder, QDialog):
         self.setModal(True)
         self.setFixedWidth(_WIDTH)
         self._entry_text, self._has_matches = entry_text, False
-        self._step: RedactStep = "ask"
+        self.step: RedactStep = "ask"
         placeholder = tr("More text to remove (optional)") if entry_text else tr("Paste the exact text")
         self.text_input = TextArea(words=tr("Text to remove"), placeholder=placeholder)
         self.text_input.setFixedHeight(self.text_input.fontMetrics().lineSpacing() * _TEXT_LINES + 18)
@@ -145,10 +145,6 @@ class RedactDialog(TabsInReadingOrder, QDialog):
         )  # fmt: skip
         self.setLayout(body)
         self._show("ask")
-
-    @property
-    def step(self) -> RedactStep:
-        return self._step
 
     @property
     def secret(self) -> str:
@@ -227,7 +223,7 @@ class RedactDialog(TabsInReadingOrder, QDialog):
         requested.emit(self.secret)
 
     def _show(self, step: RedactStep) -> None:
-        self._step = step
+        self.step = step
         working = step in ("searching", "removing")
         self.text_input.setReadOnly(working)
         self.text_input.setVisible(step != "done")
@@ -321,23 +317,17 @@ class RedactionController(WindowPart):
 
     async def _notes(self, matches: RedactionMatches) -> list[str]:
         titles = {session.id: session.title for session in await self._workspace.store.sessions()}
-        quoted = [
-            tr("“{title}”", title=titles[session_id])
-            for session_id in matches.sessions
-            if session_id in titles
-        ]
+        quoted = [tr("“{title}”", title=titles[each]) for each in matches.sessions if each in titles]
         notes = []
         if quoted:
             sessions = tuple(quoted[:_MAX_NAMED])
             if more := len(quoted) - len(sessions):
                 sessions += (tr.plural(more, "%n more", "%n more", "sessions in a list"),)
             notes.append(tr("In {sessions}.", sessions=sessions))
-        if matches.unreadable:
+        if count := len(matches.unreadable):
             notes.append(
                 tr.plural(
-                    len(matches.unreadable),
-                    "%n damaged entry can't be searched.",
-                    "%n damaged entries can't be searched.",
+                    count, "%n damaged entry can't be searched.", "%n damaged entries can't be searched."
                 )
             )
         if files := workspace_files_note(matches):

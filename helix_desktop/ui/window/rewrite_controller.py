@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -30,10 +30,9 @@ from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.handover.versions import NOW
 from helix_desktop.ui.handover.window import HandoverWindow, Place
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.commands import keep_tip
+from helix_desktop.ui.kit.commands import REDOABLE_CHANGE, UNDOABLE_CHANGE, keep_tip
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
-from helix_desktop.ui.kit.window_commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
 from helix_desktop.ui.timeline.cards import TimelineCard, UndoCard
 from helix_desktop.ui.timeline.from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.summary_cards import ChangeCard, HandoverCard
@@ -238,17 +237,18 @@ class RewriteController(WindowPart):
         self._change_last(is_undo=False)
 
     def _change_last(self, *, is_undo: bool) -> None:
-        conversation = self._session.conversation
-        last = last_change(conversation.session.transcript)
-        changed_seq, target = (last, last) if is_undo else _last_undone(conversation)
-        pinned_seq, output = _newest_pin(conversation, is_held=is_undo)
+        conversation, transcript = self._session.conversation, self._session.transcript
+        last, pinned = last_change(transcript), transcript.rewrites.pinned
+        changed_seq, target = (last, last) if is_undo else _newest(conversation, Undone, transcript.can_redo)
+        pin = Pinned if is_undo else Unpinned  # one that holds, or the removal of one that does not
+        pinned_seq, output = _newest(conversation, pin, lambda seq: (seq in pinned) == is_undo)
         if pinned_seq > changed_seq:
             self._start(self._pin_and_say(conversation, output, is_pinned=not is_undo), "pin")
         elif target:
             self._start(self._change_row(conversation, target, is_undo=is_undo), "undo or redo")
         else:
             undo, redo = tr("Nothing to undo in the context."), tr("Nothing to redo in the context.")
-            self._say(conversation, undo if is_undo else redo)
+            self._session.notify(context_notice(conversation, undo if is_undo else redo))
 
     async def _change_row(self, conversation: Conversation, target: int, *, is_undo: bool) -> None:
         """Undo or redo a rewrite with all that the timeline's row of it has."""
@@ -260,40 +260,33 @@ class RewriteController(WindowPart):
         self, conversation: Conversation, seqs: tuple[int, ...], *, is_undo: bool
     ) -> None:
         await (conversation.window.undo if is_undo else conversation.window.redo)(*seqs)
-
-        def go_back() -> None:
-            self._start(self._change_and_say(conversation, seqs, is_undo=not is_undo), "undo or redo")
-
+        go_back = partial(self._change_and_say, conversation, seqs, is_undo=not is_undo)
         words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
-        await self._say_change(conversation, seqs, Answer(words, go_back, f"{name}:{seqs[0]}"))
+        way_back = Answer(words, lambda: self._start(go_back(), "undo or redo"), f"{name}:{seqs[0]}")
+        await self._say_change(conversation, seqs, way_back)
 
     @staticmethod
     async def _read_changes(conversation: Conversation) -> list[TimelineCard]:
         """Return what the timeline shows, newest first."""
         log, transcript = list(conversation.session.log), conversation.session.transcript
-
-        def read() -> list[TimelineCard]:
-            return merge_changes(build_cards(log, transcript), read_steps(log))
-
-        return await asyncio.to_thread(read)
+        return await asyncio.to_thread(lambda: merge_changes(build_cards(log, transcript), read_steps(log)))
 
     async def _say_change(self, conversation: Conversation, seqs: tuple[int, ...], way_back: Answer) -> None:
         """Name what was undone or redone as the timeline does, with all that went along: it may be unseen."""
         cards, transcript = await self._read_changes(conversation), conversation.session.transcript
         changes = (card for card in cards if isinstance(card, UndoCard) and card.target in seqs)
         name = next((card.title for card in changes), "") or tr("Context changed.")
-        self._say(conversation, name, also_changed(cards, transcript, seqs), way_back)
+        why = also_changed(cards, transcript, seqs)
+        self._session.notify(context_notice(conversation, name, why, way_back))
 
     async def _pin_and_say(self, conversation: Conversation, output: int, *, is_pinned: bool) -> None:
         change = Pinned(output) if is_pinned else Unpinned(output)
         await (conversation.window.pin(output) if is_pinned else conversation.window.unpin(output))
-        self._say(conversation, pin_text(change, conversation.session.transcript))
-
-    def _say(self, conversation: Conversation, text: str, why: str = "", *answers: Answer) -> None:
-        self._session.notify(context_notice(conversation, text, why, *answers))
+        words = pin_text(change, conversation.session.transcript)
+        self._session.notify(context_notice(conversation, words))
 
 
-def context_notice(conversation: Conversation, what: str, why: str, *answers: Answer) -> Notice:
+def context_notice(conversation: Conversation, what: str, why: str = "", *answers: Answer) -> Notice:
     session_id, ends_with = conversation.session.id, (Undone, Redone)
     return Notice(
         CONTEXT_CHANGE, what, why, answers=answers, session_id=session_id, is_brief=True, ends_with=ends_with
@@ -355,23 +348,11 @@ def _is_attached(rewrite: Undoable) -> bool:
     return isinstance(rewrite, SweepMade) and rewrite.reason in ATTACHED_SWEEP_REASONS
 
 
-def _last_undone(conversation: Conversation) -> tuple[int, int]:
-    """Return the newest undo whose rewrite is still undone, and that rewrite; zeros for none."""
-    transcript = conversation.session.transcript
-    undos = (
-        (entry.seq, entry.event.target)
-        for entry in reversed(conversation.session.log)
-        if isinstance(entry.event, Undone)
-    )
-    return next((undo for undo in undos if transcript.can_redo(undo[1])), (0, 0))
-
-
-def _newest_pin(conversation: Conversation, *, is_held: bool) -> tuple[int, int]:
-    """Return the newest pin that holds, or removal of one that does, and its output; zeros for none."""
-    pinned, kind = conversation.session.transcript.rewrites.pinned, Pinned if is_held else Unpinned
-    pins = (
-        (entry.seq, entry.event.target)
-        for entry in reversed(conversation.session.log)
-        if isinstance(entry.event, kind)
-    )
-    return next((pin for pin in pins if (pin[1] in pinned) == is_held), (0, 0))
+def _newest(
+    conversation: Conversation, kind: type[Undone | Pinned | Unpinned], counts: Callable[[int], bool]
+) -> tuple[int, int]:
+    """Return the newest event of a kind whose target `counts`, and that target; zeros for none."""
+    for entry in reversed(conversation.session.log):
+        if isinstance(entry.event, kind) and counts(entry.event.target):
+            return entry.seq, entry.event.target
+    return 0, 0

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import aclosing
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, QTimer
+from PySide6.QtCore import QModelIndex, QObject, QRectF, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QPainter, QStandardItem
 from PySide6.QtWidgets import QButtonGroup, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import DAY_MS
 from helix_desktop.domain.text_search import ExcerptSize, word_spans
 from helix_desktop.services.search import (
@@ -28,6 +27,7 @@ from helix_desktop.services.search import (
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.layout import FlowBox
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item
@@ -112,10 +112,10 @@ class RunningSearch:
                 self._session.start(self._index(closed), "index closed workspaces")
 
     async def _index(self, workspaces: Collection[str]) -> None:
-        def index(on_progress: OnProgress) -> Coroutine[Any, Any, None]:
-            return self._service.index_closed(on_progress, workspaces)
-
-        await self._session.job(tr("Indexing sessions for search…"), index, tr("Cancel"))
+        await self._session.job(
+            tr("Indexing sessions for search…"),
+            lambda tell: self._service.index_closed(tell, workspaces), tr("Cancel"),
+        )  # fmt: skip
 
 
 def indexing_note(findings: SearchFindings) -> str:
@@ -372,8 +372,7 @@ class SearchPanel(QuickPicker):
             session_id = found.summary.id if found.summary is not None else ""
             perform(self, GoToSession(found.workspace_id, session_id, target.seq, mark, target.digest))
         elif isinstance(target, SessionHits) and target.summary is not None:
-            here = (target.workspace_id,)
-            self._start(replace(request, workspaces=here, session=target.summary.id))
+            self._start(replace(request, workspaces=(target.workspace_id,), session=target.summary.id))
         elif target:
             self._start(replace(request, all_outputs=True))
 
@@ -397,15 +396,13 @@ class SearchPanel(QuickPicker):
 
 
 class _ResultDelegate(LineDelegate):
-    def paint_heading(
-        self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint_heading(self, painter: QPainter, box: QRectF, index: Index) -> None:
         title, detail = index.data(_WORDS_ROLE)
         line = box.adjusted(_EDGE_PX, 4, -_EDGE_PX, 0)
         words = Text(title, 12, weight=600, cut=elide_title, grow=True, shrink=True)
         paint_box(painter, line, current_theme(), Row([words, _detail(detail, line.width() / 2)], 16))
 
-    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
         hit, words = index.data(ROW_ROLE), str(index.data())
         line = box.adjusted(_TEXT_PX, 0, -_EDGE_PX, 0)
         if not isinstance(hit, SearchHit):

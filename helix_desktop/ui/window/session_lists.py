@@ -39,11 +39,9 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.commands import set_action_words
+from helix_desktop.ui.kit.commands import OWN_PLACE, set_action_words
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.kit.window_commands import OWN_PLACE
-from helix_desktop.ui.window.jobs import WaitingSession
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.rail import (
     WorkspaceBadge,
@@ -52,6 +50,7 @@ from helix_desktop.ui.window.sidebar.rail import (
     distinct_colors,
 )
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
+from helix_desktop.ui.window.status_lines import WaitingSession
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
@@ -345,13 +344,12 @@ class SessionLists(WindowPart):
         listed = await workspace.store.sessions()
         versions = SessionVersions(listed).ids_of(session_id)
         working = {each.session.id for each in workspace.conversations if each.is_running}
-        if working.intersection(versions) and not await dialogs.confirm(
-            self._window,
+        what, why = (
             tr("Stop the agent and move this session to the trash?"),
             tr("You can restore the session."),
-            "delete",
-            tr("Stop and move to trash"),
-        ):
+        )
+        stop, is_working = tr("Stop and move to trash"), bool(working.intersection(versions))
+        if is_working and not await dialogs.confirm(self._window, what, why, "delete", stop):
             return
         has_keyboard = self._window.sidebar.session_list.hasFocus()
         titles = {info.id: info.title for info in listed}

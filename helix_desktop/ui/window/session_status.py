@@ -24,7 +24,7 @@ from helix_desktop.ui.design.focus import TabsInReadingOrder
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column
 from helix_desktop.ui.kit.forms import Draft, Form, Line
-from helix_desktop.ui.kit.intents import SetBudget, ToggleContextPanel, handles
+from helix_desktop.ui.kit.intents import SetBudget, TogglePane, handles
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.top_bar import TopBarState
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
@@ -60,10 +60,8 @@ _WIDTH_PX = 520
 
 def _typed_usd(cost: float) -> str:
     """Return an amount as it is typed, with every digit of one below a cent."""
-    if not cost:
-        return ""
     cents = f"{cost:.2f}"
-    return cents if float(cents) == cost else str(cost)
+    return (cents if float(cents) == cost else str(cost)) if cost else ""
 
 
 LIMITS = (
@@ -85,8 +83,7 @@ class BudgetDialog(TabsInReadingOrder, QDialog):
         self.budget, self._spent = state.budget, state.spent
         free = _budget_tr("This model is free. Only its tokens count.")
         unknown = _budget_tr("Prices of this model are unknown. Only its tokens count.")
-        price_note = free if is_free else "" if has_prices else unknown
-        self._notes = {"tokens": "", "cost": price_note}
+        self._notes = {"tokens": "", "cost": free if is_free else "" if has_prices else unknown}
         values = Draft({"tokens": state.budget.tokens, "cost": state.budget.cost})
         self.form = Form(LIMITS, values, is_dialog=True, gap=8)
         self.form.edited.connect(self._on_edited)
@@ -142,7 +139,7 @@ class SessionStatus(WindowPart):
         self._gauge = window.pages.chat.composer.gauge
         window.cost_line.tell_purposes = self._purposes_text
         commands = window.commands
-        self._gauge.clicked.connect(lambda: window.perform(ToggleContextPanel()))
+        self._gauge.clicked.connect(lambda: window.perform(TogglePane("inspector")))
         self._gauge.addActions((commands.toggle_inspector, commands.hold_compaction, commands.compact_now))
         self._gauge.addActions((commands.undo_compaction, commands.redo_compaction, commands.change_policy))
         session = self._session

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Literal
 
@@ -25,10 +25,9 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import reduce_motion, restyle
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.commands import action_words
+from helix_desktop.ui.kit.commands import MENUS, WindowCommands, action_words
 from helix_desktop.ui.kit.forms import Values
 from helix_desktop.ui.kit.intents import handles
-from helix_desktop.ui.kit.window_commands import MENUS, WindowCommands
 from helix_desktop.ui.onboarding.pages import WelcomePage
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.settings.page_layout import UndoLine, page_column
@@ -200,13 +199,15 @@ class KeyboardPage(QWidget):
         self._groups: list[tuple[QWidget, list[_CommandLine]]] = []
         self.filter = SearchField(tr("Find a command or a key"))
         self.filter.textChanged.connect(self._apply_filter)
-        self.reset_all = PushButton(tr("Reset all"), name="reset_all_keys", on_click=self._reset_all)
-        self._undo_line = UndoLine(self._undo, "undo_keys")
+        all_reset = tr("All commands have their default keys.")
+        self.reset_all = PushButton(tr("Reset all"), name="reset_all_keys")
+        self.reset_all.clicked.connect(lambda: self._save(bindings.reset_all, all_reset))
+        self._undo_line = UndoLine(lambda: self._save(lambda: bindings.use(self._previous), ""), "undo_keys")
         self._nothing = label(tr("No command or key matches."), "muted", wrap=True)
         self._nothing.hide()
         self.notice = _Notice(self)
         self._notice_line: _CommandLine | None = None
-        self._body = column(gap=14)
+        body = column(gap=14)
         lead = tr("Choose a command's keys, then press new ones. Esc cancels, Backspace removes.")
         tools = row(self.filter, self.reset_all, stretch=0)
         head = column(
@@ -219,7 +220,7 @@ class KeyboardPage(QWidget):
         )
         inner = pane(
             column(
-                self._nothing, self._body, 10, label(fixed, "note", wrap=True), None,
+                self._nothing, body, 10, label(fixed, "note", wrap=True), None,
                 margins=(28, 6, 28, 24), gap=6,
             )
         )  # fmt: skip
@@ -228,7 +229,12 @@ class KeyboardPage(QWidget):
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setLayout(page_column(column(head, scroll, foot, gap=0)))
         for title, commands in _command_groups(bindings.commands):
-            self._add_group(title, commands)
+            lines = {command: _CommandLine(command, words, title, self) for command, words in commands}
+            inside = card(column(*lines.values(), margins=(14, 8, 14, 8), gap=4))
+            frame = pane(column(label(title, "strong"), inside, gap=6))
+            body.addWidget(frame)
+            self._groups.append((frame, list(lines.values())))
+            self._lines |= lines
         self.bindings.changed.connect(self._refresh)
         self._refresh()
 
@@ -261,23 +267,16 @@ class KeyboardPage(QWidget):
             self._change(*self._waiting)
 
     def _change(self, command: str, keys: tuple[str, ...]) -> None:
-        self._previous = self.bindings.stored
-        self.bindings.change(command, keys)
         title = command_title(command).rstrip("…")
         done = tr("{command}: now {keys}", command=title, keys=_names(keys))
-        self._save(done if keys else tr("{command}: no keys", command=title))
+        done = done if keys else tr("{command}: no keys", command=title)
+        self._save(partial(self.bindings.change, command, keys), done)
 
-    def _reset_all(self) -> None:
-        self._previous = self.bindings.stored
-        self.bindings.reset_all()
-        self._save(tr("All commands have their default keys."))
-
-    def _undo(self) -> None:
-        self.bindings.use(self._previous)
-        self._save("")
-
-    def _save(self, message: str) -> None:
-        """Store what is in force, and offer to undo it."""
+    def _save(self, change: Callable[[], object], message: str) -> None:
+        """Change keys, store what is in force then, and offer to undo it."""
+        before = self.bindings.stored
+        change()
+        self._previous = before
         self._settings.set("shortcuts", self.bindings.stored)
         self.show_undo(message)
 
@@ -288,14 +287,6 @@ class KeyboardPage(QWidget):
         self._undo_line.say(message)
         if message:
             announce(self, message)
-
-    def _add_group(self, title: str, commands: Sequence[tuple[str, str]]) -> None:
-        lines = {command: _CommandLine(command, words, title, self) for command, words in commands}
-        inside = card(column(*lines.values(), margins=(14, 8, 14, 8), gap=4))
-        frame = pane(column(label(title, "strong"), inside, gap=6))
-        self._body.addWidget(frame)
-        self._groups.append((frame, list(lines.values())))
-        self._lines |= lines
 
     def show_notice(self, command: str, message: str, *, can_replace: bool) -> None:
         """Say what keeps keys from a command; `can_replace`: another one that they can be taken from."""
@@ -361,7 +352,9 @@ class SettingsController(WindowPart):
         window.activated.connect(self._follow_other_window)
         session.changed.connect(self._follow_workspace)
         session.app.settings_listeners.append(lambda *_: self._follow_other_window())
-        self._offer_pages()
+        titles = SettingsView.page_titles().items()
+        places = ((f"settings:{page}", title, partial(self.open_page, page)) for page, title in titles)
+        window.help_windows.command_list.offer(tr("Settings"), places)
 
     def _follow_welcome(self, welcome: WelcomePage) -> None:
         start, found_servers = self._start, welcome.found_servers
@@ -385,20 +378,14 @@ class SettingsController(WindowPart):
         else:
             page.add()
 
-    def _offer_pages(self) -> None:
-        titles = SettingsView.page_titles().items()
-        pages = ((f"settings:{page}", title, partial(self.open_page, page)) for page, title in titles)
-        self._window.help_windows.command_list.offer(tr("Settings"), pages)
-
     @property
     def view(self) -> SettingsView:
         """Return the settings, built when they are first needed: that takes longer than a frame."""
         if self._view is None:
             values, bindings = self._workspace_settings, self._window.key_bindings
+            keyboard = partial(KeyboardPage, bindings, values)
             view = self._view = SettingsView(
-                self._session,
-                values,
-                {"keyboard": lambda: KeyboardPage(bindings, values), "policy": self._policy_page},
+                self._session, values, {"keyboard": keyboard, "policy": self._policy_page}
             )
             self._window.add_settings(view.names, view.head, view)
         return self._view
@@ -448,8 +435,6 @@ class SettingsController(WindowPart):
                 (await self._show_providers()).select(provider)
             case "enter_key":
                 await self.enter_key(provider)
-            case "policy_settings":
-                await self.show("policy")
             case "open_log":
                 QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._services.data_folder / "logs")))
 

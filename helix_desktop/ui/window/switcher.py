@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import islice
 
 import msgspec
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, QTimer
+from PySide6.QtCore import QModelIndex, QRectF, Qt, QTimer
 from PySide6.QtGui import QAction, QHideEvent, QKeyEvent, QPainter, QStandardItem
 from PySide6.QtWidgets import QWidget
 
@@ -20,22 +20,16 @@ from helix_desktop.domain.text_search import ExcerptSize, word_spans
 from helix_desktop.services.search import SearchFindings, SearchHit, SearchRequest
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.git_label import fit_git_text
 from helix_desktop.ui.design.labels import elide_title
-from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item, key_hint
+from helix_desktop.ui.design.quick_picker import QuickPicker, heading_item, key_hint
 from helix_desktop.ui.design.style.theme import current_theme
+from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.boxes import Box, Column, Dot, Drawing, Frame, Icon, Pen, Row, Text, face, paint_box
-from helix_desktop.ui.kit.intents import (
-    GoToSession,
-    NewSession,
-    OpenFolder,
-    OpenSwitcher,
-    ShowWorkspace,
-    handles,
-    perform,
-)
+from helix_desktop.ui.kit.intents import handles, perform
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.window.command_list import COMMAND_PX, ROW_ROLE, CommandList, line_item, paint_command
+from helix_desktop.ui.window.command_list import COMMAND_PX, ROW_ROLE, CommandDelegate, CommandList, line_item
 from helix_desktop.ui.window.search import RunningSearch, indexing_note
 from helix_desktop.ui.window.sidebar.rail import (
     BADGE_COLOR_TOKENS,
@@ -91,19 +85,17 @@ _GIT_SHARE = 0.45  # of a row's width that the git state may take
 _EDGE_PX, _ICON_PX, _KIND_PX = 12, 12, 16
 
 
-class SwitcherDelegate(LineDelegate):
-    def line_height(self, index: QModelIndex | QPersistentModelIndex) -> int:
+class SwitcherDelegate(CommandDelegate):
+    def line_height(self, index: Index) -> int:
         return COMMAND_PX if isinstance(index.data(ROW_ROLE), QAction) else ROW_PX
 
-    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
         row = index.data(ROW_ROLE)
         match row:
             case WorkspaceRow():
 
-                def paint_badge(pen: Pen, rect: QRectF) -> None:
-                    square = QRectF(
-                        rect.x(), rect.center().y() - 16, 32, 32
-                    )  # it does not grow with the text
+                def paint_badge(pen: Pen, rect: QRectF) -> None:  # it does not grow with the text
+                    square = QRectF(rect.x(), rect.center().y() - 16, 32, 32)
                     paint_workspace_badge(pen.qt, square, row, pen.theme)
 
                 sign: Box = Drawing((32, 32), paint_badge)
@@ -119,7 +111,7 @@ class SwitcherDelegate(LineDelegate):
                 detail = Text(row.detail, 12, "muted", cut=elide_title, grow=True, shrink=True)
                 lines = Column([excerpt, Row([detail, *_end(row.when)])])
             case _:
-                paint_command(painter, box, current_theme(), index)
+                super().paint_line(painter, box, index)
                 return
         lines.grow = lines.shrink = True
         content = Row([Frame(sign, wide=32), lines], 12)
@@ -223,7 +215,7 @@ class Switcher(QuickPicker):
         names = [*unread[:_NAMED_UNREAD], *([tr.plural(more, "%n more", "%n more")] if more > 0 else [])]
         self.note.setText(tr("Can't be searched: {names}. Choose one to see why.", names=", ".join(names)))
 
-    @handles(OpenSwitcher)
+    @handles(intents.OpenSwitcher)
     def open(self) -> None:
         """Appear with what is listed already, and list what is new."""
         self._is_open = True
@@ -312,24 +304,15 @@ class Switcher(QuickPicker):
                 continue
             is_archived = versions.place_of(summary).archived
             kind = tr("Subagent") if summary.parent else tr("Archived") if is_archived else ""
-            parts = (
-                self._name_of(workspace_id),
-                kind,
-                translate(summary.counts.text) if summary.counts is not None else "",
-            )
+            counts = translate(summary.counts.text) if summary.counts is not None else ""
+            detail, group = dotted((self._name_of(workspace_id), kind, counts)), versions.of(summary)
+            when = format_short_time(max(version.updated for version in group), now)
+            badge = _session_badge(self._session.app.open_workspaces.get(workspace_id), group)
             icon = "git-branch" if versions.parent_of(summary) else "message-square"
+            icon, is_here = "bot" if summary.parent else icon, summary.id == on_screen
+            title = session_title(summary.title)
             rows.append(
-                SessionRow(
-                    workspace_id,
-                    summary.id,
-                    session_title(summary.title),
-                    dotted(parts),
-                    format_short_time(max(version.updated for version in versions.of(summary)), now),
-                    _session_badge(self._session.app.open_workspaces.get(workspace_id), versions.of(summary)),
-                    active=summary.id == on_screen,
-                    archived=is_archived,
-                    icon="bot" if summary.parent else icon,
-                )
+                SessionRow(workspace_id, summary.id, title, detail, when, badge, is_here, is_archived, icon)
             )
         self._sessions = tuple(sorted(rows, key=lambda row: row.active))
         self.refresh()
@@ -408,12 +391,12 @@ class Switcher(QuickPicker):
         self.hide()
         match row:
             case WorkspaceRow(id=workspace_id):
-                perform(self, ShowWorkspace(workspace_id))
+                perform(self, intents.ShowWorkspace(workspace_id))
             case SessionRow(workspace_id=workspace_id, id=session_id):
-                perform(self, GoToSession(workspace_id, session_id))
+                perform(self, intents.GoToSession(workspace_id, session_id))
             case MessageRow(workspace_id=workspace_id, hit=hit):
                 mark = self._found.mark if self._found is not None else ""
-                perform(self, GoToSession(workspace_id, hit.session, hit.seq, mark))
+                perform(self, intents.GoToSession(workspace_id, hit.session, hit.seq, mark))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Begin a session on Ctrl+Enter: in the workspace of the chosen line."""
@@ -422,7 +405,7 @@ class Switcher(QuickPicker):
         is_place = isinstance(row, WorkspaceRow | SessionRow | MessageRow)
         if is_enter and is_place and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self.hide()
-            perform(self, NewSession(row.id if isinstance(row, WorkspaceRow) else row.workspace_id))
+            perform(self, intents.NewSession(row.id if isinstance(row, WorkspaceRow) else row.workspace_id))
         else:
             super().keyPressEvent(event)
 
@@ -456,7 +439,7 @@ class Switcher(QuickPicker):
 
     def _add(self) -> None:
         self.hide()
-        perform(self, OpenFolder())
+        perform(self, intents.OpenFolder())
 
 
 def _split_query(needle: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import (
     QDragEnterEvent,
     QDragLeaveEvent,
@@ -33,9 +33,8 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.kit.commands import command_button
+from helix_desktop.ui.kit.commands import WindowCommands, command_button, more_menu
 from helix_desktop.ui.kit.intents import RenameSession, ShowPage, ShowWaiting, perform
-from helix_desktop.ui.kit.window_commands import WindowCommands, more_menu
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import failure_text
 from helix_desktop.words.git import NO_GIT, GitText
@@ -79,11 +78,11 @@ class EditableTitle(QStackedWidget):
     After both the keyboard is where it was.
     """
 
-    renamed = Signal(str)
+    session_id = ""
+    """Whose title it is; without one it can't be edited."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.editable = False
         self._focused_before: QWidget | None = None
         self.label = ElidedLabel(role="title")
         self.label.setObjectName("session_title")
@@ -99,11 +98,8 @@ class EditableTitle(QStackedWidget):
     def title(self) -> str:
         return self.label.full_text()
 
-    def full_width(self) -> int:
-        return self.label.full_width()
-
     def edit(self) -> None:
-        if not self.editable:
+        if not self.session_id:
             return
         if not self.is_editing():
             self._focused_before = QApplication.focusWidget()
@@ -136,7 +132,7 @@ class EditableTitle(QStackedWidget):
         name = self._field.text().strip()
         if name and name != self.title():
             self.label.set_full_text(name)
-            self.renamed.emit(name)
+            perform(self, RenameSession(name, self.session_id))
 
 
 PageName = Literal["chat", "cache", "timeline", "changes"]
@@ -249,8 +245,7 @@ class _StateLine(TextLine):
 
     def set_waiting(self, is_waiting: bool) -> None:
         self._is_waiting = is_waiting
-        shape = Qt.CursorShape.PointingHandCursor if is_waiting else Qt.CursorShape.ArrowCursor
-        self.setCursor(shape)
+        self.setCursor(Qt.CursorShape.PointingHandCursor if is_waiting else Qt.CursorShape.ArrowCursor)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self._is_waiting and self.rect().contains(event.position().toPoint()):
@@ -264,11 +259,10 @@ class TopBar(Themed, QWidget):
         super().__init__()
         self.setObjectName("top_bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._session_id = self._facts = ""
+        self._facts = ""
         self._git_text = NO_GIT
         self._added: QWidget | None = None
         self.title = EditableTitle()
-        self.title.renamed.connect(lambda title: perform(self, RenameSession(title, self._session_id)))
         self._dot = Dot("seg_assistant")
         self._state = _StateLine()
         self._git = GitLabel()
@@ -302,8 +296,7 @@ class TopBar(Themed, QWidget):
         self.shorten()
 
     def show_session(self, header: TopBarState | None) -> None:
-        self._session_id = header.session_id if header else ""
-        self.title.editable = header is not None
+        self.title.session_id = header.session_id if header else ""
         self.title.label.set_full_text(header.title if header else APP_NAME)  # an edit that goes on is kept
         self._facts = _facts(header)
         title = ellipsize_title(header.title, _TIP_CAP) if header else ""

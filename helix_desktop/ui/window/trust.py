@@ -16,7 +16,7 @@ from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.focus import TabsInReadingOrder
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import VerticalScrollArea, card, column, pane, row
-from helix_desktop.ui.kit.intents import ApplyRemedy, RefreshLists, handles
+from helix_desktop.ui.kit.intents import RefreshLists, handles
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
@@ -55,28 +55,18 @@ class TrustDialog(TabsInReadingOrder, QDialog):
         title = label(tr("Do you trust {folder}?", folder=name), "title", wrap=True)
         head = row(sign, column(title, place, gap=4), gap=12, stretch=1, top=[sign])
         means = column(gap=7)
-        for icon, words in _CONSEQUENCES:
+        for icon, meaning in _CONSEQUENCES:
             sign = IconLabel(icon, px=16, color_token="muted")
-            means.addWidget(pane(row(sign, label(translate(words), wrap=True), gap=10, stretch=1)))
+            means.addWidget(pane(row(sign, label(translate(meaning), wrap=True), gap=10, stretch=1)))
         restricted_note = tr(
             "In restricted mode, nothing runs or is sent. You can view sessions and outputs, and trust the "
             "folder later."
         )
-        self.setLayout(
-            column(
-                head,
-                label(
-                    tr("Trust it only if you know what it contains. In a trusted folder:"), "muted", wrap=True
-                ),
-                means,
-                *([_auto_run_card(auto_run_files)] if auto_run_files else []),
-                label(restricted_note, "note", wrap=True),
-                4,
-                self._buttons,
-                margins=(_MARGIN_PX, 20, _MARGIN_PX, 18),
-                gap=12,
-            )
-        )
+        lead = tr("Trust it only if you know what it contains. In a trusted folder:")
+        files = [_auto_run_card(auto_run_files)] if auto_run_files else []
+        words, note = label(lead, "muted", wrap=True), label(restricted_note, "note", wrap=True)
+        margins = (_MARGIN_PX, 20, _MARGIN_PX, 18)
+        self.setLayout(column(head, words, means, *files, note, 4, self._buttons, margins=margins, gap=12))
         self.decline_button.setFocus()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -115,7 +105,7 @@ class TrustController(WindowPart):
         self._pending: set[str] = set()  # workspaces that are asked about, or will be
         self._one_question = asyncio.Lock()
         self._strip = window.pages.chat.trust_strip
-        self._strip.button.clicked.connect(self._ask_current)
+        self._strip.button.clicked.connect(lambda: window.perform(ChangeTrust(True)))
         self._session.changed.connect(self.show)
 
     def show(self) -> None:
@@ -125,12 +115,6 @@ class TrustController(WindowPart):
             session.has_workspace and not (session.workspace.is_read_only or session.workspace.is_trusted())
         )
 
-    @handles(ApplyRemedy)
-    def apply_remedy(self, remedy: str) -> None:
-        """Ask whether the folder on screen is trusted, where that helps against an error."""
-        if remedy == "trust_folder":
-            self._ask_current()
-
     @handles(ChangeTrust)
     async def change(self, is_trusted: bool) -> None:
         workspace_id = self._session.workspace.id
@@ -139,9 +123,6 @@ class TrustController(WindowPart):
         else:
             await self.set_trusted(workspace_id, False)
 
-    def _ask_current(self) -> None:
-        self._start(self.ask(self._session.workspace.id), "trust")
-
     async def ask(self, workspace_id: str) -> None:
         """Ask about a workspace's folder, after any question that is open; once for several calls."""
         if workspace_id in self._pending:
@@ -149,16 +130,12 @@ class TrustController(WindowPart):
         self._pending.add(workspace_id)
         try:
             async with self._one_question:
-                await self._ask(workspace_id)
+                record = self._services.registry.get(workspace_id)
+                auto_run_files = await asyncio.to_thread(find_auto_run_files, Path(record.path))
+                if await exec_async(TrustDialog(self._window, record.name, record.path, auto_run_files)):
+                    await self.set_trusted(workspace_id, True)
         finally:
             self._pending.discard(workspace_id)
-
-    async def _ask(self, workspace_id: str) -> None:
-        record = self._services.registry.get(workspace_id)
-        auto_run_files = await asyncio.to_thread(find_auto_run_files, Path(record.path))
-        dialog = TrustDialog(self._window, record.name, record.path, auto_run_files)
-        if await exec_async(dialog):
-            await self.set_trusted(workspace_id, True)
 
     async def set_trusted(self, workspace_id: str, trusted: bool) -> None:
         """Save the user's decision on a folder; without trust, what runs there is stopped."""

@@ -279,12 +279,11 @@ class WorkspaceController(WindowPart):
         change_ids = tuple(change.change_id for change in changes if change.outcome == "removed")
         put = partial(self._window.perform, PutAutoRun(change_ids, restore=True))
         answers = (Answer(tr("Restore"), put, ",".join(change_ids)),) if change_ids else ()
-        what, why = tr("A command was cut off before its changes were reported."), auto_run_texts(changes)
+        what = tr("A command was cut off before its changes were reported.")
+        why, place = "\n".join(auto_run_texts(changes)), workspace.id
         if changes:
             self._session.notify(
-                Notice(
-                    UNDONE_CHANGES, what, "\n".join(why), "", answers, "warning", workspace_id=workspace.id
-                )
+                Notice(UNDONE_CHANGES, what, why, "", answers, "warning", workspace_id=place)
             )
 
     def _listen(self, workspace: OpenWorkspace) -> None:
@@ -443,13 +442,9 @@ class WorkspaceController(WindowPart):
     @handles(intents.RemoveWorkspace)
     async def _remove(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
-        if not await dialogs.confirm(
-            self._window,
-            tr("Remove {workspace} from Helix?", workspace=record.name),
-            tr("Running tasks stop. Files, sessions and cache are kept."),
-            "remove",
-            tr("Remove"),
-        ):
+        what = tr("Remove {workspace} from Helix?", workspace=record.name)
+        why = tr("Running tasks stop. Files, sessions and cache are kept.")
+        if not await dialogs.confirm(self._window, what, why, "remove", tr("Remove")):
             return
         await self.close_workspace(workspace_id)
         self._services.registry.remove(workspace_id)

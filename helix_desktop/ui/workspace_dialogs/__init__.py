@@ -1,1 +1,1 @@
-"""Dialogs about a workspace: cleaning up and the trash, importing sessions, sharing one."""
+"""Dialogs about a workspace: cleaning up and the trash; importing sessions."""

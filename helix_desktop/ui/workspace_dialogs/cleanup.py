@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -24,6 +24,7 @@ from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout import (
     DIALOG_MARGINS,
@@ -91,12 +92,10 @@ class _CellDelegate(QStyledItemDelegate):
         super().__init__(view)
         self._view = view
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(0, super().sizeHint(option, index).height())
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         name, *values = index.data(_CELLS_ROLE)
         line = QStyleOptionViewItem(option)
         self.initStyleOption(line, index)
@@ -154,8 +153,7 @@ class CleanupDialog(SizedDialog):
         """`rule` is that of the workspace, which is cleaned up automatically if it says something."""
         super().__init__(parent, tr("Clean up"), _SIZE, (520, _EMPTY_PX))
         days = rule.unused_ms // DAY_MS
-        is_automatic = rule != RetentionRule()
-        self.values = Draft({"age": days, "quota": rule.quota, "automatic": is_automatic})
+        self.values = Draft({"age": days, "quota": rule.quota, "automatic": rule != RetentionRule()})
         self.leads_to_trash = False  # once it is closed
         self.summary = label("", "strong", wrap=True)
         self._reasons = column(gap=3)
@@ -192,8 +190,7 @@ class CleanupDialog(SizedDialog):
         clear_layout(self._reasons)
         for line in kept_lines(plan):
             self._reasons.addWidget(label(line, "note", wrap=True))
-        shortfall = translate(shortfall_text(plan))
-        show_text(self.shortfall, shortfall)
+        show_text(self.shortfall, translate(shortfall_text(plan)))
         self.entry_list.clear()
         for entry in plan.to_trash[:_MAX_LISTED]:
             name = f"{display_name(entry.tool)} {entry.target}".strip() or entry.digest[:12]
@@ -350,15 +347,12 @@ def _session_text(session: SessionSummary, versions: int) -> str:
         return tr.plural(
             versions, "Session “{title}”, %n version", "Session “{title}”, %n versions", title=title
         )
-    match session.branch_how:
-        case "edit":
-            return tr("Session “{title}”, version with an edited message", title=title)
-        case "retry":
-            return tr("Session “{title}”, version with another answer", title=title)
-        case "rewind":
-            return tr("Session “{title}”, rewound", title=title)
-        case _:
-            return tr("Session “{title}”", title=title)
+    branches = {
+        "edit": tr("Session “{title}”, version with an edited message", title=title),
+        "retry": tr("Session “{title}”, version with another answer", title=title),
+        "rewind": tr("Session “{title}”, rewound", title=title),
+    }
+    return branches.get(session.branch_how, tr("Session “{title}”", title=title))
 
 
 def _deleted_text(trashed_ms: int) -> str:

@@ -39,21 +39,13 @@ tr = Translator("Import sessions")
 _SIZE, _MIN_SIZE = (900, 640), (560, 420)
 _POLL_MS = 100
 _COLUMNS = (
-    (text("Title"), 0),
-    (text("Agent"), 104),
-    (text("Project"), 150),
-    (text("Last used"), 108),
-    (text("Size"), 88),
+    (text("Title"), 0, text("By title")),
+    (text("Agent"), 104, text("By agent")),
+    (text("Project"), 150, text("By project")),
+    (text("Last used"), 108, text("Newest first")),
+    (text("Size"), 88, text("Largest first")),
 )
-"""Each with its least width in pixels; the title has the rest."""
-_ORDERS = (
-    text("By title"),
-    text("By agent"),
-    text("By project"),
-    text("Newest first"),
-    text("Largest first"),
-)
-"""By their columns."""
+"""Each with its least width in pixels, and the order by it; the title has the rest of the width."""
 _NEWEST = 3
 
 
@@ -103,10 +95,10 @@ class ImportSessionsDialog(SizedDialog):
         self.filter = SearchField(tr("Filter by title, agent or project"))
         self.filter.textChanged.connect(lambda _: self._filter())
         self.order = ComboBox(words=tr("Sort"))
-        self.order.addItems([translate(order) for order in _ORDERS])
+        self.order.addItems([translate(order) for *_, order in _COLUMNS])
         self.order.setCurrentIndex(_NEWEST)
         self.order.currentIndexChanged.connect(lambda _: self._sort())
-        self.list = CheckList(tr("Found sessions"), _COLUMNS, numbers=(4,))
+        self.list = CheckList(tr("Found sessions"), [each[:2] for each in _COLUMNS], numbers=(4,))
         self.list.setObjectName("found_sessions")
         self.list.changed.connect(self._update)
         self.list.header().setSectionsClickable(True)
@@ -164,8 +156,7 @@ class ImportSessionsDialog(SizedDialog):
 
     def chosen(self) -> list[FoundSession]:
         """Return the checked sessions, also those that the filter hides."""
-        checked = self.list.checked()
-        return [item.found for item in checked if isinstance(item, _SessionItem)]
+        return [item.found for item in self.list.checked() if isinstance(item, _SessionItem)]
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         self._searches.append(self._actions.start(work, "look for sessions"))
@@ -276,5 +267,4 @@ class ImportSessionsDialog(SizedDialog):
             size=format_size(sum(session.size for session in chosen)),
         )  # fmt: skip
         out_of_sight = tr.plural(hidden, "%n of them hidden by the filter", "%n of them hidden by the filter")
-        parts = (shown, selected if count else "", out_of_sight if hidden else "")
-        self._status.setText(dotted(parts))
+        self._status.setText(dotted((shown, selected if count else "", out_of_sight if hidden else "")))

@@ -44,11 +44,10 @@ from helix_desktop.ui.kit.intents import ShareSession
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.view import SettingsPage
 from helix_desktop.ui.timeline.view import TimelineState
-from helix_desktop.ui.window.crash_notice import RecoverySummary, report_crash
-from helix_desktop.ui.window.jobs import JobAction, JobRow
 from helix_desktop.ui.window.main_window import CenterPage
-from helix_desktop.ui.window.quit import Tray
+from helix_desktop.ui.window.quit import RecoverySummary, Tray, report_crash
 from helix_desktop.ui.window.search import SearchPanel
+from helix_desktop.ui.window.status_lines import JobAction, JobRow
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from tests.support.galleries import changes_gallery, changes_samples
 from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_subagents, server_question_rows

@@ -34,8 +34,8 @@ from helix_desktop.ui.design.quick_picker import QuickPicker
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.kit.notices import NoticeArea, NoticeShadow
 from helix_desktop.ui.rows.row_widget import RowArea
-from helix_desktop.ui.window.jobs import JobLines
 from helix_desktop.ui.window.panes import SIDEBAR_MIN_WINDOW_PX
+from helix_desktop.ui.window.status_lines import JobLines
 
 _TOLERANCE_PX = 2  # rounding of fractional text sizes
 _MIN_SHORTENED_PX = 44  # of a shortened text: a word, not a letter and three dots

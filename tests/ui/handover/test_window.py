@@ -31,12 +31,13 @@ from helix_desktop.ui.design.cards import Disclosure, Pill
 from helix_desktop.ui.design.focus import tab_stops
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.handover.ranges import HandoverRange, handover_ranges
 from helix_desktop.ui.handover.versions import (
     DRAFT,
     FORMER_DRAFT,
     NOTHING,
     NOW,
+    HandoverRange,
+    handover_ranges,
     sizes_as_sent,
     sweep_note,
 )

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.ui.design.layout import row
-from helix_desktop.ui.kit.window_commands import WindowCommands
+from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.settings.providers.editor import ProviderEditor
 from helix_desktop.ui.settings.providers.models import ProviderDraft, ProviderStatus
 from tests.support.default_settings import NothingOnScreen, default_settings, settings_view

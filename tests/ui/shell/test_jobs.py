@@ -6,7 +6,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.labels import ElidedLabel
-from helix_desktop.ui.window.jobs import JobAction, JobLines, JobRow
+from helix_desktop.ui.window.status_lines import JobAction, JobLines, JobRow
 
 LONG = "Compacting: Read → Summarize → Check → Save, of 412 messages"
 SHORT = "Verifying 312 entries"

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.kit.window_commands import WindowCommands
+from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.window.command_list import shortcuts
 from helix_desktop.ui.window.key_bindings import (
     DEFAULT_KEYS,

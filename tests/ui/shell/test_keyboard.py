@@ -15,11 +15,11 @@ from helix_desktop.ui.design.layout import column
 from helix_desktop.ui.design.style.theme import reduce_motion
 from helix_desktop.ui.kit.commands import add_shortcut
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.window.jobs import JobRow
 from helix_desktop.ui.window.key_bindings import focus_pane
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.rail import WorkspaceRow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
+from helix_desktop.ui.window.status_lines import JobRow
 from tests.support.window.buttons import find_button
 from tests.support.window.keyboard_focus import focused_widget
 

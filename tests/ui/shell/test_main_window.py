@@ -17,13 +17,13 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.sized_dialog import fit_screen, fitted_rect
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, current_theme
+from helix_desktop.ui.kit.commands import RUNNING_AGENT, WindowCommands
 from helix_desktop.ui.kit.intents import StopAgent, ToggleTheme, WidenPanel
 from helix_desktop.ui.kit.notices import Notice
-from helix_desktop.ui.kit.window_commands import RUNNING_AGENT, WindowCommands
-from helix_desktop.ui.window.jobs import JobAction, JobRow, WaitingSession
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.rail import WorkspaceRow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
+from helix_desktop.ui.window.status_lines import JobAction, JobRow, WaitingSession
 from helix_desktop.ui.window.top_bar import TopBar, TopBarState
 from tests.support.intents import performed
 from tests.support.window.bare_window import make_window
@@ -169,7 +169,7 @@ def test_the_title_yields_last(qtbot: QtBot, window: MainWindow, width: int, ins
     bar = window.top_bar
 
     def check() -> None:
-        title_width = min(_TITLE_PX, bar.title.full_width())
+        title_width = min(_TITLE_PX, bar.title.label.full_width())
         assert bar.width() < _MIN_BAR_PX or bar.title.width() >= title_width
         for control in (bar.pages, bar.more):
             assert control.isVisible()

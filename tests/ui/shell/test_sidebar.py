@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.style import stylesheet
+from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.kit.intents import (
     ArchiveSession,
     LocateWorkspace,
@@ -27,7 +28,6 @@ from helix_desktop.ui.kit.intents import (
     SearchEverything,
     ShowWorkspace,
 )
-from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.rail import (
     Rail,

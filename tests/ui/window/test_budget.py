@@ -23,9 +23,9 @@ from helix_desktop.providers.http import HttpClient
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.kit.forms import FieldRow
-from helix_desktop.ui.window.cost_line import CostLine
 from helix_desktop.ui.window.session_status import BudgetDialog, _parse_budget
 from helix_desktop.ui.window.sidebar.session_list import row_end
+from helix_desktop.ui.window.status_lines import CostLine
 from helix_desktop.words.costs import CostState
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, Text, TokenCounts
 from tests.support.model_servers.connect import connect_model

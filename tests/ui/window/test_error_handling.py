@@ -31,7 +31,7 @@ from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRo
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.intents import RemoveWorkspace
-from helix_desktop.ui.window.crash_notice import RecoverySummary, report_crash
+from helix_desktop.ui.window.quit import RecoverySummary, report_crash
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,

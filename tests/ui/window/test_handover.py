@@ -29,8 +29,8 @@ from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import EditHandover, ExportHandover, Undo
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.window.import_export import ShareDialog
 from helix_desktop.ui.window.rewrite_controller import last_change
-from helix_desktop.ui.workspace_dialogs.share_session import ShareDialog
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import (
     ChatServer,

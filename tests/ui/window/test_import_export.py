@@ -18,7 +18,7 @@ from helix_desktop.ui.design.dialogs import ChoiceDialog, QuestionDialog
 from helix_desktop.ui.design.viewer.content_viewer import TEXT_NAME
 from helix_desktop.ui.kit.intents import OpenSettings, ShareSession
 from helix_desktop.ui.settings.about_page import DiagnosticsDialog
-from helix_desktop.ui.workspace_dialogs.share_session import ShareDialog
+from helix_desktop.ui.window.import_export import ShareDialog
 from tests.support.model_servers.chat_server import (
     ChatServer,
     Hang,

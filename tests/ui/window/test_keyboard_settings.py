@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.design.key_names import native_key
-from helix_desktop.ui.kit.window_commands import WindowCommands
+from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.window.settings_controller import KeyboardPage
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.buttons import find_button, find_buttons, press

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QUrl
-from PySide6.QtGui import QFileOpenEvent, QGuiApplication
+from PySide6.QtGui import QAction, QFileOpenEvent, QGuiApplication
 from PySide6.QtNetwork import QLocalSocket
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QMenu
 
@@ -19,8 +19,8 @@ from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.kit.commands import OPEN_WORKSPACE, WindowCommands
 from helix_desktop.ui.kit.intents import OpenCacheEntry
-from helix_desktop.ui.kit.window_commands import OPEN_WORKSPACE
 from tests.support.window.buttons import press, trigger
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -110,7 +110,7 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         press(await question(rig), "cancel")
         await importing
         assert rig.window.places.welcome.get().isVisible()
-        assert not any(action.isEnabled() for action in rig.window.commands.actions_needing(OPEN_WORKSPACE))
+        assert not any(action.isEnabled() for action in actions_of_a_workspace(rig.window.commands))
 
         rig.window.commands.import_file.trigger()
         await choose_path(rig, place)
@@ -120,9 +120,13 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         await until(lambda: rig.wiring.session.has_conversation, "its session on screen")
         assert len(await rig.workspace.sessions()) == 1
         await until(
-            lambda: all(action.isEnabled() for action in rig.window.commands.actions_needing(OPEN_WORKSPACE)),
+            lambda: all(action.isEnabled() for action in actions_of_a_workspace(rig.window.commands)),
             "commands",
         )
+
+
+def actions_of_a_workspace(commands: WindowCommands) -> list[QAction]:
+    return [commands.action(name) for name, own in commands.commands.items() if OPEN_WORKSPACE in own.needs]
 
 
 async def choose_path(rig: WindowRig, path: Path) -> None:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
 from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.kit.window_commands import OPEN_WORKSPACE
+from helix_desktop.ui.kit.commands import OPEN_WORKSPACE
 from helix_desktop.ui.window.trust import TrustDialog
 from tests.support.image_bytes import png
 from tests.support.window.buttons import press
@@ -110,7 +110,8 @@ async def _check_a_workspace_that_cannot_be_opened(rig: WindowRig) -> None:
     await rig.wiring.workspace_controller.open_workspace(identity)
     await until(rig.window.places.closed.get().isVisible, "its page")
     assert "Not a directory" in rig.banner_text()
-    of_workspace = commands.actions_needing(OPEN_WORKSPACE)
+    own = commands.commands.items()
+    of_workspace = [commands.action(name) for name, each in own if OPEN_WORKSPACE in each.needs]
     assert not any(action.isEnabled() for action in of_workspace)
     assert {action.statusTip() for action in of_workspace} == {"Needs an open workspace"}
     for action in (commands.compact_now, commands.toggle_inspector):

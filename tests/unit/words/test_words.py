@@ -39,7 +39,7 @@ from helix_desktop.domain.retention import PermanentDeletion
 from helix_desktop.domain.slash_command import is_command_name
 from helix_desktop.domain.store_reports import ImportResult, LostContent, RepairReport, TruncatedSession
 from helix_desktop.domain.text_format import format_bytes
-from helix_desktop.ui.kit.window_commands import WindowCommands
+from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.words.call_targets import failed_tests_text, shown_target
 from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
 from helix_desktop.words.git import git_text

@@ -24,9 +24,8 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.boxes import Pen
-from helix_desktop.ui.kit.commands import EntryMenu, command_button
+from helix_desktop.ui.kit.commands import EntryMenu, WindowCommands, command_button
 from helix_desktop.ui.kit.intents import perform
-from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.translation import Translator
 
@@ -102,17 +101,13 @@ def disambiguate(paths: Sequence[str]) -> list[str]:
 
 
 def badge_label(badge: WorkspaceBadge) -> str:
-    match badge:
-        case "running":
-            return tr("Working")
-        case "waiting":
-            return tr("Waiting for you")
-        case "interrupted":
-            return tr("Interrupted")
-        case "missing":
-            return tr("Folder not found")
-        case "":
-            return ""
+    return {
+        "": "",
+        "running": tr("Working"),
+        "waiting": tr("Waiting for you"),
+        "interrupted": tr("Interrupted"),
+        "missing": tr("Folder not found"),
+    }[badge]
 
 
 def message_query(text: str) -> str:

@@ -15,7 +15,6 @@ from PySide6.QtCore import (
     QEvent,
     QModelIndex,
     QObject,
-    QPersistentModelIndex,
     QPoint,
     QRect,
     QRectF,
@@ -36,6 +35,7 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.cards import Tone
+from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.mirror import mirror
@@ -44,9 +44,8 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, Pill, Row, Text, paint_box
-from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
+from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, SessionCommands
 from helix_desktop.ui.kit.intents import Intent, perform
-from helix_desktop.ui.kit.window_commands import SessionCommands
 from helix_desktop.ui.window.sidebar.rail import badge_label, matches_query
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import failure_text
@@ -187,8 +186,7 @@ def nested_sessions(
         above = item.parent or item.branch_of
         is_below = above in places and item.place.is_below(places[above])
         below.setdefault(above if item.parent or is_below else "", []).append(item)
-    trees = _trees(below, needle)
-    listed_trees = [tree for tree in trees if tree]
+    listed_trees = [tree for tree in _trees(below, needle) if tree]
     listed_trees.sort(key=lambda tree: (tree[0].place.rank, -tree[0].tree_updated_ms))
     return [item for tree in listed_trees for item in tree]
 
@@ -276,7 +274,6 @@ class ListHeading(NamedTuple):
     is_running: bool = False  # what is in the archive
 
 
-_Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 
 
@@ -300,27 +297,32 @@ class SessionModel(QAbstractListModel):
 
         When only contents changed, rows are updated in place, so that scroll, focus and an open rename stay.
         """
-        self._items = list(items)
-        self._now = now
-        self._show(self._arranged())
+        self._items, self._now = list(items), now
+        self._show()
 
     def mark_open(self, session_id: str) -> None:
-        self.show_sessions(
-            [
-                replace(item, id=session_id, active=True)
-                if session_id in item.all_ids
-                else replace(item, active=False)
-                for item in self._items
-            ],
-            self._now,
-        )
+        for at, item in enumerate(self._items):
+            is_open = session_id in item.all_ids
+            self._items[at] = replace(item, id=session_id if is_open else item.id, active=is_open)
+        self._show()
 
     def fold_archive(self, is_folded: bool) -> None:
         """Hide or show the archived sessions below their heading; a search shows what it finds."""
         self._is_folded = is_folded
-        self._show(self._arranged())
+        self._show()
 
-    def _show(self, rows: list[SessionItem | ListGroup]) -> None:
+    def _show(self) -> None:
+        rows: list[SessionItem | ListGroup] = []
+        heading: ListGroup | None = None
+        for item in nested_sessions(self._items, self._needle, self._found):
+            # Dates take long to compare, and what comes after the first earlier one is earlier, or archived.
+            is_same = item.depth or (heading == "earlier" and not item.place.archived)
+            group = heading if is_same else _list_group(item, self._now)
+            if group is not None and group != heading:
+                heading = group
+                rows.append(group)
+            if heading != "archived" or not self._is_folded or self._needle:
+                rows.append(item)
         if [self._key(row) for row in rows] == [self._key(row) for row in self._rows]:
             changed = [at for at, (old, new) in enumerate(zip(self._rows, rows, strict=True)) if old != new]
             self._rows = rows
@@ -338,7 +340,7 @@ class SessionModel(QAbstractListModel):
     def set_filter(self, needle: str, found: Mapping[str, FoundMessage]) -> None:
         """Show only sessions whose title or facts have every word, and those with a message `found`."""
         self._needle, self._found = needle, found
-        self._show(self._arranged())
+        self._show()
 
     def sessions(self) -> list[SessionItem]:
         return [row for row in self._rows if isinstance(row, SessionItem)]
@@ -355,10 +357,10 @@ class SessionModel(QAbstractListModel):
     def index_of_archive(self) -> QModelIndex:
         return self.index(self._rows.index("archived")) if "archived" in self._rows else QModelIndex()
 
-    def rowCount(self, parent: _Index = _NOWHERE) -> int:
+    def rowCount(self, parent: Index = _NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
-    def flags(self, index: _Index) -> Qt.ItemFlag:
+    def flags(self, index: Index) -> Qt.ItemFlag:
         """Sessions can be chosen and renamed, what is found in another version can be chosen.
 
         Of the headings only that of the archive can be, to fold it.
@@ -371,7 +373,7 @@ class SessionModel(QAbstractListModel):
         flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
         return flags if entry.version else flags | Qt.ItemFlag.ItemIsEditable
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         entry = self._rows[index.row()]
         if isinstance(entry, str):
             heading = self._heading(entry)
@@ -413,7 +415,7 @@ class SessionModel(QAbstractListModel):
             is_running,
         )
 
-    def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Ask for a new title; the list shows it when the session says so."""
         entry = self._rows[index.row()]
         name = str(value).strip()
@@ -425,20 +427,6 @@ class SessionModel(QAbstractListModel):
     @staticmethod
     def _key(entry: SessionItem | ListGroup) -> str:
         return f"#{entry}" if isinstance(entry, str) else entry.key
-
-    def _arranged(self) -> list[SessionItem | ListGroup]:
-        rows: list[SessionItem | ListGroup] = []
-        heading: ListGroup | None = None
-        for item in nested_sessions(self._items, self._needle, self._found):
-            # Dates take long to compare, and what comes after the first earlier one is earlier, or archived.
-            is_same = item.depth or (heading == "earlier" and not item.place.archived)
-            group = heading if is_same else _list_group(item, self._now)
-            if group is not None and group != heading:
-                heading = group
-                rows.append(group)
-            if heading != "archived" or not self._is_folded or self._needle:
-                rows.append(item)
-        return rows
 
 
 def _tooltip(item: SessionItem, when: str) -> str:
@@ -468,14 +456,14 @@ _MARK_PX = 13  # an icon before the title: archived, branch, subagent, version
 
 
 class SessionDelegate(QStyledItemDelegate):
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """Return a fixed height per kind of row, so that thousands cost nothing."""
         item, high = index.data(ITEM_ROLE), _HEADING_PX
         if isinstance(item, SessionItem):
             high = _FOUND_PX if item.found_line else _NESTED_PX if item.parent else _LINE_PX
         return QSize(120, fonts.scaled(high))
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         entry = index.data(ITEM_ROLE)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -495,13 +483,13 @@ class SessionDelegate(QStyledItemDelegate):
             paint_box(painter, box.adjusted(12, 0, -12, 0), current_theme(), content)
         painter.restore()
 
-    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         field = QLineEdit(parent)
         field.setMaxLength(1_000)
         field.setAccessibleName(tr("Session title"))
         return field
 
-    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: _Index) -> None:
+    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:
         area: QRect = option.rect
         entry = index.data(ITEM_ROLE)
         indent = _indent(entry) if isinstance(entry, SessionItem) else 0
@@ -619,12 +607,8 @@ class SessionList(Themed, QListView):
         """Return the index of a session, else of the one that is now where it was."""
         index = self.index_of(session_id)
         places = range(min(row, self._sessions_model.rowCount() - 1), -1, -1)
-        rows = (self._sessions_model.index(place) for place in places)
-        return (
-            index
-            if index.isValid()
-            else next((place for place in rows if isinstance(place.data(ITEM_ROLE), SessionItem)), index)
-        )
+        rows = (index, *map(self._sessions_model.index, places))
+        return next((place for place in rows if isinstance(place.data(ITEM_ROLE), SessionItem)), index)
 
     def set_filter(self, needle: str, found: Mapping[str, FoundMessage]) -> None:
         """Show only sessions that match a search, or have a message that it `found`."""

@@ -19,9 +19,8 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import column, pane, row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.kit.commands import action_shortcut, command_button
+from helix_desktop.ui.kit.commands import WindowCommands, action_shortcut, command_button
 from helix_desktop.ui.kit.intents import SearchEverything, perform
-from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.window.sidebar.rail import message_query
 from helix_desktop.words.translation import Translator
 

@@ -14,7 +14,7 @@ from helix_desktop.agent.session import (
 from helix_desktop.domain.cost import CostEstimate
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.window.background_jobs import BackgroundJobs
-from helix_desktop.ui.window.jobs import JobRow
+from helix_desktop.ui.window.status_lines import JobRow
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, replies_in_order
 

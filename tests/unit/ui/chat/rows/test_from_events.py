@@ -334,15 +334,15 @@ def test_a_line_counts_what_the_user_had_brought_back() -> None:
     simulator.record(Undone(swept.seq))
     simulator.step("Next.", 0, usage_ratio=1.0)
     simulator.record(SweepMade(seqs, 15, SweepReason.OVERFLOW))
-    words = "older outputs cached · context was full · including 2 outputs that you had brought back"
+    words = "older outputs cached · context was full · including 2 outputs that you had restored"
     assert [line for line in _context_lines(simulator) if line.endswith(words)]
     *_, last = rewrite_lines(simulator.log)
-    assert last.endswith(" · including 2 outputs that you had brought back")
+    assert last.endswith(" · including 2 outputs that you had restored")
     simulator.record(Undone(simulator.transcript.last_seq))
     simulator.send_message("Go on. " * 300)
     simulator.step("Then.", 0, usage_ratio=1.0)
     simulator.hand_over(1_000)
-    assert _context_lines(simulator)[-1].endswith("by you · including 3 outputs that you had brought back")
+    assert _context_lines(simulator)[-1].endswith("by you · including 3 outputs that you had restored")
 
 
 def _context_lines(simulator: SessionSimulator) -> list[str]:
