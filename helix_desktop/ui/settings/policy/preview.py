@@ -128,9 +128,8 @@ class PolicyPreview:
             replays.forget()
             if self._comparison.state == "ready":  # what was read from disk stays true
                 _log.warning("This session can't be replayed: %s", error)
-                return
-            message = " ".join(filter(None, (translate(error.what), translate(error.why))))
-            self._show("failed", message)
+            else:
+                self._show("failed", " ".join(filter(None, (translate(error.what), translate(error.why)))))
         except Exception:
             replays.forget()
             self._show("failed", tr("This session can't be replayed. See the log for details."))
@@ -192,15 +191,13 @@ class PolicyPreview:
         self._card.show_comparison(self._comparison)
 
     def _name_of(self, key: str) -> str:
-        match key:
-            case "edited":
-                is_applied = self._policies[EDITED] == self._policies[IN_USE]
-                return tr("Policy on this page") if is_applied else tr("Preview")
-            case "in_use":
-                return tr("Policy in use")
-            case "workspace":
-                return tr("Workspace policy")
-        return profile_name(key)
+        is_applied = self._policies[EDITED] == self._policies[IN_USE]
+        own = {
+            EDITED: tr("Policy on this page") if is_applied else tr("Preview"),
+            IN_USE: tr("Policy in use"),
+            WORKSPACE: tr("Workspace policy"),
+        }
+        return own.get(key) or profile_name(key)
 
 
 class ReplayPreparation(QObject):

@@ -96,7 +96,8 @@ def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
         difference = _token_difference(comparison, *values)
         return FigureRow(title, note, _tokens(values[0], mine), _tokens(values[1], other), difference)
 
-    coverage = [replay.coverage if replay is not None else None for replay in (mine, other)]
+    coverage = [replay.coverage if replay is not None else None for replay in (other, mine)]
+    points = "" if None in coverage else _points(*coverage) or tr("same")
     return (
         tokens_row(
             tr("Tokens sent"),
@@ -115,7 +116,7 @@ def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
             tr("Of the files and symbols that later steps used again"),
             _share(mine),
             _share(other),
-            _share_difference(*coverage),
+            points,
         ),
     )
 
@@ -138,7 +139,7 @@ def field_effect_text(effect: FieldEffect) -> str:
 def _tokens(tokens: float | None, replay: PolicyReplay | None) -> str:
     if tokens is None or replay is None:
         return "…"
-    return ("" if replay.is_exact else "≈ ") + format_tokens(round(tokens))
+    return _about(replay.is_exact) + format_tokens(round(tokens))
 
 
 def _token_difference(comparison: PolicyComparison, tokens: float | None, reference: float | None) -> str:
@@ -149,7 +150,7 @@ def _token_difference(comparison: PolicyComparison, tokens: float | None, refere
     if not difference:
         return tr("same") if comparison.is_exact else "…"
     sign = "+" if difference > 0 else "\N{MINUS SIGN}"
-    amount = ("" if comparison.is_exact else "≈ ") + with_sign(sign, format_tokens(abs(difference)))
+    amount = _about(comparison.is_exact) + with_sign(sign, format_tokens(abs(difference)))
     if abs(difference) < reference * _LEAST_SHARE or not reference:
         return amount
     share = with_sign(sign, format_whole_percent(abs(difference) / reference))
@@ -161,12 +162,6 @@ def _share(replay: PolicyReplay | None) -> str:
     if replay is not None and replay.coverage is not None:
         return format_whole_percent(replay.coverage)
     return tr("nothing used again") if replay is not None and replay.is_exact else "…"
-
-
-def _share_difference(share: float | None, reference: float | None) -> str:
-    if share is None or reference is None:
-        return ""
-    return _points(reference, share) or tr("same")
 
 
 def _points(before: float | None, after: float | None) -> str:
@@ -294,7 +289,9 @@ class ReplayChart(Themed, QWidget):
             _paint_bounds(painter, plot, replay, theme, self._tokens)
         mine, other = map(plot.line_of, self._tokens)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)  # takes 8 ms; the curve has it
-        painter.fillPath(plot.area_below(mine), _faint(theme))
+        below = QColor(theme.accent)
+        below.setAlphaF(0.16 if theme.dark else 0.09)
+        painter.fillPath(plot.area_below(mine), below)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         for _ in self._parts(painter, plot, self._comparison.reference_replay):
             paint_curve(painter, other, theme.muted, dashed=True)
@@ -406,12 +403,6 @@ def _dot_face(kind: str, theme: Theme, ratio: float, *, is_small: bool) -> QPixm
     return face
 
 
-def _faint(theme: Theme) -> QColor:
-    color = QColor(theme.accent)
-    color.setAlphaF(0.16 if theme.dark else 0.09)
-    return color
-
-
 def _paint_bounds(
     painter: QPainter, plot: Plot, replay: PolicyReplay, theme: Theme, curves: Iterable[Sequence[int]]
 ) -> None:
@@ -473,10 +464,9 @@ def replay_notes(comparison: PolicyComparison) -> tuple[str, ...]:
     mine, other = comparison.replay, comparison.reference_replay
     notes = []
     if comparison.is_exact and mine is not None and other is not None:
-        if not comparison.is_one:
-            notes += _difference_notes(comparison, mine, other)
         notes += _overflow_note(comparison.names[comparison.policy], mine)
         if not comparison.is_one:
+            notes = _difference_notes(comparison, mine, other) + notes
             notes += _overflow_note(comparison.names[comparison.reference], other)
     if mine is not None:
         notes.append(tr("The chart is drawn by request, not by time."))
@@ -633,7 +623,11 @@ class ReplayCard(QWidget):
         show_text(self._message, comparison.message)
         self.retry.setVisible(comparison.state == "failed")
         self._result.setVisible(has_result)
-        show_text(self.status, _status_text(comparison))
+        status = tr("Approximate") if comparison.state == "ready" and not comparison.is_exact else ""
+        if self.is_busy:
+            has_picture = comparison.replay is not None
+            status = tr("Approximate, computing the exact figures…") if has_picture else tr("Computing…")
+        show_text(self.status, status)
         self._fill(self.policy, comparison, comparison.policy)
         self._fill(self.reference, comparison, comparison.reference)
         self.chart.show_comparison(comparison)
@@ -649,10 +643,3 @@ class ReplayCard(QWidget):
             for choice, name in comparison.names.items():
                 combo.addItem(name, choice)
         combo.setCurrentIndex(combo.findData(key))
-
-
-def _status_text(comparison: PolicyComparison) -> str:
-    if comparison.state == "busy":
-        has_picture = comparison.replay is not None
-        return tr("Approximate, computing the exact figures…") if has_picture else tr("Computing…")
-    return tr("Approximate") if comparison.state == "ready" and not comparison.is_exact else ""
