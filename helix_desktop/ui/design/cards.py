@@ -37,16 +37,11 @@ _PILL_ICON = 12
 
 def tone_colors(theme: Theme, tone: Tone) -> tuple[str, str, str]:
     """Return a tone's text, fill and outline; no outline is the fill's own color."""
-    match tone:
-        case "accent":
-            return theme.accent_text, theme.accent_soft, theme.accent_soft
-        case "ok":
-            return theme.ok, theme.ok_soft, theme.ok_soft
-        case "warn":
-            return theme.warn, theme.warn_soft, theme.warn_soft
-        case "error":
-            return theme.error, theme.error_soft, theme.error_soft
-    return theme.muted, theme.raised, theme.border
+    if tone == "neutral":
+        return theme.muted, theme.raised, theme.border
+    color = theme.accent_text if tone == "accent" else str(getattr(theme, tone))
+    fill = str(getattr(theme, f"{tone}_soft"))
+    return color, fill, fill
 
 
 def paint_pill(

@@ -605,18 +605,17 @@ class ContentViewer(Card):
         ):
             button.setVisible(several)
             button.setEnabled(more)
-        self._position = _lines_on_page(content, page) if several else _line_count(content)
+        self._position = _position_text(content, page)
         self._shorten_head()
 
 
-def _line_count(content: PagedContent) -> str:
-    if content.is_binary:
-        return tr.plural(content.line_count, "%n row of hex", "%n rows of hex")
-    return tr.plural(content.line_count, "%n line", "%n lines")
-
-
-def _lines_on_page(content: PagedContent, page: int) -> str:
-    first, count = content.line_at(page * PAGE_LINES), content.line_count
+def _position_text(content: PagedContent, page: int) -> str:
+    """Return which lines are on a page; how many there are where all of them are."""
+    count = content.line_count
+    if content.page_count == 1:
+        lines = tr.plural(count, "%n line", "%n lines")
+        return tr.plural(count, "%n row of hex", "%n rows of hex") if content.is_binary else lines
+    first = content.line_at(page * PAGE_LINES)
     last = content.line_at(min((page + 1) * PAGE_LINES, content.row_count) - 1)
     if content.is_binary:
         return tr("{first}–{last} of {count} rows of hex", first=first, last=last, count=count)

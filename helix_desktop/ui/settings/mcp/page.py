@@ -280,8 +280,7 @@ class AddServerBox(QFrame):
         super().__init__()
         self.setProperty("role", "card")
         self._drafts: tuple[ServerDraft, ...] = ()
-        self._page, self._secret_storage = page, ""
-        words = tr("Command line, URL or JSON block")
+        self._page, words = page, tr("Command line, URL or JSON block")
         self.paste = TextArea(words=words, placeholder=_EXAMPLES, height_px=_PASTE_PX)
         self.paste.textChanged.connect(self._parse)
         self._error = label("", "error", wrap=True)
@@ -324,10 +323,6 @@ class AddServerBox(QFrame):
         self._show_drafts((server.draft,))
         self.editor.form.show_field("name")
 
-    def show_secret_storage(self, text: str) -> None:
-        self.editor.form.show_secret_storage(text)
-        self._secret_storage = text
-
     def _parse(self) -> None:
         text, fault = self.paste.toPlainText(), ""
         try:
@@ -351,8 +346,9 @@ class AddServerBox(QFrame):
                 note = tr("Enter {names} after adding it.", names=draft.missing_secrets)
                 words.addWidget(label(note, "warn", wrap=True))
             self._list.addWidget(pane(words))
-        if not is_single and self._secret_storage and any(draft.secrets for draft in drafts):
-            self._list.addWidget(label(secret_values_text(self._secret_storage), "note", wrap=True))
+        storage = self.editor.form.secret_storage
+        if not is_single and storage and any(draft.secrets for draft in drafts):
+            self._list.addWidget(label(secret_values_text(storage), "note", wrap=True))
         self._add_all.setText(tr.plural(len(drafts), "Add and start %n server", "Add and start %n servers"))
         self._add_all.setVisible(bool(drafts))
         self.editor.setVisible(is_single)
@@ -386,12 +382,12 @@ class ServerCard(QFrame):
         self.editor = ServerEditor(
             tr("Save and start"), page.session, self._save, self.end_editing, page.used_names, name
         )
-        self._toggles = {
+        self.toggles = {
             "tools": DisclosureButton(tr("Tools"), self.tools, tr("Tools of {name}", name=name)),
             "log": DisclosureButton(tr("Log", "noun"), self.log, tr("Log of {name}", name=name)),
             "edit": DisclosureButton(tr("Edit"), self.editor, tr("Edit {name}", name=name)),
         }
-        self._toggles["edit"].toggled.connect(lambda is_open: self._start_editing() if is_open else None)
+        self.toggles["edit"].toggled.connect(lambda is_open: self._start_editing() if is_open else None)
         self._restart, self._sign_out, remove = (
             PushButton(words, "link", name=key, on_click=do)
             for words, key, do in (
@@ -402,7 +398,7 @@ class ServerCard(QFrame):
         )
         head = row(self._dot, label(name, "strong"), self._state, self._enabled_switch, gap=9, stretch=2)
         links = row(
-            *self._toggles.values(), self._restart, self._sign_out, remove, None,
+            *self.toggles.values(), self._restart, self._sign_out, remove, None,
             margins=(-_LINK_PX, 0, 0, 0), gap=2,
         )  # fmt: skip
         self.setLayout(
@@ -433,8 +429,8 @@ class ServerCard(QFrame):
         """Close the fields: what is in them is saved, or not wanted."""
         self.editor.has_edits = False
         if has_keyboard(self.editor):
-            self._toggles["edit"].setFocus(Qt.FocusReason.OtherFocusReason)  # not the next server's switch
-        self._toggles["edit"].setChecked(False)
+            self.toggles["edit"].setFocus(Qt.FocusReason.OtherFocusReason)  # not the next server's switch
+        self.toggles["edit"].setChecked(False)
 
     def _start_editing(self) -> None:
         if self._report is not None and not self.editor.has_edits:
@@ -462,37 +458,24 @@ class ServerCard(QFrame):
         if (self._sign_out.hasFocus() and not report.is_signed_in) or (
             has_keyboard(self.sign_in) and not needs_sign_in
         ):
-            self._toggles["edit"].setFocus(Qt.FocusReason.OtherFocusReason)  # not what is beside it
+            self.toggles["edit"].setFocus(Qt.FocusReason.OtherFocusReason)  # not what is beside it
         self.sign_in.setVisible(needs_sign_in)
         self._sign_out.setVisible(report.is_signed_in)
         signed_in = join_sentences(tr("Signed in."), secret_storage)
         show_text(self._signed_in, signed_in if report.is_signed_in else "")
-        consent = (consent_reason_text(report.config), *consent_text(report.config, folder))
+        consent = consent_reason_text(report.config), *consent_text(report.config, folder)
         for part, text in zip(
             self._consent_words, (*consent, start_files_text(report.start_files)), strict=True
         ):
             show_text(part, text)
         self.tools.show_tools(report.tools)
         self.log.show_log(report.log)
-        self._toggles["tools"].setText(
+        self.toggles["tools"].setText(
             tr.plural(len(report.tools), "%n tool", "%n tools") if report.tools else tr("Tools")
         )
-        self._toggles["tools"].setVisible(bool(report.tools))
+        self.toggles["tools"].setVisible(bool(report.tools))
         self._restart.setVisible(report.state in ("ready", "failed", "signed_out", "starting", "waiting"))
         self._restart.setText(tr("Start now") if report.state in ("failed", "signed_out") else tr("Restart"))
-
-    def enter_secret(self) -> None:
-        """Open the fields, with the keyboard in the first secret that has no value."""
-        self._toggles["edit"].setChecked(True)
-        self.editor.form.focus_missing_secret()
-
-    def open_tools(self) -> None:
-        """Open the list of tools, with the keyboard at what closes it; without a sign-in, at that."""
-        if not self.sign_in.isHidden():
-            self.sign_in.start.setFocus(Qt.FocusReason.OtherFocusReason)
-            return
-        self._toggles["tools"].setChecked(True)
-        self._toggles["tools"].setFocus(Qt.FocusReason.OtherFocusReason)
 
 
 class McpPage(QWidget):
@@ -540,7 +523,7 @@ class McpPage(QWidget):
 
     def _poll_logs(self) -> None:
         """Refresh while a log is open: nothing announces that it grows."""
-        if self.isVisible() and any(card.log.isVisible() for card in self.cards.values()):
+        if any(card.log.isVisible() for card in self.cards.values()):
             self._refresh_timer.start()
 
     async def refresh(self) -> None:
@@ -556,9 +539,8 @@ class McpPage(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._async_actions.start(
-            self._refresh_foreign_servers(), "show foreign mcp servers"
-        )  # files can change
+        # Files can change.
+        self._async_actions.start(self._refresh_foreign_servers(), "show foreign mcp servers")
 
     async def _refresh_servers(self) -> None:
         here, workspace = self.session, self.session.opened
@@ -615,7 +597,7 @@ class McpPage(QWidget):
     def show_servers(
         self, workspace_name: str, folder: str, reports: tuple[McpServerStatus, ...], secret_storage: str = ""
     ) -> None:
-        self.add_box.show_secret_storage(secret_storage)
+        self.add_box.editor.form.show_secret_storage(secret_storage)
         self._lead.setText(
             tr(
                 "MCP servers give the agent more tools in {workspace}. They run with your rights, outside "
@@ -677,11 +659,15 @@ class McpPage(QWidget):
     def enter_secret(self, server: str) -> None:
         """Open the fields of a server, with the keyboard in the first secret that has no value."""
         if server in self.cards:
-            self.cards[server].enter_secret()
+            self.cards[server].toggles["edit"].setChecked(True)
+            self.cards[server].editor.form.focus_missing_secret()
 
     def open_tools(self, server: str) -> None:
+        """Open the tools of a server, with the keyboard at what closes them; without a sign-in, at that."""
         if server in self.cards:
-            self.cards[server].open_tools()
+            sign_in, button = self.cards[server].sign_in, self.cards[server].toggles["tools"]
+            button.setChecked(button.isChecked() or sign_in.isHidden())
+            (button if sign_in.isHidden() else sign_in.start).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def has_unsaved_edits(self) -> bool:
         box = self.add_box
