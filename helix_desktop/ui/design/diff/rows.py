@@ -22,7 +22,7 @@ from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QTextLayout, QTextOpti
 from helix_desktop.domain.file_history.diff import DiffLine, DiffSpan, FileDiff
 from helix_desktop.domain.unicode_safety import escape_hidden, first_hidden
 from helix_desktop.ui.design.document_units import count_units, slice_units
-from helix_desktop.ui.design.highlight import MAX_CHARS, ColoredRun, LexerLoader, char_format, colored_runs
+from helix_desktop.ui.design.highlight import MAX_CHARS, ColoredRun, LexerLoader, colored_range, colored_runs
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, Match
 
@@ -562,9 +562,8 @@ class LineLayout:
 
     @property
     def last_width(self) -> float:
-        return (
-            len(self.text.text) * self._advance if self._layout is None else self._width_of(len(self._breaks))
-        )
+        is_cut = self._layout is None
+        return len(self.text.text) * self._advance if is_cut else self._width_of(len(self._breaks))
 
     def _width_of(self, row: int) -> float:
         assert self._layout is not None  # only one row is ever cut
@@ -616,10 +615,8 @@ class LineLayout:
         return place if self.text.text.isascii() else count_units(self.text.text[:place])
 
     def _format(self, begin: int, end: int, color: str, start: int) -> QTextLayout.FormatRange:
-        result = QTextLayout.FormatRange()
         begin, end = (max(0, self._unit(self.text.place(at)) - start) for at in (begin, end))
-        result.start, result.length, result.format = begin, end - begin, char_format(color)
-        return result
+        return colored_range(begin, end - begin, color)
 
 
 class LineLayouts:

@@ -180,11 +180,7 @@ def validate_provider(form: ProviderDraft) -> dict[str, str]:
 def _is_web_address(text: str) -> bool:
     try:
         parts = urlsplit(text.strip())
-        return (
-            parts.scheme in {"http", "https"}
-            and bool(parts.hostname)
-            and (parts.port is None or parts.port > 0)
-        )
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
 
@@ -214,15 +210,13 @@ class ModelChecklist(QWidget):
         self.setLayout(column(card(body)))
         self.hide()
 
-    def show_models(
-        self, names: Sequence[str], spec_lookup: Callable[[str], ResolvedModelSpec], existing: Collection[str]
-    ) -> None:
+    def show_models(self, specs: Mapping[str, ResolvedModelSpec], existing: Collection[str]) -> None:
         """Show what is offered; models that are `existing` already are checked and cannot be changed."""
         with QSignalBlocker(self.list):
             self.list.clear()
-            for name in names:
-                self.list.addTopLevelItem(_item(name, spec_lookup(name), name in existing))
-        rows = max(1, min(_LIST_MAX_ROWS, len(names)))
+            for name, spec in specs.items():
+                self.list.addTopLevelItem(_item(name, spec, name in existing))
+        rows = max(1, min(_LIST_MAX_ROWS, len(specs)))
         self.list.setFixedHeight(_LIST_HEAD_PX + rows * _LIST_ROW_PX + 2 * self.list.frameWidth())
         self.filter.clear()
         self._filter("")
@@ -445,17 +439,8 @@ class ProviderModels(QWidget):
         self._adding = FieldRow("", self.name_field, room=1, trailing=buttons, is_labeled=False)
         self.checklist = ModelChecklist(self._add)
         self._table_card = card(column(self.table, margins=(5, 3, 5, 5)))
-        self.setLayout(
-            column(
-                label(tr("Models"), "strong"),
-                self._no_model,
-                self._table_card,
-                self._adding,
-                self.checklist,
-                self.spec_form,
-                gap=6,
-            )
-        )
+        heading, added = label(tr("Models"), "strong"), (self._adding, self.checklist, self.spec_form)
+        self.setLayout(column(heading, self._no_model, self._table_card, *added, gap=6))
         self._refresh()
 
     @property
@@ -532,11 +517,9 @@ class ProviderModels(QWidget):
             self._refresh()
 
     def show_checklist(self) -> None:
-        self.checklist.show_models(
-            tuple(self._offered),
-            lambda name: self._spec_lookup(self._with_offered_spec(ModelEntry(name=name))),
-            self._entries.keys(),
-        )
+        offered = (self._with_offered_spec(ModelEntry(name=name)) for name in self._offered)
+        specs = {entry.name: self._spec_lookup(entry) for entry in offered}
+        self.checklist.show_models(specs, self._entries.keys())
         QTimer.singleShot(0, self, self._reveal_checklist)  # once the page has grown by it
 
     def _reveal_checklist(self) -> None:
@@ -576,12 +559,9 @@ class ProviderModels(QWidget):
         self.add(self.name_field.currentText().strip())
 
     def _refresh(self) -> None:
-        self.table.show_rows(
-            [
-                ModelRow(entry.name, entry.name == self.default_model, self._spec_lookup(entry), entry.effort)
-                for entry in self.entries
-            ]
-        )
+        default, look_up = self.default_model, self._spec_lookup
+        rows = [ModelRow(it.name, it.name == default, look_up(it), it.effort) for it in self.entries]
+        self.table.show_rows(rows)
         for part in (self._table_card, self.spec_form):
             part.setVisible(bool(self._entries))
         self._no_model.setVisible(not self._entries)
@@ -589,13 +569,9 @@ class ProviderModels(QWidget):
     def _show_spec(self) -> None:
         entry = self._entries.get(self.table.current_name())
         if entry is not None:
-            self.spec_form.show_model(
-                entry,
-                self._spec_lookup(entry),
-                self._known_spec(entry),
-                entry.name == self.default_model,
-                self.invalid_figures.get(entry.name, {}),
-            )
+            specs = self._spec_lookup(entry), self._known_spec(entry)
+            invalid = self.invalid_figures.get(entry.name, {})
+            self.spec_form.show_model(entry, *specs, entry.name == self.default_model, invalid)
 
     def _known_spec(self, entry: ModelEntry) -> ResolvedModelSpec:
         """Return what is known of a model without the user's own figures."""
@@ -603,10 +579,8 @@ class ProviderModels(QWidget):
 
     def show_faults(self) -> bool:
         """Show a model with figures that can't be used, each with its fault; return False if all can be."""
-        faults = {
-            entry.name: figure_faults(entry, int(self._known_spec(entry).number("window")))
-            for entry in self.entries
-        }
+        windows = {entry.name: int(self._known_spec(entry).number("window")) for entry in self.entries}
+        faults = {entry.name: figure_faults(entry, windows[entry.name]) for entry in self.entries}
         wrong = [name for name in faults if faults[name] or self.invalid_figures.get(name)]
         if not wrong:
             return False
@@ -644,10 +618,5 @@ class ProviderModels(QWidget):
 
 def _with_figures(entry: ModelEntry, source: ModelEntry | None) -> ModelEntry:
     source = source or ModelEntry(name=entry.name)
-    return msgspec.structs.replace(
-        entry,
-        reported=source.reported,
-        reported_by=source.reported_by,
-        tested_tools=source.tested_tools,
-        learned=source.learned,
-    )
+    names = ("reported", "reported_by", "tested_tools", "learned")
+    return msgspec.structs.replace(entry, **{name: getattr(source, name) for name in names})
