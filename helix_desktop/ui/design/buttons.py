@@ -96,8 +96,7 @@ class PushButton(EnterActivates, Themed, QPushButton):
         self.setToolTip(tip)
         self.setProperty("kind", kind)
         self.setAutoDefault(False)
-        self._icon_name = icon_name
-        self._px = px
+        self._icon_name, self._px = icon_name, px
         self.apply_theme()
         if on_click is not None:
             self.clicked.connect(on_click)
@@ -234,12 +233,8 @@ class Switch(Themed, QAbstractButton):
             painter.drawRoundedRect(track.adjusted(-1.5, -1.5, 1.5, 1.5), 10.5, 10.5)
         self._paint_track(painter, track)
         painter.setPen(QColor(self._theme.text if self.isEnabled() else self._theme.faint))
-        draw_text(
-            painter,
-            QRect(SWITCH_TEXT_X, 0, self.width() - SWITCH_TEXT_X, self.height()),
-            Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap,
-            self.text(),
-        )
+        room = QRect(SWITCH_TEXT_X, 0, self.width() - SWITCH_TEXT_X, self.height())
+        draw_text(painter, room, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap, self.text())
 
 
 def copy_text(button: PushButton, text: str) -> None:

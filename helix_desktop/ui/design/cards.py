@@ -55,12 +55,8 @@ def paint_pill(
     painter.drawRoundedRect(rect, rect.height() / 2, rect.height() / 2)
     painter.setFont(font)
     painter.setPen(QColor(color))
-    draw_text(
-        painter,
-        rect.adjusted(left, 0, 0, 0),
-        Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
-        text,
-    )
+    at_begin = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+    draw_text(painter, rect.adjusted(left, 0, 0, 0), at_begin, text)
 
 
 class Pill(EnterActivates, Themed, QAbstractButton):
@@ -75,8 +71,7 @@ class Pill(EnterActivates, Themed, QAbstractButton):
         clickable: bool = False,
     ) -> None:
         super().__init__()
-        self._tone, self._icon_name, self._clickable = tone, icon_name, clickable
-        self._mono = mono
+        self._tone, self._icon_name, self._clickable, self._mono = tone, icon_name, clickable, mono
         self._font = ui_font(11, 500, mono)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if clickable else Qt.FocusPolicy.NoFocus)
         if clickable:
@@ -330,9 +325,8 @@ class HelpLink(QWidget):
         """`topic` is one of the guide's."""
         super().__init__()
         self.topic = topic
-        self.link = PushButton(
-            tr("How this works"), "link", name=f"what_is:{topic}", on_click=self._send_request
-        )
+        self.link = PushButton(tr("How this works"), "link", name=f"what_is:{topic}")
+        self.link.clicked.connect(self._send_request)
         words = [TextLine(lead, role="muted")] if lead else []
         self.setLayout(row(*words, self.link, *([None] if lead else []), gap=4))
 

@@ -55,12 +55,10 @@ def _bold_width(button: QPushButton) -> int:
     """Return the pixels a name needs when its page is chosen: its hint is that of the regular weight."""
     bold = QFont(button.font())
     bold.setWeight(QFont.Weight.DemiBold)
-    words = button.text()
-    return (
-        button.sizeHint().width()
-        + QFontMetrics(bold).horizontalAdvance(words)
-        - button.fontMetrics().horizontalAdvance(words)
+    wide, usual = (
+        metrics.horizontalAdvance(button.text()) for metrics in (QFontMetrics(bold), button.fontMetrics())
     )
+    return button.sizeHint().width() + wide - usual
 
 
 class PageNames(Themed, TabList):
@@ -129,13 +127,11 @@ class PageNames(Themed, TabList):
         super().apply_theme()
         side = fonts.scaled(_ICON_PX)
         for key, button in self._buttons.items():
-            if not self._icons[key]:
-                continue
-            button.setIcon(icon(self._icons[key], self._theme.muted, side, gap=ICON_GAP_PX))
-            button.setIconSize(QSize(side + ICON_GAP_PX, side))
-        self._room.changeSize(
-            max(fonts.scaled(self._least_px) - _MARGINS_PX, *map(_bold_width, self._buttons.values())), 0
-        )
+            if self._icons[key]:
+                button.setIcon(icon(self._icons[key], self._theme.muted, side, gap=ICON_GAP_PX))
+                button.setIconSize(QSize(side + ICON_GAP_PX, side))
+        least = fonts.scaled(self._least_px) - _MARGINS_PX
+        self._room.changeSize(max(least, *map(_bold_width, self._buttons.values())), 0)
         layout = self.layout()
         if layout is not None:
             layout.invalidate()

@@ -498,10 +498,8 @@ def _last_that_fits(ends: Sequence[int] | None, start: int, columns: int, length
 
 
 def _columns_of(char: str) -> int:
-    if char == "\t":
-        return TAB_COLUMNS
     if char.isascii():
-        return 1
+        return TAB_COLUMNS if char == "\t" else 1
     return 0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1
 
 

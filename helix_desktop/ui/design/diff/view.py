@@ -402,9 +402,8 @@ class DiffView(QWidget):
         if self.find_bar.isVisibleTo(self):
             self.find_bar.close_bar()  # which gives the keyboard to the diff
         is_text = diff is not None and diff.kind == "text" and bool(diff.hunks)
-        self.text.show_diff(
-            diff if is_text else None, path, marks, can_revert=can_revert_hunks, is_redo=is_redo
-        )
+        shown, can_revert = diff if is_text else None, can_revert_hunks
+        self.text.show_diff(shown, path, marks, can_revert=can_revert, is_redo=is_redo)
         for part in (self._bar, self._line):
             part.setVisible(is_text)
         self._choose_layout()
@@ -484,6 +483,5 @@ class CountsLine(QFrame):
             part.set_text(text)
             part.setVisible(count > 0)
         lines = tr.plural(added, "%n line added", "%n lines added")
-        self.setAccessibleName(
-            tr("{added}, {removed}", added=lines, removed=tr.plural(removed, "%n removed", "%n removed"))
-        )
+        gone = tr.plural(removed, "%n removed", "%n removed")
+        self.setAccessibleName(tr("{added}, {removed}", added=lines, removed=gone))

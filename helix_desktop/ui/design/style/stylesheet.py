@@ -241,39 +241,6 @@ QProgressBar::chunk { background: $accent; border-radius: 3px; }
 _SLICE_S = 0.004
 
 
-class StyleUpdater(QObject):
-    """Changes colors: at once on screen, then of hidden widgets, in slices that leave the window usable."""
-
-    def __init__(self, app: QApplication, parent: QObject) -> None:
-        super().__init__(parent)
-        self._app = app
-        self._hidden: list[QWidget] = []
-        self._timer = QTimer(self, interval=0)
-        self._timer.timeout.connect(self._polish_slice)
-
-    def change_colors(self, sheet: str) -> None:
-        """Set a style sheet that differs from the one before in nothing but colors."""
-        self._hidden = []
-        for widget in _replace(self._app, sheet):
-            if widget.isVisible():
-                widget.style().polish(widget)
-            else:
-                self._hidden.append(widget)
-        self._timer.start()
-
-    def _polish_slice(self) -> None:
-        # What was shown meanwhile comes first.
-        waiting = iter(sorted(filter(isValid, self._hidden), key=lambda widget: not widget.isVisible()))
-        end = time.perf_counter() + _SLICE_S  # only now: to look at ten thousand widgets takes longer
-        for widget in waiting:
-            widget.style().polish(widget)
-            if time.perf_counter() > end:
-                break
-        self._hidden = list(waiting)
-        if not self._hidden:
-            self._timer.stop()
-
-
 def _replace(app: QApplication, sheet: str) -> Iterator[QWidget]:
     """Set the sheet and yield the widgets to style, each after those that it lies in."""
     if not app.styleSheet():
@@ -378,7 +345,10 @@ class Appearance(QObject):
         self._app = app
         self.mode: ThemeMode = mode
         self.text_px = text_px
-        self._style_updater = StyleUpdater(app, self)
+        self._hidden: list[QWidget] = []
+        """Widgets that still have the colors from before."""
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._polish_slice)
         app.styleHints().colorSchemeChanged.connect(self._on_system_theme)
         prepare(app, self.theme, text_px)
 
@@ -419,8 +389,27 @@ class Appearance(QObject):
             self._change_colors()
 
     def _change_colors(self) -> None:
+        """Change them at once on screen, then of hidden widgets, in slices that leave the window usable."""
         theme = self.theme
         prepare(self._app, theme, self.text_px)
-        self._style_updater.change_colors(stylesheet(theme, self.text_px))
+        self._hidden = []
+        for widget in _replace(self._app, stylesheet(theme, self.text_px)):
+            if widget.isVisible():
+                widget.style().polish(widget)
+            else:
+                self._hidden.append(widget)
+        self._timer.start()
         apply_theme_to_all()
         self.changed.emit()
+
+    def _polish_slice(self) -> None:
+        # What was shown meanwhile comes first.
+        waiting = iter(sorted(filter(isValid, self._hidden), key=lambda widget: not widget.isVisible()))
+        end = time.perf_counter() + _SLICE_S  # only now: to look at ten thousand widgets takes longer
+        for widget in waiting:
+            widget.style().polish(widget)
+            if time.perf_counter() > end:
+                break
+        self._hidden = list(waiting)
+        if not self._hidden:
+            self._timer.stop()

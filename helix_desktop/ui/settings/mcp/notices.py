@@ -32,12 +32,10 @@ class McpNotices(QObject):
         self._said: dict[tuple[str, str], tuple[str, ...]] = {}  # servers, by notice and workspace
         self._dismissed_secrets: set[str] = set()  # workspaces; said once per start
         self._later_tools: dict[str, dict[str, tuple[str, ...]]] = {}  # tools by server
-        self._services.mcp_servers.listen(self._on_change)
+        self._services.mcp_servers.listen(
+            lambda changed: self._show() if changed == session.workspace_id else None
+        )
         session.changed.connect(self._show)
-
-    def _on_change(self, workspace_id: str) -> None:
-        if workspace_id == self._session.workspace_id:
-            self._show()
 
     def _show(self) -> None:
         if self._session.opened is not None:

@@ -169,9 +169,7 @@ def parse_draft(
 def parse_variables(lines: str) -> dict[str, str]:
     """Return variables or headers by name, from lines NAME=value or NAME: value. Raises InvalidInput."""
     values: dict[str, str] = {}
-    for line in lines.splitlines():
-        if not line.strip():
-            continue
+    for line in filter(str.strip, lines.splitlines()):
         pair = _VARIABLE.fullmatch(line)
         if pair is None:
             raise InvalidInput(
@@ -433,9 +431,8 @@ class ServerEditor(QWidget):
         self.has_edits = False
         """Whether the user changed something since it was filled."""
         cancel = PushButton(tr("Cancel"), name="cancel", on_click=close)
-        self.test = PushButton(
-            tr("Test", "verb: button"), "", "zap", name="test_server", on_click=self._test_or_stop
-        )
+        self.test = PushButton(tr("Test", "verb: button"), "", "zap", name="test_server")
+        self.test.clicked.connect(self._test_or_stop)
         save_button = PushButton(save_text, "primary", name="save_server", on_click=self._save_valid)
         self.form.edited.connect(lambda _: self._on_edited())
         buttons = FlowBox([cancel, self.test, save_button], right_from=0)

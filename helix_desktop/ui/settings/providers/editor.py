@@ -58,9 +58,8 @@ class _HeaderRow(QWidget):
         keep_secret = tr("Keep secret: in the system's keychain only")
         self.secret = IconButton("lock", keep_secret, name="header_secret")
         self.secret.setCheckable(True)
-        remove = IconButton(
-            "trash-2", tr("Remove header"), name="remove_header", on_click=lambda: form.remove(self)
-        )
+        remove = IconButton("trash-2", tr("Remove header"), name="remove_header")
+        remove.clicked.connect(lambda: form.remove(self))
         fields = row(self.name, self.value, self.secret, remove, gap=6)
         fields.setStretch(0, 2)
         fields.setStretch(1, 3)
@@ -79,9 +78,8 @@ class _HeaderRow(QWidget):
         is_secret = self.secret.isChecked()
         self.secret.set_icon("lock" if is_secret else "lock-open")
         self.value.setEchoMode(QLineEdit.EchoMode.Password if is_secret else QLineEdit.EchoMode.Normal)
-        self.value.setPlaceholderText(
-            tr("Saved. Type to replace it.") if is_secret and self.is_saved else tr("Value")
-        )
+        is_saved = is_secret and self.is_saved
+        self.value.setPlaceholderText(tr("Saved. Type to replace it.") if is_saved else tr("Value"))
 
 
 class ExtrasForm(QWidget):
@@ -443,9 +441,8 @@ class ProviderEditor(QWidget):
         self._key_source: KeySource = "none"
         self.models.list_button.clicked.connect(lambda: self.models_requested.emit(self.form()))
         self.check_view = ProviderCheckView()
-        self._test = PushButton(
-            tr("Test", "verb: button"), "", "zap", name="test_provider", on_click=self._test_or_stop
-        )
+        self._test = PushButton(tr("Test", "verb: button"), "", "zap", name="test_provider")
+        self._test.clicked.connect(self._test_or_stop)
         self._save = PushButton(tr("Save"), "primary", name="save_provider", on_click=self._validate_and_save)
         self._use = PushButton("", name="use_provider", on_click=self._save_and_use)
         self._discard = PushButton(tr("Discard"), name="discard_provider", on_click=self.discarded.emit)

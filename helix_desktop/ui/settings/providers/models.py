@@ -223,13 +223,10 @@ class ModelChecklist(QWidget):
         self.show()
         self.filter.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def checked(self) -> list[str]:
-        """List the models that are checked and not present yet, also those that the filter hides."""
-        return [item.text(0) for item in self.list.checked()]
-
     def _add_checked(self) -> None:
+        """Add what is checked and not present yet, also what the filter hides."""
         self.hide()
-        self._add_models(self.checked())
+        self._add_models([item.text(0) for item in self.list.checked()])
 
     def _filter(self, query: str) -> None:
         is_any = self.list.filter(query)
@@ -292,25 +289,22 @@ class _ModelTableModel(QAbstractTableModel):
 
     def data(self, index: Index, role: int = 0) -> object:
         row, column = self.rows[index.row()], index.column()
-        first, theme = column == 0, current_theme()
+        first, theme, words = column == 0, current_theme(), COLUMNS[column].text(row)
+        is_assumed = column == 1 and row.spec.values["window"].origin == "assumed"
+        is_dim = is_assumed or column == len(COLUMNS) - 1 or words == UNKNOWN
         star = theme.accent_text if row.is_default else theme.faint
         getters: dict[int, Callable[[], object]] = {
-            Qt.ItemDataRole.DisplayRole: lambda: COLUMNS[column].text(row),
+            Qt.ItemDataRole.DisplayRole: lambda: words,
             Qt.ItemDataRole.ToolTipRole: lambda: tooltip_text(row, column) or None,
             Qt.ItemDataRole.TextAlignmentRole: lambda: _alignment(column),
-            Qt.ItemDataRole.ForegroundRole: lambda: self._text_color(row, column),
+            Qt.ItemDataRole.ForegroundRole: lambda: QColor(theme.faint) if is_dim else None,
             Qt.ItemDataRole.DecorationRole: lambda: icon("star", star, 14) if first else None,
             Qt.ItemDataRole.AccessibleTextRole: lambda: tr(
-                "{name}: {value}", name=COLUMNS[column].title, value=COLUMNS[column].text(row)
+                "{name}: {value}", name=COLUMNS[column].title, value=words
             ),
         }
         getter = getters.get(role)
         return getter() if getter is not None else None
-
-    def _text_color(self, row: ModelRow, column: int) -> QColor | None:
-        assumed = column == 1 and row.spec.values["window"].origin == "assumed"
-        dim = assumed or column == len(COLUMNS) - 1 or COLUMNS[column].text(row) == UNKNOWN
-        return QColor(current_theme().faint) if dim else None
 
 
 class ModelTable(QTableView):

@@ -118,8 +118,10 @@ class ProvidersPage(Themed, QWidget):
         for item in self.list.selectedItems():
             key = str(item.data(_ID))
             entry = self._entries[key]
-            form = entry.saved
-            self._leave(key)
+            form, left, before = entry.saved, self._edited_key, self._entries.get(self._edited_key)
+            self._keep_draft()
+            if left != key and before is not None and not (before.saved.id or before.draft):
+                self._forget_new(left)  # nothing was typed of it
             self._show_editor(not form.demo)
             self._use_demo_button.setVisible(form.demo and not entry.status.in_use)
             if key == self._edited_key and self.editor.has_unsaved_edits():
@@ -252,12 +254,6 @@ class ProvidersPage(Themed, QWidget):
         if form == self.editor.form() or (form.id and form.id == self._edited_key):
             self.editor.note_saved(form)
 
-    def update_form(self, form: ProviderDraft) -> None:
-        """Know what is saved of a provider now; the fields on screen stay as they are."""
-        if form.id in self._entries:
-            self._entries[form.id].saved = form
-        self.editor.update_form(form)
-
     def add(self) -> None:
         self._start_editing(EMPTY_DRAFT)
 
@@ -299,13 +295,6 @@ class ProvidersPage(Themed, QWidget):
         for part in (self.editor, self.editor.footer):
             part.setVisible(visible)
         self._demo.setVisible(not visible)
-
-    def _leave(self, next_key: str) -> None:
-        """Keep what is edited of the provider before; a new one of which nothing was typed goes."""
-        left, entry = self._edited_key, self._entries.get(self._edited_key)
-        self._keep_draft()
-        if left != next_key and entry is not None and not (entry.saved.id or entry.draft):
-            self._forget_new(left)
 
     def _run_change(self, operation: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
         """Begin a change of the providers; one at a time, in the order they were asked for."""
@@ -532,8 +521,11 @@ class ProvidersPage(Themed, QWidget):
             return
         tested = replace(form.provider(), name=form.id)
         provider = await self._changes.save_tool_test(tested, model, has_tools)
-        if provider is not None:
-            self.update_form(ProviderDraft.of(provider))
+        if provider is not None:  # the fields on screen stay as they are
+            saved = ProviderDraft.of(provider)
+            if saved.id in self._entries:
+                self._entries[saved.id].saved = saved
+            self.editor.update_form(saved)
 
     def _show_steps(self, steps: tuple[CheckStep, ...]) -> None:
         self._steps = steps
