@@ -22,11 +22,10 @@ from shiboken6 import isValid
 
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.accessibility import announce
-from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.buttons import IconButton, PageName, PageNames
 from helix_desktop.ui.design.fields import ComboBox, Index, SearchField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import PageArea, VerticalScrollArea, column, pane, row
-from helix_desktop.ui.design.page_stack import PageName, PageNames
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.style.stylesheet import TEXT_PX
 from helix_desktop.ui.design.style.theme import current_theme
