@@ -327,10 +327,9 @@ def _bold_width(button: QPushButton) -> int:
     """Return the pixels a name needs when its page is chosen: its hint is that of the regular weight."""
     bold = QFont(button.font())
     bold.setWeight(QFont.Weight.DemiBold)
-    wide, usual = (
-        metrics.horizontalAdvance(button.text()) for metrics in (QFontMetrics(bold), button.fontMetrics())
-    )
-    return button.sizeHint().width() + wide - usual
+    hint, words = button.sizeHint().width(), button.text()  # the hint first: it gives the button its font
+    usual = button.fontMetrics().horizontalAdvance(words)
+    return hint + QFontMetrics(bold).horizontalAdvance(words) - usual
 
 
 class PageNames(Themed, TabList):

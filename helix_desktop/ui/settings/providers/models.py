@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QModelIndex,
     QSignalBlocker,
     Qt,
@@ -21,7 +20,8 @@ from PySide6.QtWidgets import (
     QCompleter,
     QHeaderView,
     QScrollArea,
-    QTableView,
+    QTableWidget,
+    QTableWidgetItem,
     QTreeWidgetItem,
     QWidget,
 )
@@ -43,7 +43,7 @@ from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import card, column, pane, row
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import current_theme
+from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.providers.model_spec_form import (
     COLUMNS,
@@ -262,60 +262,24 @@ def _item(name: str, spec: ResolvedModelSpec, exists: bool) -> QTreeWidgetItem:
 
 SpecLookup = Callable[[ModelEntry], ResolvedModelSpec]
 
-_ROOT = QModelIndex()
 _ROW_PX, _HEAD_PX, _MAX_ROWS = 32, 30, 7
 _MIN_NAME_PX = 140
 _SCROLLED_NAME_PX = 200  # of the name where there is no room for all columns
 _ON, _OFF = Qt.ScrollBarPolicy.ScrollBarAlwaysOn, Qt.ScrollBarPolicy.ScrollBarAlwaysOff
 
 
-class _ModelTableModel(QAbstractTableModel):
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: tuple[ModelRow, ...] = ()
-
-    def rowCount(self, parent: Index = _ROOT) -> int:
-        return 0 if parent.isValid() else len(self.rows)
-
-    def columnCount(self, parent: Index = _ROOT) -> int:
-        return 0 if parent.isValid() else len(COLUMNS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
-        if orientation is not Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(section)
-        return translate(COLUMNS[section].title) if role == Qt.ItemDataRole.DisplayRole else None
-
-    def data(self, index: Index, role: int = 0) -> object:
-        row, column = self.rows[index.row()], index.column()
-        first, theme, words = column == 0, current_theme(), COLUMNS[column].text(row)
-        is_assumed = column == 1 and row.spec.values["window"].origin == "assumed"
-        is_dim = is_assumed or column == len(COLUMNS) - 1 or words == UNKNOWN
-        star = theme.accent_text if row.is_default else theme.faint
-        getters: dict[int, Callable[[], object]] = {
-            Qt.ItemDataRole.DisplayRole: lambda: words,
-            Qt.ItemDataRole.ToolTipRole: lambda: tooltip_text(row, column) or None,
-            Qt.ItemDataRole.TextAlignmentRole: lambda: _alignment(column),
-            Qt.ItemDataRole.ForegroundRole: lambda: QColor(theme.faint) if is_dim else None,
-            Qt.ItemDataRole.DecorationRole: lambda: icon("star", star, 14) if first else None,
-            Qt.ItemDataRole.AccessibleTextRole: lambda: tr(
-                "{name}: {value}", name=COLUMNS[column].title, value=words
-            ),
-        }
-        getter = getters.get(role)
-        return getter() if getter is not None else None
-
-
-class ModelTable(QTableView):
+class ModelTable(Themed, QTableWidget):
     """One row per model; a click on the star, or Enter, makes a model the default."""
 
     def __init__(self, show_chosen: Callable[[], object], set_default: Callable[[str], object]) -> None:
-        super().__init__()
+        super().__init__(0, len(COLUMNS))
         self._show_chosen, self._set_default = show_chosen, set_default
+        self._rows: tuple[ModelRow, ...] = ()
         FocusRing(self)
-        self._model = _ModelTableModel()
-        self.setModel(self._model)
+        for place, (words, *_) in enumerate(COLUMNS):
+            title = QTableWidgetItem(translate(words))
+            title.setTextAlignment(_alignment(place))
+            self.setHorizontalHeaderItem(place, title)
         self.setAccessibleName(tr("Models"))
         self.setProperty("kind", "models")
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -341,15 +305,21 @@ class ModelTable(QTableView):
     def show_rows(self, rows: Sequence[ModelRow]) -> None:
         """Show these models; the chosen one stays chosen, else the first is."""
         before = self.current_name()
-        self._model.beginResetModel()
-        self._model.rows = tuple(rows)
-        self._model.endResetModel()
+        self.setRowCount(0)
+        self._rows = tuple(rows)
+        self.setRowCount(len(self._rows))
+        self.apply_theme()
         self._fit()
         self.select_model(before)
 
+    def apply_theme(self) -> None:
+        for place, shown in enumerate(self._rows):
+            for number in range(len(COLUMNS)):
+                self.setItem(place, number, _cell(shown, number))
+
     def select_model(self, name: str) -> None:
         """Choose a model by name; the first when there is none of that name."""
-        names = [row.name for row in self._model.rows]
+        names = [row.name for row in self._rows]
         if names:
             self.selectRow(names.index(name) if name in names else 0)
         self._show_chosen()
@@ -364,7 +334,7 @@ class ModelTable(QTableView):
 
     def _fit(self) -> None:
         """By the table's own width, not by what its bars leave: these come and go with the result."""
-        count = self._model.rowCount()
+        count = self.rowCount()
         upright, flat = self.verticalScrollBar(), self.horizontalScrollBar()
         scroll_bar_width = upright.sizeHint().width() if count > _MAX_ROWS else 0
         head = self.horizontalHeader()
@@ -381,12 +351,27 @@ class ModelTable(QTableView):
         self.setFixedHeight(_HEAD_PX + rows * _ROW_PX + below + 2 * self.frameWidth())
 
     def _name(self, index: Index) -> str:
-        return self._model.rows[index.row()].name if index.isValid() else ""
+        return self._rows[index.row()].name if index.isValid() else ""
 
     def _on_clicked(self, index: QModelIndex) -> None:
         star = self.visualRect(index).left() + 30
         if index.column() == 0 and self.viewport().mapFromGlobal(self.cursor().pos()).x() < star:
             self._set_default(self._name(index))
+
+
+def _cell(row: ModelRow, column: int) -> QTableWidgetItem:
+    theme, words = current_theme(), COLUMNS[column].text(row)
+    cell = QTableWidgetItem(words)
+    cell.setToolTip(tooltip_text(row, column))
+    cell.setTextAlignment(_alignment(column))
+    spoken = tr("{name}: {value}", name=COLUMNS[column].title, value=words)
+    cell.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
+    is_assumed = column == 1 and row.spec.values["window"].origin == "assumed"
+    if is_assumed or column == len(COLUMNS) - 1 or words == UNKNOWN:
+        cell.setForeground(QColor(theme.faint))
+    if column == 0:
+        cell.setIcon(icon("star", theme.accent_text if row.is_default else theme.faint, 14))
+    return cell
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:
