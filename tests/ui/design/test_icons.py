@@ -11,9 +11,10 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui import chat
-from helix_desktop.ui.design.style.icons import icon, pixmap, tool_icon
+from helix_desktop.ui.design.style.icons import icon, pixmap
 from helix_desktop.ui.design.style.stylesheet import stylesheet
 from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.tool_icons import tool_icon
 
 
 def test_a_pixmap_has_its_color_and_size(qtbot: QtBot) -> None:

@@ -1,0 +1,37 @@
+"""Which icon stands for a tool: the same in the chat and in the cache."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.own_tools import OWN_TOOLS
+
+_TOOLS = {
+    "server": ("mcp__",),
+    "archive-restore": ("recall",),
+    "terminal": ("bash", "shell", "run", "exec"),
+    "file-pen": ("edit", "patch"),
+    "file-plus": ("write", "create"),
+    "file-text": ("read",),
+    "folder-tree": ("list",),
+    "folder-search": ("glob",),
+    "text-search": ("find", "grep", "search"),
+    "globe": ("fetch", "web"),
+    "bot": ("agent",),
+    "list": ("todo",),
+}
+"""Parts of the names of tools that are not Helix's own, by icon; the first that fits counts."""
+_CONTENTS = {
+    "": "database",
+    "argument": "braces",
+    "handover": "history",
+    "observations": "eye",
+    "fold": "list-tree",
+}
+
+
+def tool_icon(tool: str) -> str:
+    """Return the icon for a tool's name, or for what wrote stored content that comes from no tool."""
+    if tool in _CONTENTS:
+        return _CONTENTS[tool]
+    if (own := OWN_TOOLS.get(tool)) is not None:
+        return own.icon
+    return next((name for name, parts in _TOOLS.items() if any(it in tool.lower() for it in parts)), "wrench")
