@@ -67,7 +67,9 @@ class PolicyFiles(QObject):
 
     def open(self) -> None:
         """Show the file of the workspace on screen in an editor."""
-        workspace = self._session.workspace
+        workspace = self._session.opened
+        if workspace is None:
+            return
         file = self.of(workspace)
         try:
             if not file.path.exists():
@@ -79,7 +81,9 @@ class PolicyFiles(QObject):
 
     def replace(self) -> None:
         """Write the running policy over a file with an error, of which a copy is kept."""
-        workspace = self._session.workspace
+        workspace = self._session.opened
+        if workspace is None:
+            return
         try:
             self.of(workspace).replace(workspace.policy)
         except HelixError as error:

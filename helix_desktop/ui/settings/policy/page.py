@@ -484,9 +484,11 @@ class PolicyPage(QWidget):
                 self.form.show_error(key, why)
 
     def apply_to_workspace(self) -> None:
-        workspace = self._session.workspace
+        workspace = self._session.opened
+        if workspace is None or self.form.focus_error():
+            return
         policy = self._policy(workspace)
-        if self.form.focus_error() or not self._files.reload(workspace):
+        if not self._files.reload(workspace):
             return
         before = self._edited.pop(workspace.id, None)
         try:
@@ -497,11 +499,14 @@ class PolicyPage(QWidget):
             self._session.actions.show_error(error)
 
     def apply_to_session(self) -> None:
-        if not self.form.focus_error():
-            self.set_session_policy(self._policy(self._session.workspace))
+        workspace = self._session.opened
+        if workspace is not None and not self.form.focus_error():
+            self.set_session_policy(self._policy(workspace))
 
     def set_session_policy(self, policy: ContextPolicy | None) -> None:
-        conversation = self._session.conversation
+        conversation = self._session.find_conversation()
+        if conversation is None:
+            return
 
         async def record() -> None:
             await conversation.choose_policy(policy)
