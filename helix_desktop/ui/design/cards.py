@@ -37,16 +37,11 @@ _PILL_ICON = 12
 
 def tone_colors(theme: Theme, tone: Tone) -> tuple[str, str, str]:
     """Return a tone's text, fill and outline; no outline is the fill's own color."""
-    match tone:
-        case "accent":
-            return theme.accent_text, theme.accent_soft, theme.accent_soft
-        case "ok":
-            return theme.ok, theme.ok_soft, theme.ok_soft
-        case "warn":
-            return theme.warn, theme.warn_soft, theme.warn_soft
-        case "error":
-            return theme.error, theme.error_soft, theme.error_soft
-    return theme.muted, theme.raised, theme.border
+    if tone == "neutral":
+        return theme.muted, theme.raised, theme.border
+    color = theme.accent_text if tone == "accent" else str(getattr(theme, tone))
+    fill = str(getattr(theme, f"{tone}_soft"))
+    return color, fill, fill
 
 
 def paint_pill(
@@ -60,12 +55,8 @@ def paint_pill(
     painter.drawRoundedRect(rect, rect.height() / 2, rect.height() / 2)
     painter.setFont(font)
     painter.setPen(QColor(color))
-    draw_text(
-        painter,
-        rect.adjusted(left, 0, 0, 0),
-        Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
-        text,
-    )
+    at_begin = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+    draw_text(painter, rect.adjusted(left, 0, 0, 0), at_begin, text)
 
 
 class Pill(EnterActivates, Themed, QAbstractButton):
@@ -80,8 +71,7 @@ class Pill(EnterActivates, Themed, QAbstractButton):
         clickable: bool = False,
     ) -> None:
         super().__init__()
-        self._tone, self._icon_name, self._clickable = tone, icon_name, clickable
-        self._mono = mono
+        self._tone, self._icon_name, self._clickable, self._mono = tone, icon_name, clickable, mono
         self._font = ui_font(11, 500, mono)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if clickable else Qt.FocusPolicy.NoFocus)
         if clickable:
@@ -335,9 +325,8 @@ class HelpLink(QWidget):
         """`topic` is one of the guide's."""
         super().__init__()
         self.topic = topic
-        self.link = PushButton(
-            tr("How this works"), "link", name=f"what_is:{topic}", on_click=self._send_request
-        )
+        self.link = PushButton(tr("How this works"), "link", name=f"what_is:{topic}")
+        self.link.clicked.connect(self._send_request)
         words = [TextLine(lead, role="muted")] if lead else []
         self.setLayout(row(*words, self.link, *([None] if lead else []), gap=4))
 

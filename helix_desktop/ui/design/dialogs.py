@@ -253,11 +253,8 @@ async def get_text(
 async def pick_folder(parent: QWidget, title: str, start: Path | None = None) -> Path | None:
     """Let the user choose an existing folder, with the system's own dialog; None when canceled."""
     dialog = QFileDialog(parent, title, str(start) if start else "")
-    dialog.setFileMode(QFileDialog.FileMode.Directory)
     dialog.setOption(QFileDialog.Option.ShowDirsOnly, True)
-    result = await exec_async(dialog)
-    names = dialog.selectedFiles()
-    return Path(names[0]) if result and names else None
+    return next(iter(await _pick(dialog, QFileDialog.FileMode.Directory)), None)
 
 
 async def pick_file(parent: QWidget, title: str, name_filter: str) -> Path | None:
@@ -267,15 +264,14 @@ async def pick_file(parent: QWidget, title: str, name_filter: str) -> Path | Non
     """
     window = parent.window()
     dialog = QFileDialog(parent, title, str(window.property(_LAST_FOLDER) or Path.home()), name_filter)
-    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-    return _selected_path(window, dialog, await exec_async(dialog))
+    return next(iter(await _pick(dialog, QFileDialog.FileMode.ExistingFile, window)), None)
 
 
 async def pick_open_files(parent: QWidget, title: str, name_filter: str, start: Path) -> list[Path]:
     """Ask for existing files, in `start` at first, `name_filter` as Qt filters them; none when canceled."""
-    dialog = QFileDialog(parent, title, str(start), name_filter)
-    dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-    return [Path(path) for path in dialog.selectedFiles()] if await exec_async(dialog) else []
+    return await _pick(
+        QFileDialog(parent, title, str(start), name_filter), QFileDialog.FileMode.ExistingFiles
+    )
 
 
 async def pick_save_file(parent: QWidget, title: str, name: str, suffix: str = "") -> Path | None:
@@ -289,18 +285,17 @@ async def pick_save_file(parent: QWidget, title: str, name: str, suffix: str = "
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.setDefaultSuffix(suffix.removeprefix("."))
     dialog.selectFile(name)
-    path = _selected_path(window, dialog, await exec_async(dialog))
+    path = next(iter(await _pick(dialog, QFileDialog.FileMode.AnyFile, window)), None)
     if path is None or path.name.endswith(suffix):
         return path
     place = path.with_name(path.name + suffix)
     return await pick_save_file(parent, title, place.name, suffix) if place.exists() else place
 
 
-def _selected_path(window: QWidget, dialog: QFileDialog, accepted: bool) -> Path | None:
-    """Return the file that was chosen; its folder is kept for the next time."""
-    names = dialog.selectedFiles()
-    if not accepted or not names:
-        return None
-    place = Path(names[0])
-    window.setProperty(_LAST_FOLDER, str(place.parent))
-    return place
+async def _pick(dialog: QFileDialog, mode: QFileDialog.FileMode, window: QWidget | None = None) -> list[Path]:
+    """Return what was chosen; its folder is kept in a window, if there is one, for the next time."""
+    dialog.setFileMode(mode)
+    paths = [Path(name) for name in dialog.selectedFiles()] if await exec_async(dialog) else []
+    if paths and window is not None:
+        window.setProperty(_LAST_FOLDER, str(paths[0].parent))
+    return paths

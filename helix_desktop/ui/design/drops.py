@@ -110,9 +110,8 @@ def drag_picture(text: str, theme: Theme, ratio: float = 1.0) -> QPixmap:
     font = ui_font(_PILL_TEXT_PX, 500)
     metrics = QFontMetricsF(font)
     words = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, _PILL_ROOM_PX)
-    size = QSize(
-        round(metrics.horizontalAdvance(words)) + 2 * _PILL_PAD_PX + 2, round(metrics.height()) + _PILL_PAD_PX
-    )
+    wide, high = round(metrics.horizontalAdvance(words)), round(metrics.height())
+    size = QSize(wide + 2 * _PILL_PAD_PX + 2, high + _PILL_PAD_PX)
     picture = QPixmap(size * ratio)
     picture.setDevicePixelRatio(ratio)
     picture.fill(Qt.GlobalColor.transparent)
@@ -151,8 +150,7 @@ class DropHint(Themed, QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme = self._theme
-        painter = QPainter(self)
+        theme, painter = self._theme, QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         veil = QColor(theme.surface if self.is_refusal else theme.accent_soft)
         veil.setAlphaF(0.94)

@@ -255,25 +255,21 @@ class _CheckBoxes(QStyledItemDelegate):
         self.initStyleOption(cell, index)
         if not cell.features & QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator:
             return
-        room = cell.widget.style().subElementRect(
-            QStyle.SubElement.SE_ItemViewItemCheckIndicator, cell, cell.widget
-        )
+        part, theme = QStyle.SubElement.SE_ItemViewItemCheckIndicator, current_theme()
         box = QRectF(0, 0, _BOX_PX, _BOX_PX)
-        box.moveCenter(QRectF(room).center())
-        enabled = bool(cell.state & QStyle.StateFlag.State_Enabled)
-        fill = current_theme().accent if enabled else current_theme().faint
+        box.moveCenter(QRectF(cell.widget.style().subElementRect(part, cell, cell.widget)).center())
+        fill = theme.accent if cell.state & QStyle.StateFlag.State_Enabled else theme.faint
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if cell.checkState == Qt.CheckState.Checked:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(fill))
             painter.drawRoundedRect(box, 4, 4)
-            icon("check", current_theme().on_accent, _BOX_PX - 4).paint(
-                painter, box.adjusted(2, 2, -2, -2).toRect()
-            )
+            check = icon("check", theme.on_accent, _BOX_PX - 4)
+            check.paint(painter, box.adjusted(2, 2, -2, -2).toRect())
         else:
-            painter.setPen(QPen(QColor(current_theme().faint), 1.5))
-            painter.setBrush(QColor(current_theme().surface))
+            painter.setPen(QPen(QColor(theme.faint), 1.5))
+            painter.setBrush(QColor(theme.surface))
             painter.drawRoundedRect(box.adjusted(0.75, 0.75, -0.75, -0.75), 4, 4)
         painter.restore()
 

@@ -185,7 +185,8 @@ def _apply(job: HighlightJob, runs: list[ColoredRun]) -> None:
             text = block.text()
             before = count_units(text[: run.start])
             ranges = [old for old in block.layout().formats() if old.start < before]
-        ranges.append(_format_range(run, text, job.colors))
+        length = count_units(text[run.start : run.start + run.length])
+        ranges.append(colored_range(count_units(text[: run.start]), length, getattr(job.colors, run.role)))
     _set_formats(block, ranges)
     cursor.endEditBlock()
 
@@ -195,11 +196,9 @@ def _set_formats(block: QTextBlock, ranges: list[QTextLayout.FormatRange]) -> No
         block.layout().setFormats(ranges)
 
 
-def _format_range(run: ColoredRun, text: str, colors: CodeColors) -> QTextLayout.FormatRange:
+def colored_range(start: int, length: int, color: str) -> QTextLayout.FormatRange:
     result = QTextLayout.FormatRange()
-    result.start = count_units(text[: run.start])
-    result.length = count_units(text[run.start : run.start + run.length])
-    result.format = char_format(str(getattr(colors, run.role)))
+    result.start, result.length, result.format = start, length, char_format(color)
     return result
 
 

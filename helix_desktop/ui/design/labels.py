@@ -67,9 +67,8 @@ def _align_with_window(words: QLabel) -> None:
 
 def align_as_code(words: QLabel) -> None:
     """Begin lines at the left, as those of code do in every language."""
-    words.setAlignment(
-        Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignAbsolute | Qt.AlignmentFlag.AlignVCenter
-    )
+    side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignAbsolute
+    words.setAlignment(side | Qt.AlignmentFlag.AlignVCenter)
 
 
 def key_label(keys: str) -> QLabel:
@@ -188,12 +187,9 @@ class ElidedLabel(QLabel):
         self._shorten()
 
     def _shorten(self) -> None:
-        metrics, room = self.fontMetrics(), max(self.width(), 0)
-        fitting = (
-            text for text in (self._full_text, *self._fallbacks) if metrics.horizontalAdvance(text) <= room
-        )
-        last = (self._full_text, *self._fallbacks)[-1]
-        elided = next(fitting, "") or elide_title(metrics, last, room)
+        metrics, room, texts = self.fontMetrics(), max(self.width(), 0), (self._full_text, *self._fallbacks)
+        fitting = (text for text in texts if metrics.horizontalAdvance(text) <= room)
+        elided = next(fitting, "") or elide_title(metrics, texts[-1], room)
         self.setText(elided)
         shortened_text = self._full_text if elided != self._full_text else ""
         self.setToolTip(plain_tooltip("\n".join(filter(None, (shortened_text, self._note)))))
@@ -324,9 +320,7 @@ class IconLabel(Themed, QLabel):
         super().__init__()
         self._width_px = width_px or px
         self.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._icon_name = icon_name
-        self._px = px
-        self._color_token = color_token
+        self._icon_name, self._px, self._color_token = icon_name, px, color_token
         self._timer, self._angle = QBasicTimer(), 0
         self.apply_theme()
 
@@ -337,11 +331,9 @@ class IconLabel(Themed, QLabel):
 
     def apply_theme(self) -> None:
         super().apply_theme()
-        px = scaled(self._px)
+        px, color = scaled(self._px), getattr(self._theme, self._color_token)
         self.setFixedSize(scaled(self._width_px), px)
-        self.setPixmap(
-            pixmap(self._icon_name, getattr(self._theme, self._color_token), px, self.devicePixelRatioF())
-        )
+        self.setPixmap(pixmap(self._icon_name, color, px, self.devicePixelRatioF()))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -284,9 +284,8 @@ class FlowBox(_Arranged):
         return self._once("hint", self._measure)
 
     def _measure(self) -> QSize:
-        sizes = [
-            part.sizeHint().expandedTo(part.minimumSize()) for part in self._parts if not part.isHidden()
-        ]
+        shown = (part for part in self._parts if not part.isHidden())
+        sizes = [part.sizeHint().expandedTo(part.minimumSize()) for part in shown]
         width = sum(size.width() + FLOW_GAP for size in sizes) - FLOW_GAP
         return QSize(max(0, width), max((size.height() for size in sizes), default=0))
 

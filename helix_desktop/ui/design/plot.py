@@ -9,6 +9,7 @@ import msgspec
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 
+from helix_desktop.ui.design.fields import AT_END
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.words.numbers import format_tokens
@@ -83,14 +84,11 @@ def paint_axis(painter: QPainter, plot: Plot, theme: Theme) -> None:
     max_ticks = int(plot.rect.height() / scaled(round(_TICK_DISTANCE)))
     for tick in axis_ticks(plot.top, max(1, min(_MAX_TICKS, max_ticks))):
         y = plot.y_of(tick)
-        line = QColor(theme.border_strong if tick == 0 else theme.border)
-        painter.setPen(QPen(line, 1))
+        painter.setPen(QPen(QColor(theme.border_strong if tick == 0 else theme.border), 1))
         painter.drawLine(QPointF(plot.rect.left(), y), QPointF(plot.rect.right(), y))
         painter.setPen(QColor(theme.faint))
         place = QRectF(0, y - _LABEL_HEIGHT / 2, plot.rect.left() - 6, _LABEL_HEIGHT)
-        painter.drawText(
-            place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, format_tokens(tick)
-        )
+        painter.drawText(place, AT_END, format_tokens(tick))
 
 
 def paint_times(painter: QPainter, plot: Plot, theme: Theme, times: Sequence[int]) -> None:
@@ -108,9 +106,7 @@ def paint_times(painter: QPainter, plot: Plot, theme: Theme, times: Sequence[int
     end, before = plot.rect.left() - _TIME_GAP, ""  # of the label before
     for number in range(labels):
         index = round(number * (len(times) - 1) / max(1, labels - 1))
-        if not times[index]:
-            continue
-        text = format_moment(times[index])
+        text = format_moment(times[index]) if times[index] else before
         if text == before:
             continue
         width = metrics.horizontalAdvance(text)

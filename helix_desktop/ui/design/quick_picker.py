@@ -183,12 +183,9 @@ class QuickPicker(QFrame):
         )
         self._footer = FlowBox((*hints, *footer), right_from=len(hints))
         self._head = head
-        self._boxes = column(
-            *(self.search, *([head] if head is not None else [])),
-            *(self.list_view, self._empty, self.note, self._footer),
-            margins=(_MARGIN_PX, 12, _MARGIN_PX, 10),
-            gap=_GAP_PX,
-        )
+        above = [self.search] if head is None else [self.search, head]
+        parts = (*above, self.list_view, self._empty, self.note, self._footer)
+        self._boxes = column(*parts, margins=(_MARGIN_PX, 12, _MARGIN_PX, 10), gap=_GAP_PX)
         self.setLayout(self._boxes)
         cast_shadow(self, 36, 10, 70)
         self.hide()
@@ -300,8 +297,8 @@ class QuickPicker(QFrame):
         line, limit = (round(self._delegate.line_px * scale * count) for count in (1, self._max_lines))
         inner = wide - 2 * _MARGIN_PX
         frame = self.search.sizeHint().height() + self._footer.heightForWidth(inner) + 2 * _GAP_PX
-        frame += self._boxes.contentsMargins().top() + self._boxes.contentsMargins().bottom()
-        frame += self.contentsMargins().top() + self.contentsMargins().bottom()
+        for around in (self._boxes.contentsMargins(), self.contentsMargins()):
+            frame += around.top() + around.bottom()
         frame += 0 if self._head is None else self._head.heightForWidth(inner) + _GAP_PX
         frame += 0 if self.note.isHidden() else self.note.heightForWidth(inner) + _GAP_PX
         max_height = window.height() - 140

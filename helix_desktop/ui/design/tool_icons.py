@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from helix_desktop.domain.own_tools import OWN_TOOLS
 
-_ICONS = (
-    ("mcp__", "server"),
-    ("recall", "archive-restore"),
-    ("bash", "terminal"),
-    ("shell", "terminal"),
-    ("run", "terminal"),
-    ("exec", "terminal"),
-    ("edit", "file-pen"),
-    ("patch", "file-pen"),
-    ("write", "file-plus"),
-    ("create", "file-plus"),
-    ("read", "file-text"),
-    ("list", "folder-tree"),
-    ("glob", "folder-search"),
-    ("find", "text-search"),
-    ("grep", "text-search"),
-    ("search", "text-search"),
-    ("fetch", "globe"),
-    ("web", "globe"),
-    ("agent", "bot"),
-    ("todo", "list"),
-)
-
-
-_CONTENT_ICONS = {
+_TOOLS = {
+    "server": ("mcp__",),
+    "archive-restore": ("recall",),
+    "terminal": ("bash", "shell", "run", "exec"),
+    "file-pen": ("edit", "patch"),
+    "file-plus": ("write", "create"),
+    "file-text": ("read",),
+    "folder-tree": ("list",),
+    "folder-search": ("glob",),
+    "text-search": ("find", "grep", "search"),
+    "globe": ("fetch", "web"),
+    "bot": ("agent",),
+    "list": ("todo",),
+}
+"""Parts of the names of tools that are not Helix's own, by icon; the first that fits counts."""
+_CONTENTS = {
     "": "database",
     "argument": "braces",
     "handover": "history",
@@ -39,8 +30,8 @@ _CONTENT_ICONS = {
 
 def tool_icon(tool: str) -> str:
     """Return the icon for a tool's name, or for what wrote stored content that comes from no tool."""
-    if tool in _CONTENT_ICONS:
-        return _CONTENT_ICONS[tool]
+    if tool in _CONTENTS:
+        return _CONTENTS[tool]
     if (own := OWN_TOOLS.get(tool)) is not None:
         return own.icon
-    return next((name for part, name in _ICONS if part in tool.lower()), "wrench")
+    return next((name for name, parts in _TOOLS.items() if any(it in tool.lower() for it in parts)), "wrench")

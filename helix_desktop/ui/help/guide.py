@@ -24,13 +24,12 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.buttons import IconButton, PageName, PageNames, page_side
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.key_names import native_key, tip_with_key
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import VerticalScrollArea, column, row
-from helix_desktop.ui.design.page_stack import PageName, PageNames, page_side
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import MONO_FAMILY, scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme, Themed, set_style_sheet

@@ -62,9 +62,8 @@ class DataFolder(QWidget):
     async def _move(self) -> None:
         """Ask for the folder and for confirmation. Raises HelixError for a folder that cannot be used."""
         show_text(self._status, "")
-        target = await dialogs.pick_folder(
-            self.window(), tr("Move the data to an empty folder"), self._folder.parent
-        )
+        title = tr("Move the data to an empty folder")
+        target = await dialogs.pick_folder(self.window(), title, self._folder.parent)
         if target is None:
             return
         move = await asyncio.to_thread(plan_move, self._folder, target)
@@ -111,9 +110,8 @@ class DiagnosticsDialog(TextsDialog):
         self.with_names.setObjectName("with_names")
         self._status = label("", "note", wrap=True)
         self.notice, self.error = label("", "note", wrap=True), label("", "error", wrap=True)
-        self.save = PushButton(
-            tr("Save…"), "primary", name="save", on_click=lambda: self._start(self._save())
-        )
+        self.save = PushButton(tr("Save…"), "primary", name="save")
+        self.save.clicked.connect(lambda: self._start(self._save()))
         included = tr(
             "A zip file for a bug report: versions, settings, policies, sizes, the self-check, and the end "
             "of the app's logs. You choose where it's saved. Nothing is sent."
@@ -122,14 +120,10 @@ class DiagnosticsDialog(TextsDialog):
             "Never included: messages, outputs, file contents, API keys and headers. "
             "Your home folder is replaced by ~, and email addresses are removed."
         )
+        below = (self.with_names, self.notice, self.error, self._status)
+        notes, texts, start = (included, never), dict.fromkeys(FILE_NAMES), self._actions.start
         super().__init__(
-            parent,
-            tr("Save diagnostics"),
-            (included, never),
-            dict.fromkeys(FILE_NAMES),
-            below=(self.with_names, self.notice, self.error, self._status),
-            buttons=(self.save,),
-            start=self._actions.start,
+            parent, tr("Save diagnostics"), notes, texts, below=below, buttons=(self.save,), start=start
         )
         self.setObjectName("diagnostics")
         self.notice.hide()
@@ -243,9 +237,8 @@ class AboutPage(QWidget):
         self._build, self._versions = _selectable("strong"), _selectable("muted")
         self._error = label("", "error", wrap=True)
         self._error.hide()
-        copy = PushButton(
-            tr("Copy"), "", "copy", name="copy", words=tr("Copy version details for a bug report")
-        )
+        words = tr("Copy version details for a bug report")
+        copy = PushButton(tr("Copy"), "", "copy", name="copy", words=words)
         copy.clicked.connect(lambda: copy_text(copy, self._report))
         self._check_updates = PushButton(tr("Check for updates"), "", "refresh-cw", name="check_updates")
         self._check_updates.clicked.connect(lambda: start(self._look_for_updates(), "newest release"))
@@ -254,9 +247,8 @@ class AboutPage(QWidget):
         self._diagnostics_status = _selectable("note")
         self._diagnostics_status.hide()
         self._release = label("", "note", wrap=True)
-        self._open_release = PushButton(
-            "", "link", "external-link", name="open_release", on_click=self._open_release_page
-        )
+        self._open_release = PushButton("", "link", "external-link", name="open_release")
+        self._open_release.clicked.connect(self._open_release_page)
         licenses = PushButton(tr("Open-source licenses…"), "", "file-text", name="licenses")
         licenses.clicked.connect(lambda: start(self._show_licenses(), "licenses"))
         body = column(
@@ -268,11 +260,8 @@ class AboutPage(QWidget):
             label(tr("Data"), "strong"), DataFolder(session),
             gap=6,
         )  # fmt: skip
-        page, _ = scrolling_page(
-            tr("About Helix Desktop"),
-            tr("An AI coding agent whose context stays small, complete and visible."),
-            body,
-        )
+        lead = tr("An AI coding agent whose context stays small, complete and visible.")
+        page, _ = scrolling_page(tr("About Helix Desktop"), lead, body)
         self.setLayout(column(page))
         self.show_release("")
 
@@ -288,17 +277,15 @@ class AboutPage(QWidget):
         self._report = "\n".join([build.text, *(f"{name}: {words}" for name, words in versions)])
         had_source = not self._check_updates.isHidden()
         self._check_updates.setVisible(bool(build.releases))
-        if not build.releases:
-            self.show_release(tr("This build has no update source."))
-        elif not had_source:
-            self.show_release("")
+        if not (build.releases and had_source):
+            self.show_release("" if build.releases else tr("This build has no update source."))
 
     def show_release(self, text: str, url: str = "") -> None:
         """Say what is known of the newest release, and offer its page if there is one to see."""
         show_text(self._release, text)
         self._release_url = url
-        shown_url = url.replace("&", "&&")  # a button underlines what follows one "&"
-        self._open_release.setText(tr("Open {url}", url=shown_url))
+        # A button underlines what follows one "&".
+        self._open_release.setText(tr("Open {url}", url=url.replace("&", "&&")))
         self._open_release.setVisible(bool(url))
 
     async def _show_licenses(self) -> None:
@@ -315,9 +302,7 @@ class AboutPage(QWidget):
 
     async def _save_bundle(self) -> None:
         show_text(self._diagnostics_status, "")
-        dialog = DiagnosticsDialog(self.window(), self._session)
-        path = await dialog.run()
-        if path is not None:
+        if (path := await DiagnosticsDialog(self.window(), self._session).run()) is not None:
             show_text(self._diagnostics_status, tr("Saved as {file}.", file=str(path)))
 
     async def _look_for_updates(self) -> None:

@@ -107,14 +107,11 @@ class RolesPage(QWidget):
         self._slow_rows = column(gap=6)
         title, note = label(tr("Too slow for large outputs"), "section"), label(words, "note", wrap=True)
         self._slow_card = card(column(title, self._slow_rows, note, margins=(16, 12, 16, 14), gap=8))
-        page, _ = scrolling_page(
-            tr("Model roles"),
-            tr(
-                "One model can do everything. Faster, cheaper or larger models can take over some work. The "
-                "menu of models sets them for one workspace."
-            ),
-            column(self.form, self._slow_card, gap=18),
+        lead = tr(
+            "One model can do everything. Faster, cheaper or larger models can take over some work. The "
+            "menu of models sets them for one workspace."
         )
+        page, _ = scrolling_page(tr("Model roles"), lead, column(self.form, self._slow_card, gap=18))
         self.setLayout(column(page))
         values.changed.connect(self._on_changed)
         self._show_reasons()
@@ -157,15 +154,11 @@ def role_reasons(settings: Settings, catalog: ModelCatalog) -> dict[FilledRole, 
     with suppress(HelixError):
         if (unloaded := unloaded_fast_model(settings, catalog)) is not None:
             reasons["fast"] = _fast_suggestion(*unloaded)
-    for role in FILLED_ROLES:
-        if role not in settings.catalog_roles:
-            continue
+    for role in (role for role in FILLED_ROLES if role in settings.catalog_roles):
         with suppress(HelixError):  # its provider may have been edited outside
             provider, model = settings.find_model(getattr(settings, role), catalog)
-            _, _, name = settings.model.partition("/")
-            main = provider.model_info(
-                name if settings.model.startswith(f"{provider.name}/") else "", catalog
-            )
+            owner, _, name = settings.model.partition("/")
+            main = provider.model_info(name if owner == provider.name else "", catalog)
             reasons[role] = _role_reason(role, model, main)
     return reasons
 
@@ -329,15 +322,12 @@ class WorkspaceSettings(Values):
         elif name in _GRANTS:
             self._start(name, self._services.tools.set_grant(identity, _GRANTS[name], value))
         elif name in _COVERAGE:
-            coverage = msgspec.structs.replace(
-                file_coverage_settings(self.record), **{_COVERAGE[name]: value}
-            )
+            before = file_coverage_settings(self.record)
+            coverage = msgspec.structs.replace(before, **{_COVERAGE[name]: value})
             self._start(name, self._services.file_histories.use_settings(identity, coverage))
-        elif name == "unused_days":
-            self._services.registry.change(identity, unused_ms=value * DAY_MS)
-            self.changed.emit(name)
-        elif name in WorkspaceRecord.__struct_fields__:
-            self._services.registry.change(identity, **{name: value})
+        elif name == "unused_days" or name in WorkspaceRecord.__struct_fields__:
+            stored = {"unused_ms": value * DAY_MS} if name == "unused_days" else {name: value}
+            self._services.registry.change(identity, **stored)
             self.changed.emit(name)
         else:
             self._settings.set(name, value)

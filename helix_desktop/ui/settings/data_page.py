@@ -104,13 +104,11 @@ class DataPage(QWidget):
         start = self._start
         clean = PushButton(tr("Clean up…"), name="clean_up", on_click=lambda: start(CleanUp()))
         trash = PushButton(tr("Trash…"), "", "trash-2", name="trash", on_click=lambda: start(ShowTrash()))
-        forget = PushButton(
-            tr("Remove a secret…"), "danger", name="forget", on_click=lambda: start(RemoveSecret())
-        )
+        forget = PushButton(tr("Remove a secret…"), "danger", name="forget")
+        forget.clicked.connect(lambda: start(RemoveSecret()))
         self._workspace_parts = (totals, *self.forms, FlowBox([clean, trash, forget], right_from=2))
-        backup = PushButton(
-            tr("Export…"), "", "save", name="export", on_click=lambda: perform(self, Export())
-        )
+        backup = PushButton(tr("Export…"), "", "save", name="export")
+        backup.clicked.connect(lambda: perform(self, Export()))
         words = tr("A backup is one file for each workspace. Each file is read again and checked.")
         note = label(words, "note", wrap=True)
         for part in self._workspace_parts:
@@ -145,9 +143,8 @@ class DataPage(QWidget):
             return
         record = services.registry.get(workspace.id)
         rule = RetentionRule(record.quota, record.unused_ms)
-        self.show_data(
-            record.name, await workspace.store.totals(), await workspace.store.retention.plan(rule)
-        )
+        totals = await workspace.store.totals()
+        self.show_data(record.name, totals, await workspace.store.retention.plan(rule))
         history = services.history_storage(workspace.id)
         self.show_history(await history.totals(), history.quota)
         sizes = await asyncio.to_thread(folder_sizes, services.registry.data_folder(workspace.id))
@@ -162,37 +159,29 @@ class DataPage(QWidget):
         """Show a workspace's figures and its settings; `plan` is that of its rule."""
         self._lead.setText(tr("What {workspace} stores, and for how long.", workspace=workspace_name))
         trashed = plan.trashed
-        count = totals.entries - trashed.entries
-        live_size = totals.stored_size - trashed.stored_size
-        self.stored.setText(
-            tr.plural(
-                count,
-                "Outputs: %n entry, {size} on disk, compressed",
-                "Outputs: %n entries, {size} on disk, compressed",
-                size=format_size(live_size),
-            )
+        live = tr.plural(
+            totals.entries - trashed.entries,
+            "Outputs: %n entry, {size} on disk, compressed",
+            "Outputs: %n entries, {size} on disk, compressed",
+            size=format_size(totals.stored_size - trashed.stored_size),
         )
+        self.stored.setText(live)
         entries, size = len(plan.to_trash) + plan.spared.entries, plan.freed + plan.spared.stored_size
-        self.removable.setText(
-            tr.plural(
-                entries,
-                "%n can be removed ({size} on disk)",
-                "%n can be removed ({size} on disk)",
-                size=format_size(size),
-            )
-            if entries
-            else tr("Nothing can be removed now")
+        removable = tr.plural(
+            entries,
+            "%n can be removed ({size} on disk)",
+            "%n can be removed ({size} on disk)",
+            size=format_size(size),
         )
-        self.trashed.setText(
-            tr.plural(
-                trashed.entries,
-                "%n more entry in the trash ({size} on disk), kept for {days} days",
-                "%n more entries in the trash ({size} on disk), each kept for {days} days",
-                size=format_size(trashed.stored_size),
-                days=TRASH_DAYS,
-            )
+        self.removable.setText(removable if entries else tr("Nothing can be removed now"))
+        gone = tr.plural(
+            trashed.entries,
+            "%n more entry in the trash ({size} on disk), kept for {days} days",
+            "%n more entries in the trash ({size} on disk), each kept for {days} days",
+            size=format_size(trashed.stored_size),
+            days=TRASH_DAYS,
         )
-        self.trashed.setVisible(bool(trashed.entries))
+        show_text(self.trashed, gone if trashed.entries else "")
         show_text(self.shortfall, translate(shortfall_text(plan)))
         self.history.hide()
         for form in self.forms:
@@ -202,9 +191,8 @@ class DataPage(QWidget):
 
     def show_all_data(self, size: int) -> None:
         """Show what all data of the workspace takes on disk, in bytes."""
-        self.all_data.setText(
-            tr("All data with session logs and search index: {size} on disk", size=format_size(size))
-        )
+        words = tr("All data with session logs and search index: {size} on disk", size=format_size(size))
+        self.all_data.setText(words)
 
     def show_history(self, totals: FileHistoryTotals, quota: int) -> None:
         self.history.setText("\n".join(history_totals_lines(totals, quota)))

@@ -156,8 +156,7 @@ class SkillList(QWidget):
         if not (rows or notes):
             notes.append(tr("No skills found"))
         notes_below = (label(note, "faint", wrap=True) for note in notes)
-        framed = card(column(*rows, *notes_below, gap=10, margins=(14, 10, 14, 10)))
-        self._rows.addWidget(framed)
+        self._rows.addWidget(card(column(*rows, *notes_below, gap=10, margins=(14, 10, 14, 10))))
 
 
 def _unused_skills(catalog: PromptCatalog) -> Iterator[tuple[str, str, str, str]]:
@@ -192,32 +191,22 @@ class InstructionsPage(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
-        self.personal = InstructionsEditor(
-            session, "personal", tr("For all workspaces"), tr("For example: answer in short sentences.")
-        )
-        self.workspace = InstructionsEditor(
-            session,
-            "workspace",
-            tr("For this workspace"),
-            tr("For example: run the tests after each change."),
-        )
-        files = label(
-            tr(
-                "AGENTS.md and CLAUDE.md of the workspace are sent too, those of other folders when the "
-                "agent first works there. {file} lists what tools must not read.",
-                file=".agentignore",
-            ),
-            "faint",
-            wrap=True,
+        example = tr("For example: answer in short sentences.")
+        self.personal = InstructionsEditor(session, "personal", tr("For all workspaces"), example)
+        example = tr("For example: run the tests after each change.")
+        self.workspace = InstructionsEditor(session, "workspace", tr("For this workspace"), example)
+        files = tr(
+            "AGENTS.md and CLAUDE.md of the workspace are sent too, those of other folders when the agent "
+            "first works there. {file} lists what tools must not read.",
+            file=".agentignore",
         )
         lead = tr(
             "Sent to every new session with its first message. Running sessions learn of a change with your "
             "next message. The context panel shows each text with its tokens."
         )
         self.skills = SkillList()
-        page, _ = scrolling_page(
-            tr("Instructions"), lead, column(self.personal, self.workspace, files, self.skills, gap=18)
-        )
+        parts = (self.personal, self.workspace, label(files, "faint", wrap=True), self.skills)
+        page, _ = scrolling_page(tr("Instructions"), lead, column(*parts, gap=18))
         self.setLayout(column(page))
 
     async def refresh(self) -> None:

@@ -196,9 +196,8 @@ class PermissionsPage(QWidget):
             return
         record, rules = services.registry.get(workspace.id), self._all_rules(workspace)
         self.show_trust(record.path, record.trusted)
-        changes: dict[str, McpChange] = {
-            rule.text: services.mcp_servers.rule_change(workspace.id, rule) for rule in rules
-        }
+        rule_change = services.mcp_servers.rule_change
+        changes: dict[str, McpChange] = {rule.text: rule_change(workspace.id, rule) for rule in rules}
         self.show_rules(record.name, rules, usage, changes)
         self.show_revoked(self._revoked.text if self._revoked else "")
 
@@ -325,11 +324,8 @@ class PermissionsPage(QWidget):
         revoke.setAccessibleName(tr("Revoke: {rule}", rule=rule.text))
         icon, color = ("shield-question-mark", "warn") if change else _EFFECTS[rule.effect][1]
         is_of_session = rule.scope == "session"
-        saved = (
-            tr("In this session, until Helix Desktop closes")
-            if is_of_session
-            else tr("Saved {time}", time=format_date_and_time(rule.saved))
-        )
+        saved = tr("Saved {time}", time=format_date_and_time(rule.saved))
+        saved = tr("In this session, until Helix Desktop closes") if is_of_session else saved
         outdated = [label(translate(_OUTDATED[change]), "warn", wrap=True)] if change else []
         about = label(" · ".join(filter(None, (saved, _usage_text(usage)))), "faint", wrap=True)
         words = pane(column(_rule_label(translate(rule.text)), *outdated, about, gap=3))

@@ -22,11 +22,10 @@ from shiboken6 import isValid
 
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.accessibility import announce
-from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.buttons import IconButton, PageName, PageNames
 from helix_desktop.ui.design.fields import ComboBox, Index, SearchField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import PageArea, VerticalScrollArea, column, pane, row
-from helix_desktop.ui.design.page_stack import PageName, PageNames
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.style.stylesheet import TEXT_PX
 from helix_desktop.ui.design.style.theme import current_theme
@@ -92,10 +91,11 @@ def find_settings(pages: Sequence[tuple[str, str, QWidget]], typed: str) -> Iter
             yield Hit(key, "", title)
     for key, title, page in pages:
         forms = page.findChildren(Form)
+        others = " ".join(word for word in words if word not in title.casefold())  # the title's count for all
         for form in forms:
-            for field in _fields_with(form, title, words, typed):
-                section = dotted((title, form.group_titles.get(field, "")))
-                yield Hit(key, section, form.field_title(field), form, field)
+            for field in find_fields(form.table, others) if others else all_fields(form.table):
+                section = dotted((title, form.group_titles.get(field.name, "")))
+                yield Hit(key, section, form.field_title(field.name), form, field.name)
         for control in page.findChildren(QWidget):
             if (
                 isinstance(control, _Control)
@@ -106,13 +106,6 @@ def find_settings(pages: Sequence[tuple[str, str, QWidget]], typed: str) -> Iter
                 name = _control_title(control)
                 if name and _has(words, f"{title} {name} {control.accessibleDescription()}"):
                     yield Hit(key, title, name, control=control)
-
-
-def _fields_with(form: Form, title: str, words: list[str], typed: str) -> list[str]:
-    """Return the fields of a form with these words; those in the title of the page count for all."""
-    own = " ".join(word for word in words if word not in title.casefold())
-    found = find_fields(form.table, own) if own else all_fields(form.table)
-    return [field.name for field in found]
 
 
 def _has(words: list[str], text: str) -> bool:
@@ -160,15 +153,11 @@ class _Field(SearchField):
 
 
 class SettingsSearch(QWidget):
-    chosen = Signal(object)
-    """The Hit to go to."""
-
-    def __init__(self, names: QWidget | None = None) -> None:
+    def __init__(self, view: SettingsView, names: QWidget | None = None) -> None:
         """`names` stand below the field while nothing is typed; without them, who shows `results` does."""
         super().__init__()
-        self.find_hits: Callable[[str], Iterator[Hit]] = lambda typed: iter(())
-        """Finds what has all the typed words."""
-        self.field, self.hits = _Field(self), QListWidget()
+        self._view, self.field, self.hits = view, _Field(self), QListWidget()
+        self.field.focused.connect(view.build_next)
         self.field.setObjectName("search_settings")
         self.setFocusProxy(self.field)
         self.hits.setObjectName("found_settings")
@@ -191,7 +180,7 @@ class SettingsSearch(QWidget):
         if not typed.strip():
             self.results.setCurrentIndex(0)
             return
-        for hit in self.find_hits(typed):
+        for hit in self._view.find_hits(typed):
             item = QListWidgetItem(f"{hit.title}, {hit.section}" if hit.section else hit.title, self.hits)
             item.setData(_HIT_ROLE, hit)
             item.setToolTip(f"{hit.title}\n{hit.section}".strip())
@@ -206,7 +195,7 @@ class SettingsSearch(QWidget):
 
     def choose(self, item: QListWidgetItem | None) -> None:
         if item is not None:
-            self.chosen.emit(item.data(_HIT_ROLE))
+            self._view.go(item.data(_HIT_ROLE))
 
 
 GENERAL = (
@@ -266,7 +255,7 @@ P = TypeVar("P", bound=QWidget)
 class SettingsNames(QFrame):
     """The names of the pages, below the way back; they stand where the sidebar is otherwise."""
 
-    def __init__(self) -> None:
+    def __init__(self, view: SettingsView) -> None:
         super().__init__()
         self.setObjectName("settings_nav")
         self.list = PageNames([("", [PageName(key, translate(title)) for key, title in _TITLES.items()])], 0)
@@ -277,7 +266,7 @@ class SettingsNames(QFrame):
         for part in (scroll.viewport(), self.list):
             part.setAutoFillBackground(False)  # the frame around them has a color of its own
         head = row(back, label(tr("Settings"), "title"), None, margins=(3, 0, 0, 0), gap=5)
-        self.search = SettingsSearch(scroll)
+        self.search = SettingsSearch(view, scroll)
         self.setLayout(column(head, self.search, margins=(8, 11, 8, 8), gap=10))
 
 
@@ -287,14 +276,14 @@ class SettingsHead(QFrame):
     It stands above the pages in a window too narrow for the list.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, view: SettingsView) -> None:
         super().__init__()
         self.setObjectName("settings_head")
         self.pages = ComboBox(words=tr("Settings"))
         self.setFocusProxy(self.pages)
         for key, title in _TITLES.items():
             self.pages.addItem(translate(title), key)
-        self.search = SettingsSearch()
+        self.search = SettingsSearch(view)
         self.setLayout(row(_back_button(), self.pages, self.search, margins=(11, 8, 11, 8), gap=8, stretch=2))
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -333,13 +322,9 @@ class SettingsView(PageArea):
         self._session, self.settings = session, settings
         self._filled: set[SettingsPage] = set()
         """The pages that show what is stored now."""
-        self.names, self.head = SettingsNames(), SettingsHead()
+        self.names, self.head = SettingsNames(self), SettingsHead(self)
         self.names.list.selected.connect(self._select)
         self.head.pages.activated.connect(lambda _: self._select(self.head.pages.currentData()))
-        for search in (self.names.search, self.head.search):
-            search.find_hits = self._find
-            search.field.focused.connect(self._build_next)
-            search.chosen.connect(self._go)
         found = self.head.search
         found.results.setContentsMargins(8, 8, 8, 8)
         self.addWidget(found.results)
@@ -414,30 +399,28 @@ class SettingsView(PageArea):
         page = self.currentWidget()
         fields = page.findChildren(SearchField) if page is not None else []
         names = self.head if self.head.isVisible() else self.names
-        next((field for field in fields if field.isVisible()), names.search.field).setFocus(
-            Qt.FocusReason.ShortcutFocusReason
-        )
+        field = next((field for field in fields if field.isVisible()), names.search.field)
+        field.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _show_found(self) -> None:
         """Show what the search above the pages has found in place of the page, while something is typed."""
-        is_typed = bool(self.head.search.field.text().strip())
-        self.setCurrentWidget(
-            self.head.search.results if is_typed else self.page(self.current_page(), QWidget)
-        )
+        search = self.head.search
+        is_typed = bool(search.field.text().strip())
+        self.setCurrentWidget(search.results if is_typed else self.page(self.current_page(), QWidget))
 
-    def _find(self, typed: str) -> Iterator[Hit]:
+    def find_hits(self, typed: str) -> Iterator[Hit]:
         """Yield what has these words on all pages, which are built for it where that has not been done."""
         pages = [(name, title, self.page(name, QWidget)) for name, title in self.page_titles().items()]
         return find_settings(pages, typed)
 
-    def _build_next(self) -> None:
+    def build_next(self) -> None:
         """Build a page that the user has not seen yet, and then the next: a search looks at all of them."""
         name = next((name for name in _TITLES if name not in self._built), None)
         if name is not None:
             self.page(name, QWidget)
-            QTimer.singleShot(0, self, self._build_next)
+            QTimer.singleShot(0, self, self.build_next)
 
-    def _go(self, hit: Hit) -> None:
+    def go(self, hit: Hit) -> None:
         self._hit = hit
         self._select(hit.page)
 

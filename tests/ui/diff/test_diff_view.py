@@ -13,8 +13,7 @@ from helix_desktop.domain.file_history.changes import FileState
 from helix_desktop.domain.file_history.diff import FileDiff, diff_contents, diff_states
 from helix_desktop.ui.design.buttons import PushButton, TabButton
 from helix_desktop.ui.design.diff.canvas import CollapsedRow
-from helix_desktop.ui.design.diff.line_layouts import LineLayout, line_text
-from helix_desktop.ui.design.diff.rows import HunkMark
+from helix_desktop.ui.design.diff.rows import HunkMark, LineLayout, line_text
 from helix_desktop.ui.design.diff.view import DiffText, DiffView
 from helix_desktop.ui.design.focus import FocusRing, tab_stops
 from helix_desktop.ui.design.style import fonts
@@ -47,9 +46,9 @@ def point_of(text: DiffText, row: int, column: int) -> QPoint:
     """Return where a character of a row is in the viewport: the middle of its left edge."""
     pane, line = text._panes()[-1], text.rows.row(row)
     at, x = text._layout_of(line.line).place_of(column) if line is not None else (0, 0.0)
-    top = text._places.top_of(row) - text.verticalScrollBar().value() + at * text._heights.lines
+    top = text._places.top_of(row) - text.verticalScrollBar().value() + at * text._heights["lines"]
     left = int(pane.text + x) - text.horizontalScrollBar().value()
-    return QPoint(left, top + text._heights.lines // 2)
+    return QPoint(left, top + text._heights["lines"] // 2)
 
 
 def test_keys_go_from_change_to_change_and_a_screen_reader_can_read_them(view: DiffView) -> None:

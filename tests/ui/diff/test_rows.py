@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.ui.design.diff.canvas import RowHeights, RowPlaces
-from helix_desktop.ui.design.diff.line_layouts import TAB_COLUMNS, line_breaks, line_text, width_in_columns
-from helix_desktop.ui.design.diff.rows import DiffRows
+from helix_desktop.ui.design.diff.canvas import RowPlaces
+from helix_desktop.ui.design.diff.rows import TAB_COLUMNS, DiffRows, line_breaks, line_text, width_in_columns
 
 _WIDTHS = {"\t": TAB_COLUMNS, "漢": 2, "\u0301": 0}
 _TEXTS = st.lists(st.sampled_from(["a = 1", "a = 2", "b", "", "x y z"]), max_size=40).map(
@@ -32,7 +31,7 @@ def test_every_line_stands_in_one_row(
         row_range, at = rows.locate(rows.index_of_line(number))
         assert row_range.kind == "fold" or row_range.rows[at] == lines[number]
     for count_lines in (lambda _: (), lambda part: [1 + len(row.line.text) % 3 for row in part.rows]):
-        places, bottom = RowPlaces(rows, RowHeights(19, 24, 30), count_lines), 0
+        places, bottom = RowPlaces(rows, {"lines": 19, "fold": 24, "head": 30}, count_lines), 0
         for index in range(len(rows)):
             top, height = places.top_of(index), places.height_of(index)
             assert top == bottom

@@ -23,17 +23,17 @@ def test_edits_of_a_server_stay_with_their_workspace(qtbot: QtBot) -> None:
     there = (McpServerStatus(McpServerConfig(name="box", command="there"), "off"),)
     page.show_servers("Here", "/here", here)
     edited = page.cards["box"]
-    edited._toggles["edit"].click()
+    edited.toggles["edit"].click()
     reach = edited.editor.form.controls["reach"]
     QTest.keyClick(reach, Qt.Key.Key_End)
     QTest.keyClicks(reach, " --fast")
     page.show_servers("There", "/there", there)
-    page.cards["box"]._toggles["edit"].click()
+    page.cards["box"].toggles["edit"].click()
     assert page.cards["box"].editor.form.values.get("reach") == "there"
     assert page.has_unsaved_edits()
     page.show_no_workspace()
     page.show_servers("Here", "/here", here)
-    assert page.cards["box"]._toggles["edit"].isChecked()
+    assert page.cards["box"].toggles["edit"].isChecked()
     assert page.cards["box"].editor.form.values.get("reach") == "here --fast"
     page.cards["box"].end_editing()
     assert not page.has_unsaved_edits()
@@ -55,10 +55,10 @@ def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot) -> N
             "Here", "/here", (McpServerStatus(config, state, "The server is restarted."), other)
         )
         assert restart.hasFocus(), "not Remove beside it"
-    page.cards["box"]._toggles["edit"].click()
+    page.cards["box"].toggles["edit"].click()
     find_button(page.cards["box"].editor, "cancel").setFocus()
     QTest.keyClick(find_button(page.cards["box"].editor, "cancel"), Qt.Key.Key_Space)
-    assert page.focusWidget() is page.cards["box"]._toggles["edit"], "not the switch of the next server"
+    assert page.focusWidget() is page.cards["box"].toggles["edit"], "not the switch of the next server"
 
 
 def test_servers_of_other_programs_are_one_line_until_the_user_opens_it(qtbot: QtBot) -> None:

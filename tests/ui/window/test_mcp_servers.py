@@ -298,7 +298,7 @@ async def test_a_user_signs_in_by_keyboard_and_out_again(
         await browse(browser.addresses[0])
         await until(lambda: state(card).startswith("Ready"), "ready")
         assert box.isHidden()
-        assert card._toggles["edit"].hasFocus()
+        assert card.toggles["edit"].hasFocus()
         assert card._signed_in.text().startswith("Signed in. Kept until Helix Desktop closes: ")
         await act(find_button(card, "sign_out").click)
         await until(lambda: state(card) == "Sign-in needed", "signed out again")

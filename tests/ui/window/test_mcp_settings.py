@@ -186,7 +186,7 @@ async def _check_switches(rig: WindowRig) -> None:
     add_servers(rig, raw_server(name="box"))
     card = await ready(page, "box")
     assert "mcp__box__bang" in statuses(rig)
-    card._toggles["tools"].click()
+    card.toggles["tools"].click()
     for tool in ("bang", "hang"):
         await act(_switch(card, tool).click)
     await until(lambda: "4 of 6 tools" in card._cost.text(), "two off")
@@ -275,7 +275,7 @@ async def _check_a_failure(rig: WindowRig) -> None:
     card = page.cards["box"]
     assert "cannot find the database" in card._reason.text()
     assert "cannot find the database" in card.log.toPlainText()
-    card._toggles["edit"].click()
+    card.toggles["edit"].click()
     card.editor.form.write("reach", "")
     press(card.editor, "save_server")
     assert "reach" in card.editor.form.errors()

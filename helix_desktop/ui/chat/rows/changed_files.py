@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from helix_desktop.domain.file_history.changes import FileChange
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.ui.design.diff.line_layouts import expand_tabs, line_text
+from helix_desktop.ui.design.diff.rows import expand_tabs, line_text
 from helix_desktop.ui.design.highlight import ColoredRun, colored_runs
 from helix_desktop.ui.design.safe_text import LINE_LIMIT
 from helix_desktop.words.file_changes import change_note

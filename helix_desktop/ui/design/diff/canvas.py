@@ -11,35 +11,32 @@ and 0.8 s to scroll (here 25 ms and 5 ms). A frame of scrolling takes 5.2 ms, he
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-import msgspec
 from PySide6.QtCore import QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QFrame, QWidget
 
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff, Hunk
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton
-from helix_desktop.ui.design.diff.line_layouts import (
-    LAST_COLUMN,
-    LineLayout,
-    LineLayouts,
-    SyntaxRuns,
-    width_in_columns,
-)
 from helix_desktop.ui.design.diff.rows import (
     END,
+    LAST_COLUMN,
     NO_MARK,
     DiffRows,
     DiffSelection,
     HunkMark,
+    LineLayout,
+    LineLayouts,
     Row,
     RowRange,
     RowRangeKind,
     Side,
+    SyntaxRuns,
     UnchangedRows,
+    width_in_columns,
 )
 from helix_desktop.ui.design.focus import BY_KEYBOARD, FocusRing, has_keyboard
 from helix_desktop.ui.design.labels import TextLine
@@ -115,11 +112,10 @@ class HunkHead(Themed, QWidget):
         self.revert.setText(tr("Redo") if is_redo else tr("Revert"))
         self.revert.set_icon("redo-2" if is_redo else "undo-2")
         self.revert.setToolTip(hunk_verb(is_redo=is_redo))
-        self.revert.setAccessibleName(
-            tr("Redo change {number}, {lines}", number=number + 1, lines=place)
-            if is_redo
-            else tr("Revert change {number}, {lines}", number=number + 1, lines=place)
-        )
+        words = tr("Revert change {number}, {lines}", number=number + 1, lines=place)
+        if is_redo:
+            words = tr("Redo change {number}, {lines}", number=number + 1, lines=place)
+        self.revert.setAccessibleName(words)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         QPainter(self).fillRect(self.rect(), QColor(self._theme.no_line))
@@ -196,12 +192,10 @@ class RowHeads:
 
     def _put_away(self, key: tuple[RowRangeKind, int]) -> None:
         """Hide a row that is out of sight; the keyboard goes to the text."""
-        widget, parent = self._in_sight.pop(key), self._viewport.parentWidget()
+        widget, parent, reasons = self._in_sight.pop(key), self._viewport.parentWidget(), Qt.FocusReason
         if parent is not None and has_keyboard(widget):
             is_by_keyboard = parent.window().testAttribute(BY_KEYBOARD)
-            parent.setFocus(
-                Qt.FocusReason.TabFocusReason if is_by_keyboard else Qt.FocusReason.OtherFocusReason
-            )
+            parent.setFocus(reasons.TabFocusReason if is_by_keyboard else reasons.OtherFocusReason)
         widget.hide()
         self._free[key[0]].append(widget)
 
@@ -243,34 +237,25 @@ class Pane(NamedTuple):
     right: float
 
 
-class RowHeights(msgspec.Struct, frozen=True):
-    lines: int
-    fold: int
-    head: int
-
-    def of(self, kind: RowRangeKind) -> int:
-        return {"lines": self.lines, "fold": self.fold, "head": self.head}[kind]
+RowHeights = Mapping[RowRangeKind, int]
 
 
 class RowPlaces:
     """From rows to heights and back."""
 
     def __init__(
-        self,
-        rows: DiffRows,
-        heights: RowHeights,
-        count_lines: Callable[[RowRange], Sequence[int]],
+        self, rows: DiffRows, heights: RowHeights, count_lines: Callable[[RowRange], Sequence[int]]
     ) -> None:
         """`count_lines` says into how many lines each row of a range of lines breaks; empty: one each."""
         self._rows, self._heights = rows, heights
         counts = [count_lines(part) if part.kind == "lines" else () for part in rows.row_ranges]
         self._tops_within = [
-            [0, *accumulate(count * heights.lines for count in of_rows)] if of_rows else []
+            [0, *accumulate(count * heights["lines"] for count in of_rows)] if of_rows else []
             for of_rows in counts
         ]
         """Where each row begins in its range, and the last one ends; empty where all are of one height."""
         sizes = [
-            tops[-1] if tops else row_range.count * heights.of(row_range.kind)
+            tops[-1] if tops else row_range.count * heights[row_range.kind]
             for row_range, tops in zip(rows.row_ranges, self._tops_within, strict=True)
         ]
         self._tops = [0, *accumulate(sizes)]
@@ -284,7 +269,7 @@ class RowPlaces:
         row_range, at = self._rows.locate(index)
         number = bisect_right(self._rows.firsts, index) - 1
         within = self._tops_within[number]
-        return self._tops[number] + (within[at] if within else at * self._heights.of(row_range.kind))
+        return self._tops[number] + (within[at] if within else at * self._heights[row_range.kind])
 
     def height_of(self, index: int) -> int:
         """Return the height of a row. Raises IndexError."""
@@ -306,7 +291,7 @@ class RowPlaces:
         first = min(max(0, bisect_right(self._tops, top) - 1), len(self._rows.row_ranges) - 1)
         for number in range(first, len(self._rows.row_ranges)):
             row_range, begin = self._rows.row_ranges[number], self._tops[number]
-            within, height = self._tops_within[number], self._heights.of(row_range.kind)
+            within, height = self._tops_within[number], self._heights[row_range.kind]
             for at in range(self._row_within(number, max(0, top - begin)), row_range.count):
                 y = begin + (within[at] if within else at * height)
                 if y >= bottom:
@@ -317,7 +302,7 @@ class RowPlaces:
     def _row_within(self, number: int, y: int) -> int:
         """Return the row of a range at a height in it, the last for one below."""
         row_range, within = self._rows.row_ranges[number], self._tops_within[number]
-        at = bisect_right(within, y) - 1 if within else y // self._heights.of(row_range.kind)
+        at = bisect_right(within, y) - 1 if within else y // self._heights[row_range.kind]
         return min(at, row_range.count - 1)
 
 
@@ -351,12 +336,6 @@ class RowPainter:
         digits = max(3, len(str(largest)))
         return QFontMetricsF(self._number_font).horizontalAdvance("0") * digits + scaled(2 * _NUMBER_PAD)
 
-    def background(self, kind: str) -> QColor:
-        theme = self._theme
-        return QColor(
-            {"added": theme.added_line, "removed": theme.removed_line}.get(kind, theme.code_surface)
-        )
-
     def paint_line(
         self,
         painter: QPainter,
@@ -375,7 +354,8 @@ class RowPainter:
         """
         rect = QRectF(pane.left, top, pane.right - pane.left, height)
         if line.kind != "same":  # these stand on the background of all
-            painter.fillRect(rect, self.background(line.kind))
+            theme = self._theme
+            painter.fillRect(rect, QColor(theme.added_line if line.kind == "added" else theme.removed_line))
         self._paint_numbers(painter, pane, top, line, numbers)
         room = QRectF(pane.text, top, pane.right - pane.text, height)
         painter.setClipRect(room)
@@ -539,7 +519,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
     def apply_theme(self) -> None:
         super().apply_theme()
         self._painter = RowPainter()
-        self._heights = RowHeights(self._painter.line_height, scaled(_FOLD_HEIGHT), scaled(_HEAD_HEIGHT))
+        line, fold, head = self._painter.line_height, scaled(_FOLD_HEIGHT), scaled(_HEAD_HEIGHT)
+        self._heights: RowHeights = {"lines": line, "fold": fold, "head": head}
         self._build()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -567,11 +548,9 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def _build(self) -> None:
         """Make the rows again: for another diff, layout or text size, or an opened fold."""
-        diff = self._diff
         self._selection = DiffSelection("both", (0, 0), (0, 0))
-        self.rows = DiffRows(
-            diff, side_by_side=self._side_by_side, has_heads=self._can_revert, opened=self._opened
-        )
+        beside, heads = self._side_by_side, self._can_revert
+        self.rows = DiffRows(self._diff, side_by_side=beside, has_heads=heads, opened=self._opened)
         self.current_row = max(0, min(self.current_row, len(self.rows) - 1))
         self._break_lines()
         self._heads.clear()
@@ -647,7 +626,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         if start is not None:
             bottom = self._places.top_of(start) + 2 * self._places.height_of(start)  # what it became, too
             if bottom > self.viewport().height():
-                top = self._places.top_of(start) - self._heights.lines
+                top = self._places.top_of(start) - self._heights["lines"]
         bar.setValue(top)
         self._first_scroll = bar.value()
 
@@ -678,7 +657,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         painter = QPainter(self.viewport())
         keep_left_to_right(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillRect(event.rect(), self._painter.background("same"))
+        painter.fillRect(event.rect(), QColor(self._theme.code_surface))
         top, panes = self.verticalScrollBar().value(), self._panes()
         last = top + event.rect().bottom() + 1
         for index, y, height, row_range, at in self._places.rows_between(top + event.rect().top(), last):

@@ -1,20 +1,29 @@
-"""The rows of a diff: heads of hunks, lines and folded lines, and what of them is selected."""
+"""The rows of a diff, what of them is selected, and their lines as they are drawn: signs, colors, breaks."""
 
 from __future__ import annotations
 
 import re
+import time
 from abc import abstractmethod
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import takewhile, zip_longest
+from itertools import accumulate, chain, takewhile, zip_longest
 from typing import Literal, NamedTuple
+from unicodedata import combining, east_asian_width
 
 import msgspec
 from msgspec.structs import replace
+from PySide6.QtCore import QObject, QPointF, Qt, QTimer, Signal
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QTextLayout, QTextOption
 
-from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
+from helix_desktop.domain.file_history.diff import DiffLine, DiffSpan, FileDiff
+from helix_desktop.domain.unicode_safety import escape_hidden, first_hidden
+from helix_desktop.ui.design.document_units import count_units, slice_units
+from helix_desktop.ui.design.highlight import MAX_CHARS, ColoredRun, LexerLoader, colored_range, colored_runs
+from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, Match
 
 
@@ -284,9 +293,7 @@ END = 1 << 30
 
 
 def line_on_side(row: Row | None, side: Side) -> DiffLine | None:
-    if row is None:
-        return None
-    return {"left": row.left, "right": row.right}.get(side, row.right or row.left)
+    return None if row is None else {"left": row.left, "right": row.right}.get(side, row.right or row.left)
 
 
 class DiffSelection(msgspec.Struct, frozen=True):
@@ -318,3 +325,334 @@ class DiffSelection(msgspec.Struct, frozen=True):
             if line is not None and columns is not None:
                 parts.append(line.text.removesuffix("\r")[columns[0] : columns[1]])
         return "\n".join(parts).encode(errors="replace").decode()
+
+
+TAB_COLUMNS = 4
+LONG_LINE = 400  # characters; of longer plain lines only what is in sight is laid out
+LAST_COLUMN = 2_000  # characters of a long line that is not plain; Qt takes seconds for one of 200,000
+_LINE_END_SIGN = "\\r"
+_FIRST_BYTE, _LAST_BYTE = 0xDC80, 0xDCFF  # the surrogates that stand for bytes that are no UTF-8
+
+
+class LineText(NamedTuple):
+    """What is drawn for a line's text, and of each of its characters the place in that; None: the same."""
+
+    text: str
+    places: Sequence[int] | None = None
+    is_plain: bool = False  # every character is as wide as any other
+
+    def place(self, column: int) -> int:
+        """Return where a character of the line is in what is drawn."""
+        if self.places is None:
+            return min(column, len(self.text))
+        return self.places[min(column, len(self.places) - 1)]
+
+    def column(self, place: int) -> int:
+        """Return which character of the line is at a place in what is drawn."""
+        return place if self.places is None else max(0, bisect_right(self.places, place) - 1)
+
+
+def line_text(text: str, *, shows_line_ends: bool) -> LineText:
+    """Return what is drawn for a line; a carriage return at its end is a sign only if `shows_line_ends`."""
+    end = _LINE_END_SIGN if text.endswith("\r") and shows_line_ends else ""
+    text = text.removesuffix("\r")
+    is_long = len(text) > LONG_LINE
+    if text.isascii() and (text.isprintable() or not first_hidden(text)):
+        # A tab of a long line is as wide as any character, so that no part of it has to be laid out to know.
+        if is_long:
+            return LineText(text.replace("\t", "→") + end, None, True)
+        return LineText(text + end, None, "\t" not in text)
+    text = text[:LAST_COLUMN]
+    if not first_hidden(text):
+        return LineText(text + end)
+    parts = [_drawn(char) for char in text]
+    return LineText("".join(parts) + end, [0, *accumulate(map(len, parts))])
+
+
+def width_in_columns(text: str) -> int:
+    """Return about how many columns of the code font a line takes; rather too many."""
+    if first_hidden(text.removesuffix("\r")):  # its code is longer
+        text = line_text(text, shows_line_ends=True).text
+    width = len(text) + text.endswith("\r")
+    if width > LONG_LINE:
+        return width if text.isascii() else 2 * LAST_COLUMN
+    return (width if text.isascii() else 2 * width) + 7 * text.count("\t")
+
+
+def _drawn(char: str) -> str:
+    is_byte = _FIRST_BYTE <= ord(char) <= _LAST_BYTE
+    return f"\\x{ord(char) & 0xFF:02x}" if is_byte else escape_hidden(char)
+
+
+def expand_tabs(line: LineText) -> LineText:
+    """Return what is drawn with blanks in the place of tabs, where no tab stops can be set."""
+    if "\t" not in line.text:
+        return line
+    starts, text = [0], ""
+    for char in line.text:
+        text += " " * (TAB_COLUMNS - len(text) % TAB_COLUMNS) if char == "\t" else char
+        starts.append(len(text))
+    places = range(len(line.text) + 1) if line.places is None else line.places
+    return LineText(text, [starts[place] for place in places])
+
+
+_SLICE_S = 0.004  # a quarter of a frame
+_UPDATE_S = 0.1  # seconds between two drawings while more is found
+
+
+class SyntaxRuns(QObject):
+    """Finds the colored runs of every line of a diff; tells when there are more."""
+
+    found = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._runs: Iterator[tuple[bool, ColoredRun]] = iter(())
+        self._of_line: dict[tuple[bool, int], list[ColoredRun]] = {}
+        self._name, self._loader = "", LexerLoader()
+        self._next_update_at = 0.0
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._run_slice)
+
+    def start(self, diff: FileDiff | None, path: str) -> None:
+        self._of_line, self._next_update_at = {}, 0.0
+        self._timer.stop()
+        name = self._name = path.rpartition("/")[2]
+        if diff is None or "." not in name:
+            return
+        self._runs = chain(_runs(diff.after_lines, name, True), _runs(diff.before_lines, name, False))
+        self._timer.start(0)
+
+    def finish(self) -> None:
+        """Find all that is left now, for pictures."""
+        if self._timer.isActive():
+            self._take(float("inf"))
+
+    def of_line(self, number: int, *, is_after: bool) -> Sequence[ColoredRun]:
+        """Return the runs of a line, by its number from 1 on its side; none yet if it was not lexed."""
+        return self._of_line.get((is_after, number - 1), ())
+
+    def _run_slice(self) -> None:
+        if self._loader.is_loaded(self._name):
+            self._timer.setInterval(0)
+            self._take(time.perf_counter() + _SLICE_S)
+        else:
+            self._timer.setInterval(LexerLoader.poll_ms)
+
+    def _take(self, deadline: float) -> None:
+        """Find runs until a time; what is on screen is drawn again now and then, and at the end."""
+        for is_after, run in self._runs:
+            self._of_line.setdefault((is_after, run.line), []).append(run)
+            if time.perf_counter() > deadline:
+                break
+        else:
+            self._timer.stop()
+            self._next_update_at = 0.0
+        if time.perf_counter() >= self._next_update_at:
+            self._next_update_at = time.perf_counter() + _UPDATE_S
+            self.found.emit()
+
+
+def _runs(lines: Sequence[str], name: str, is_after: bool) -> Iterator[tuple[bool, ColoredRun]]:
+    if sum(map(len, lines)) > MAX_CHARS:
+        return  # all of it stays plain
+    # A carriage return ends a line for the lexer, and a byte order mark is none of its characters.
+    code = "".join(lines).replace("\r", " ").replace("\ufeff", " ")
+    for run in colored_runs(code, name):
+        yield is_after, run
+
+
+_KEPT_LINES = 600  # several screens
+_SLACK = 8  # columns laid out on both sides of what is in sight
+
+_SHORTEST_SHARE = 2  # a word begins a new row if at least half of this one is filled
+
+
+def line_breaks(line: LineText, columns: int) -> list[int]:
+    """Return the places in what is drawn at which further rows begin; empty if all fits into `columns`.
+
+    Rows end behind a space where there is one in their second half.
+    """
+    text = line.text
+    if len(text) <= columns and line.is_plain:
+        return []
+    # In which column each character begins, and the last one ends; a tab is as wide as the widest.
+    ends = None if line.is_plain else [0, *accumulate(map(_columns_of, text))]
+    breaks: list[int] = []
+    start = 0
+    while (end := _last_that_fits(ends, start, columns, len(text))) < len(text):
+        space = text.rfind(" ", start + columns // _SHORTEST_SHARE, end + 1)
+        start = space + 1 if 0 <= space < len(text) - 1 else max(end, start + 1)
+        breaks.append(start)
+    return breaks
+
+
+def _last_that_fits(ends: Sequence[int] | None, start: int, columns: int, length: int) -> int:
+    """Return where a row must end that begins at `start`; without `ends`, each character takes one column."""
+    if ends is None:
+        return min(length, start + columns)
+    begin, end = ends[start], start
+    while end < length and ends[end + 1] - begin <= columns:
+        end += 1
+    return end
+
+
+def _columns_of(char: str) -> int:
+    if char.isascii():
+        return TAB_COLUMNS if char == "\t" else 1
+    return 0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1
+
+
+class LineLayout:
+    """One line: it draws itself, and knows where its characters are; lengths in pixels.
+
+    It may be broken into several rows, one below the other.
+    """
+
+    def __init__(
+        self,
+        text: LineText,
+        runs: Sequence[ColoredRun],
+        spans: Sequence[DiffSpan],
+        font: QFont,
+        theme: Theme,
+        breaks: Sequence[int] = (),
+        row_height: int = 0,
+    ) -> None:
+        """`breaks` are the places in the text at which further rows begin, `row_height` apart."""
+        self.text, self._font = text, font
+        self._breaks, self._row_height = breaks, row_height
+        self._colored = [
+            (run.start, run.start + run.length, str(getattr(theme.code, run.role))) for run in runs
+        ]
+        # On the background of a word that differs not every color of code could be read.
+        self._colored += [(span.start, span.end, theme.text) for span in spans]
+        self._advance = QFontMetricsF(font).horizontalAdvance("0")
+        self._is_cut = text.is_plain and len(text.text) > LONG_LINE and not breaks
+        self._layout = None if self._is_cut else self._lay_out(0, len(text.text))
+
+    @property
+    def row_count(self) -> int:
+        return len(self._breaks) + 1
+
+    def place_of(self, column: int) -> tuple[int, float]:
+        """Return the row that a character is in, and where it begins there."""
+        place = self.text.place(column)
+        if self._layout is None:
+            return 0, place * self._advance
+        row = bisect_right(self._breaks, place)
+        x: float = self._layout.lineAt(row).cursorToX(self._unit(place))[0]  # type: ignore[index]  # the stubs miss the pair
+        return row, x
+
+    def parts_of(self, start: int, end: int) -> Iterator[tuple[int, float, float]]:
+        """Yield each row that some columns are in, and where they begin and end there."""
+        (first, begin), (last, stop) = self.place_of(start), self.place_of(end)
+        for row in range(first, last + 1):
+            left = begin if row == first else 0.0
+            yield row, left, stop if row == last else self._width_of(row)
+
+    def column_at(self, x: float, row: int = 0) -> int:
+        """Return the character in a row whose beginning is nearest to `x`."""
+        if self._layout is None:
+            return self.text.column(max(0, min(len(self.text.text), round(x / self._advance))))
+        line = self._layout.lineAt(max(0, min(row, len(self._breaks))))
+        return self.text.column(len(slice_units(self.text.text, 0, line.xToCursor(x))))
+
+    @property
+    def last_width(self) -> float:
+        is_cut = self._layout is None
+        return len(self.text.text) * self._advance if is_cut else self._width_of(len(self._breaks))
+
+    def _width_of(self, row: int) -> float:
+        assert self._layout is not None  # only one row is ever cut
+        return self._layout.lineAt(row).naturalTextWidth()
+
+    def draw(
+        self,
+        painter: QPainter,
+        x: float,
+        y: float,
+        room: tuple[float, float],
+        colored: Sequence[tuple[int, int, str]] = (),
+    ) -> None:
+        """Draw it at a point; only what is in `room`, from left to right, is needed.
+
+        The columns of `colored` are drawn in these colors instead of their own.
+        """
+        layout, start = self._layout, 0
+        if layout is None:
+            start = max(0, int((room[0] - x) / self._advance) - _SLACK)
+            end = max(start, int((room[1] - x) / self._advance) + _SLACK)
+            layout = self._lay_out(start, end)
+        formats = [self._format(*part, start) for part in colored]
+        layout.draw(painter, QPointF(x + start * self._advance, y), formats)
+
+    def _lay_out(self, start: int, end: int) -> QTextLayout:
+        layout = QTextLayout(self.text.text[start:end], self._font)
+        option = QTextOption()
+        modes = QTextOption.WrapMode
+        option.setWrapMode(modes.WrapAnywhere if self._breaks else modes.NoWrap)
+        option.setTextDirection(Qt.LayoutDirection.LeftToRight)
+        option.setTabStopDistance(TAB_COLUMNS * self._advance)
+        layout.setTextOption(option)
+        layout.setFormats([self._format(*part, start) for part in self._colored if part[0] < end])
+        layout.beginLayout()
+        ends = [*(self._unit(place) for place in self._breaks), 0]  # Qt counts in UTF-16
+        begin = 0
+        for row, stop in enumerate(ends):
+            line = layout.createLine()
+            if row < len(self._breaks):
+                line.setNumColumns(stop - begin)
+            line.setPosition(QPointF(0, row * self._row_height))
+            begin = stop
+        layout.endLayout()
+        return layout
+
+    def _unit(self, place: int) -> int:
+        """Return the position of a place in Qt's layout of the whole line; one that is cut is ASCII."""
+        return place if self.text.text.isascii() else count_units(self.text.text[:place])
+
+    def _format(self, begin: int, end: int, color: str, start: int) -> QTextLayout.FormatRange:
+        begin, end = (max(0, self._unit(self.text.place(at)) - start) for at in (begin, end))
+        return colored_range(begin, end - begin, color)
+
+
+class LineLayouts:
+    """Makes the layout of a line once for as long as it is in sight or near."""
+
+    def __init__(
+        self, font: QFont, theme: Theme, *, shows_line_ends: bool, columns: int = 0, row_height: int = 0
+    ) -> None:
+        """Lines break after so many `columns`; 0: they do not."""
+        self._font, self._theme, self._shows_line_ends = font, theme, shows_line_ends
+        self.columns, self._row_height = columns, row_height
+        self._layouts: OrderedDict[tuple[bool, int], tuple[int, LineLayout]] = OrderedDict()
+
+    def count_rows(self, row: Row) -> int:
+        """Return into how many rows the longer side of a row of the diff breaks."""
+        count = 1
+        for line in row if row.left is not row.right else row[:1]:
+            # Most lines are plain and fit, which is found out fast.
+            if line is not None and (
+                len(line.text) > self.columns or not (line.text.isascii() and line.text.isprintable())
+            ):
+                count = max(count, len(self._breaks_of(line)) + 1)
+        return count
+
+    def _breaks_of(self, line: DiffLine, text: LineText | None = None) -> Sequence[int]:
+        if not self.columns or width_in_columns(line.text) <= self.columns:
+            return ()
+        return line_breaks(text or line_text(line.text, shows_line_ends=self._shows_line_ends), self.columns)
+
+    def of_line(self, line: DiffLine, runs: Sequence[ColoredRun]) -> LineLayout:
+        key = (line.kind != "removed", line.old if line.kind == "removed" else line.new)
+        found = self._layouts.pop(key, None)
+        if found is None or found[0] != len(runs):
+            text = line_text(line.text, shows_line_ends=self._shows_line_ends)
+            breaks, height = self._breaks_of(line, text), self._row_height
+            layout = LineLayout(text, runs, line.spans, self._font, self._theme, breaks, height)
+            found = (len(runs), layout)
+        self._layouts[key] = found
+        if len(self._layouts) > _KEPT_LINES:
+            self._layouts.popitem(last=False)
+        return found[1]

@@ -75,7 +75,7 @@ class DiffText(DiffCanvas):
         if not len(self.rows):
             return
         row = self.current_row = max(0, min(index, len(self.rows) - 1))
-        top, bar, height = self._places.top_of(row), self.verticalScrollBar(), self._heights.lines
+        top, bar, height = self._places.top_of(row), self.verticalScrollBar(), self._heights["lines"]
         bottom = top + self._places.height_of(row) + height
         if top < bar.value() or bottom > bar.value() + self.viewport().height():
             bar.setValue(top - _ROWS_AROUND * height)
@@ -106,9 +106,8 @@ class DiffText(DiffCanvas):
 
     def select_all(self) -> None:
         """Select all lines that are not folded."""
-        side: Side = (
-            "right" if self._side_by_side and self._selection.side == "both" else self._selection.side
-        )
+        side = self._selection.side
+        side = "right" if self._side_by_side and side == "both" else side
         self._selection = DiffSelection(side, (0, 0), (len(self.rows), 0))
         self.viewport().update()
 
@@ -171,7 +170,7 @@ class DiffText(DiffCanvas):
             super().keyPressEvent(event)
 
     def _row_by_key(self, key: Qt.Key) -> int | None:
-        page, row = max(1, self.viewport().height() // self._heights.lines - 1), self.current_row
+        page, row = max(1, self.viewport().height() // self._heights["lines"] - 1), self.current_row
         return {
             Qt.Key.Key_Down: row + 1,
             Qt.Key.Key_Up: row - 1,
@@ -182,11 +181,10 @@ class DiffText(DiffCanvas):
         }.get(key)
 
     def _select_rows_to(self, target: int) -> None:
-        selection = self._selection
-        if selection.is_empty:
+        if self._selection.is_empty:
             side: Side = "right" if self._side_by_side else "both"
-            selection = DiffSelection(side, (self.current_row, 0), (self.current_row, 0))
-        self._selection = selection.moved_to(max(0, min(target, len(self.rows))), 0)
+            self._selection = DiffSelection(side, (self.current_row, 0), (self.current_row, 0))
+        self._selection = self._selection.moved_to(max(0, min(target, len(self.rows))), 0)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton or not len(self.rows):
@@ -271,7 +269,7 @@ class DiffText(DiffCanvas):
         if line is None:
             return row, side, 0
         pane = panes[1 if side == "right" else 0]
-        at = (y - self._places.top_of(row)) // self._heights.lines
+        at = (y - self._places.top_of(row)) // self._heights["lines"]
         x = point.x() - pane.text + self.horizontalScrollBar().value()
         return row, side, self._layout_of(line).column_at(x, at)
 
@@ -404,9 +402,8 @@ class DiffView(QWidget):
         if self.find_bar.isVisibleTo(self):
             self.find_bar.close_bar()  # which gives the keyboard to the diff
         is_text = diff is not None and diff.kind == "text" and bool(diff.hunks)
-        self.text.show_diff(
-            diff if is_text else None, path, marks, can_revert=can_revert_hunks, is_redo=is_redo
-        )
+        shown, can_revert = diff if is_text else None, can_revert_hunks
+        self.text.show_diff(shown, path, marks, can_revert=can_revert, is_redo=is_redo)
         for part in (self._bar, self._line):
             part.setVisible(is_text)
         self._choose_layout()
@@ -481,12 +478,10 @@ class CountsLine(QFrame):
         self.setLayout(row(self._added, self._removed, gap=6))
 
     def show_counts(self, added: int, removed: int) -> None:
-        for part, text, count in zip(
-            (self._added, self._removed), line_counts_texts(added, removed), (added, removed), strict=True
-        ):
+        parts, texts = (self._added, self._removed), line_counts_texts(added, removed)
+        for part, text, count in zip(parts, texts, (added, removed), strict=True):
             part.set_text(text)
             part.setVisible(count > 0)
         lines = tr.plural(added, "%n line added", "%n lines added")
-        self.setAccessibleName(
-            tr("{added}, {removed}", added=lines, removed=tr.plural(removed, "%n removed", "%n removed"))
-        )
+        gone = tr.plural(removed, "%n removed", "%n removed")
+        self.setAccessibleName(tr("{added}, {removed}", added=lines, removed=gone))

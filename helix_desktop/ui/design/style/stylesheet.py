@@ -49,8 +49,6 @@ QScrollArea, QScrollArea > QWidget > QWidget#page { background: transparent; bor
 QScrollArea#todo { background: $raised; border: 1px solid $border; border-bottom: 0;
     border-top-left-radius: 12px; border-top-right-radius: 12px; }
 QScrollArea#todo:focus { border-color: $accent; }
-QStatusBar { background: $side; color: $muted; }
-QStatusBar::item { border: 0; }
 """
 
 _TEXT = """
@@ -243,39 +241,6 @@ QProgressBar::chunk { background: $accent; border-radius: 3px; }
 _SLICE_S = 0.004
 
 
-class StyleUpdater(QObject):
-    """Changes colors: at once on screen, then of hidden widgets, in slices that leave the window usable."""
-
-    def __init__(self, app: QApplication, parent: QObject) -> None:
-        super().__init__(parent)
-        self._app = app
-        self._hidden: list[QWidget] = []
-        self._timer = QTimer(self, interval=0)
-        self._timer.timeout.connect(self._polish_slice)
-
-    def change_colors(self, sheet: str) -> None:
-        """Set a style sheet that differs from the one before in nothing but colors."""
-        self._hidden = []
-        for widget in _replace(self._app, sheet):
-            if widget.isVisible():
-                _polish(widget)
-            else:
-                self._hidden.append(widget)
-        self._timer.start()
-
-    def _polish_slice(self) -> None:
-        # What was shown meanwhile comes first.
-        waiting = iter(sorted(filter(isValid, self._hidden), key=lambda widget: not widget.isVisible()))
-        end = time.perf_counter() + _SLICE_S  # only now: to look at ten thousand widgets takes longer
-        for widget in waiting:
-            _polish(widget)
-            if time.perf_counter() > end:
-                break
-        self._hidden = list(waiting)
-        if not self._hidden:
-            self._timer.stop()
-
-
 def _replace(app: QApplication, sheet: str) -> Iterator[QWidget]:
     """Set the sheet and yield the widgets to style, each after those that it lies in."""
     if not app.styleSheet():
@@ -287,10 +252,6 @@ def _replace(app: QApplication, sheet: str) -> Iterator[QWidget]:
         if top.parent() is None:
             yield top
             yield from top.findChildren(QWidget)
-
-
-def _polish(widget: QWidget) -> None:
-    widget.style().polish(widget)
 
 
 def palette(theme: Theme) -> QPalette:
@@ -358,7 +319,7 @@ def apply(app: QApplication, theme: Theme, text_px: int = fonts.BASE_PX) -> None
     # All widgets at once: layouts measure hidden ones too. Left to itself, Qt styles each widget once more
     # for every widget above it, which took 0.6 s of CPU for the window.
     for widget in _replace(app, stylesheet(theme, text_px)):
-        _polish(widget)
+        widget.style().polish(widget)
         app.sendEvent(widget, QEvent(QEvent.Type.StyleChange))
 
 
@@ -384,7 +345,10 @@ class Appearance(QObject):
         self._app = app
         self.mode: ThemeMode = mode
         self.text_px = text_px
-        self._style_updater = StyleUpdater(app, self)
+        self._hidden: list[QWidget] = []
+        """Widgets that still have the colors from before."""
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._polish_slice)
         app.styleHints().colorSchemeChanged.connect(self._on_system_theme)
         prepare(app, self.theme, text_px)
 
@@ -395,8 +359,10 @@ class Appearance(QObject):
         return DARK if self.mode == "dark" else LIGHT
 
     def apply_stylesheet(self) -> None:
-        """Apply the style sheet, once the window is built."""
-        self._change_all()
+        """Apply the style sheet, once the window is built, and for another text size."""
+        apply(self._app, self.theme, self.text_px)
+        apply_theme_to_all()
+        self.changed.emit()
 
     def set_mode(self, mode: ThemeMode) -> None:
         if mode != self.mode:
@@ -408,7 +374,7 @@ class Appearance(QObject):
         nearest = min(TEXT_PX, key=lambda size: abs(size - px))
         if nearest != self.text_px:
             self.text_px = nearest
-            self._change_all()
+            self.apply_stylesheet()
 
     def zoom(self, steps: int) -> None:
         """Go some text sizes up or down; 0 returns to 100 %."""
@@ -423,13 +389,27 @@ class Appearance(QObject):
             self._change_colors()
 
     def _change_colors(self) -> None:
+        """Change them at once on screen, then of hidden widgets, in slices that leave the window usable."""
         theme = self.theme
         prepare(self._app, theme, self.text_px)
-        self._style_updater.change_colors(stylesheet(theme, self.text_px))
+        self._hidden = []
+        for widget in _replace(self._app, stylesheet(theme, self.text_px)):
+            if widget.isVisible():
+                widget.style().polish(widget)
+            else:
+                self._hidden.append(widget)
+        self._timer.start()
         apply_theme_to_all()
         self.changed.emit()
 
-    def _change_all(self) -> None:
-        apply(self._app, self.theme, self.text_px)
-        apply_theme_to_all()
-        self.changed.emit()
+    def _polish_slice(self) -> None:
+        # What was shown meanwhile comes first.
+        waiting = iter(sorted(filter(isValid, self._hidden), key=lambda widget: not widget.isVisible()))
+        end = time.perf_counter() + _SLICE_S  # only now: to look at ten thousand widgets takes longer
+        for widget in waiting:
+            widget.style().polish(widget)
+            if time.perf_counter() > end:
+                break
+        self._hidden = list(waiting)
+        if not self._hidden:
+            self._timer.stop()

@@ -32,7 +32,7 @@ from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.document_units import count_units
-from helix_desktop.ui.design.fields import CheckList, SearchField
+from helix_desktop.ui.design.fields import AT_END, CheckList, SearchField
 from helix_desktop.ui.design.focus import FocusRing, has_keyboard
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
 from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
@@ -353,11 +353,8 @@ class PagedText(Themed, QPlainTextEdit):
             height = self.blockBoundingRect(block).height()
             at = block.blockNumber()
             number = self._rows[at].line_number if at < len(self._rows) else None
-            painter.drawText(
-                QRectF(0, top, gutter.width() - _GUTTER_PAD, line),
-                Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
-                "↪" if number is None else str(number or ""),
-            )
+            room = QRectF(0, top, gutter.width() - _GUTTER_PAD, line)
+            painter.drawText(room, AT_END, "↪" if number is None else str(number or ""))
             top += height
             block = block.next()
 
@@ -598,26 +595,22 @@ class ContentViewer(Card):
 
     def _update_page(self) -> None:
         content, page = self.text.content, self.text.page_index
-        several = content.page_count > 1
         self.wrap_button.setEnabled(not content.is_binary)
-        for button, more in (
-            (self._previous_button, page > 0),
-            (self._next_button, page + 1 < content.page_count),
-        ):
-            button.setVisible(several)
-            button.setEnabled(more)
-        self._position = _lines_on_page(content, page) if several else _line_count(content)
+        self._previous_button.setEnabled(page > 0)
+        self._next_button.setEnabled(page + 1 < content.page_count)
+        for button in (self._previous_button, self._next_button):
+            button.setVisible(content.page_count > 1)
+        self._position = _position_text(content, page)
         self._shorten_head()
 
 
-def _line_count(content: PagedContent) -> str:
-    if content.is_binary:
-        return tr.plural(content.line_count, "%n row of hex", "%n rows of hex")
-    return tr.plural(content.line_count, "%n line", "%n lines")
-
-
-def _lines_on_page(content: PagedContent, page: int) -> str:
-    first, count = content.line_at(page * PAGE_LINES), content.line_count
+def _position_text(content: PagedContent, page: int) -> str:
+    """Return which lines are on a page; how many there are where all of them are."""
+    count = content.line_count
+    if content.page_count == 1:
+        lines = tr.plural(count, "%n line", "%n lines")
+        return tr.plural(count, "%n row of hex", "%n rows of hex") if content.is_binary else lines
+    first = content.line_at(page * PAGE_LINES)
     last = content.line_at(min((page + 1) * PAGE_LINES, content.row_count) - 1)
     if content.is_binary:
         return tr("{first}–{last} of {count} rows of hex", first=first, last=last, count=count)

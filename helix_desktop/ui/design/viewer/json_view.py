@@ -48,9 +48,7 @@ class JsonNode:
     name: str = ""
     parent: JsonNode | None = None
     place: int = 0  # among the children of the parent, from 0
-    bounds: tuple[int, int] | None = (
-        None  # of a group: its first child among all, and the one behind its last
-    )
+    bounds: tuple[int, int] | None = None  # of a group: its first child among all, and behind its last
     _children: list[JsonNode] | None = field(default=None, repr=False)
 
     @property
@@ -305,24 +303,19 @@ class _JsonDelegate(QStyledItemDelegate):
 
     def sizeHint(self, _option: QStyleOptionViewItem, index: Index) -> QSize:
         text, metrics = str(self._model.data(index)), QFontMetricsF(ui_font(12, is_code=True))
-        width = (
-            len(text) * metrics.horizontalAdvance("0")  # all of one width
-            if text.isascii()
-            else metrics.horizontalAdvance(text)
-        )
+        is_plain = text.isascii()  # then all are of one width
+        width = len(text) * metrics.horizontalAdvance("0") if is_plain else metrics.horizontalAdvance(text)
         return QSize(int(width) + 2 * _PAD_PX + 8, scaled(_ROW_PX))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         node, theme = self._model.node(index), current_theme()
-        code = theme.code
-        rect = QRectF(option.rect)
+        code, rect = theme.code, QRectF(option.rect).adjusted(_PAD_PX, 0, 0, 0)
         painter.save()
         keep_left_to_right(painter)
         painter.setFont(ui_font(12, is_code=True))
         name, value = row_texts(node)
         is_name = node.parent is not None and not isinstance(node.parent.value, list) and node.kind != "group"
         colors = {"string": code.string, "number": code.number, "word": code.keyword}
-        rect = rect.adjusted(_PAD_PX, 0, 0, 0)
         for text, color in (
             (f"{name}: " if value else name, code.function if is_name else theme.muted),
             (value, colors.get(node.kind, theme.muted)),

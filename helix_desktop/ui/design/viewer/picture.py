@@ -127,10 +127,7 @@ class Picture(Themed, QWidget):
         if self._image is None:
             return QSize(0, 0)
         size = self._image.size() / self._image.devicePixelRatio()
-        room = QSize(max(1, width - 2), scaled(_MAX_HEIGHT_PX))
-        if size.width() <= room.width() and size.height() <= room.height():
-            return size
-        return size.scaled(room, Qt.AspectRatioMode.KeepAspectRatio)
+        return _fit(size, QSize(max(1, width - 2), scaled(_MAX_HEIGHT_PX)))
 
 
 def thumbnail_size(width: int, height: int) -> QSize:

@@ -32,12 +32,10 @@ class McpNotices(QObject):
         self._said: dict[tuple[str, str], tuple[str, ...]] = {}  # servers, by notice and workspace
         self._dismissed_secrets: set[str] = set()  # workspaces; said once per start
         self._later_tools: dict[str, dict[str, tuple[str, ...]]] = {}  # tools by server
-        self._services.mcp_servers.listen(self._on_change)
+        self._services.mcp_servers.listen(
+            lambda changed: self._show() if changed == session.workspace_id else None
+        )
         session.changed.connect(self._show)
-
-    def _on_change(self, workspace_id: str) -> None:
-        if workspace_id == self._session.workspace_id:
-            self._show()
 
     def _show(self) -> None:
         if self._session.opened is not None:
@@ -70,17 +68,11 @@ class McpNotices(QObject):
             "%n MCP servers need your approval: {names}.",
             names=waiting,
         )
-        changes = [
-            path
-            for server in record.servers
-            if server.name in waiting and server.approved_ms
-            for path in server.consent_changes
-        ]
-        why = (
-            tr("Files that it runs have changed: {files}.", files=tuple(_short_names(changes)))
-            if changes
-            else tr("A new or changed server starts only after you approve it.")
-        )
+        approved = [it for it in record.servers if it.name in waiting and it.approved_ms]
+        changes = tuple(_short_names([path for server in approved for path in server.consent_changes]))
+        why = tr("A new or changed server starts only after you approve it.")
+        if changes:
+            why = tr("Files that it runs have changed: {files}.", files=changes)
         answer = self._review(OpenSettings("mcp"))
         self._notices.notify(Notice(_CONSENT, title, why, "", (answer,), "warning", workspace_id=active))
 
@@ -98,17 +90,12 @@ class McpNotices(QObject):
             "%n MCP servers can't start, since their secrets are missing: {names}.",
             names=lacking,
         )
-        enter = partial(self._session.perform, ShowServer(lacking[0], lacks_secret=True))
+        place = ShowServer(lacking[0], lacks_secret=True)
+        answer = Answer(tr("Enter secret…"), partial(self._session.perform, place), "enter")
+        why = tr("Secrets that aren't in a keychain last only until Helix closes.")
+        dismiss = partial(self._dismissed_secrets.add, active)
         self._notices.notify(
-            Notice(
-                _SECRET,
-                title,
-                tr("Secrets that aren't in a keychain last only until Helix closes."),
-                answers=(Answer(tr("Enter secret…"), enter, "enter"),),
-                level="warning",
-                workspace_id=active,
-                on_dismiss=partial(self._dismissed_secrets.add, active),
-            )
+            Notice(_SECRET, title, why, "", (answer,), "warning", workspace_id=active, on_dismiss=dismiss)
         )
 
     def _show_failures(self, active: str) -> None:
@@ -155,15 +142,10 @@ class McpNotices(QObject):
             )
             for server in servers
         ]
-        self._notices.notify(
-            Notice(
-                _NEW_TOOLS,
-                translate(join_sentences(*counts)),
-                _new_tools_text([tool for server in servers for tool in new[server]]),
-                answers=(self._review(ShowServer(servers[0])),),
-                workspace_id=active,
-            )
-        )
+        title = translate(join_sentences(*counts))
+        tools = _new_tools_text([tool for server in servers for tool in new[server]])
+        answer = self._review(ShowServer(servers[0]))
+        self._notices.notify(Notice(_NEW_TOOLS, title, tools, answers=(answer,), workspace_id=active))
 
 
 def _short_names(names: Sequence[str]) -> list[str]:

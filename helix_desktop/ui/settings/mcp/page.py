@@ -55,19 +55,15 @@ class ForeignServersBox(QFrame):
         self._review = review
         self._shown = ForeignServers()
         self._rows = column(gap=10)
-        lead = label(
-            tr(
-                "Found in this folder and in your settings of other programs. Nothing starts until you "
-                "review and add it; values of variables and headers aren't copied."
-            ),
-            "note",
-            wrap=True,
+        lead = tr(
+            "Found in this folder and in your settings of other programs. Nothing starts until you "
+            "review and add it; values of variables and headers aren't copied."
         )
-        body = pane(column(lead, self._rows, gap=10, margins=(0, 0, 4, 4)))
+        words = label(lead, "note", wrap=True)
+        body = pane(column(words, self._rows, gap=10, margins=(0, 0, 4, 4)))
         self.toggle = DisclosureButton("", body)
-        self.setLayout(
-            column(row(self.toggle, None, margins=(-_LINK_PX, 0, 0, 0)), body, margins=(16, 5, 12, 5))
-        )
+        head = row(self.toggle, None, margins=(-_LINK_PX, 0, 0, 0))
+        self.setLayout(column(head, body, margins=(16, 5, 12, 5)))
         self.hide()
 
     def show_servers(self, found: ForeignServers) -> None:
@@ -77,31 +73,27 @@ class ForeignServersBox(QFrame):
             return
         self._shown = found
         count, problems = len(found.servers), len(found.unusable)
-        self.toggle.setText(
-            tr.plural(count, "%n server from other programs", "%n servers from other programs")
-            if count
-            else tr.plural(
+        words = tr.plural(count, "%n server from other programs", "%n servers from other programs")
+        if not count:
+            words = tr.plural(
                 problems,
                 "Servers from other programs: %n problem",
                 "Servers from other programs: %n problems",
             )
-        )
+        self.toggle.setText(words)
         clear_layout(self._rows)
         for server in found.servers:
             self._rows.addWidget(self._server_row(server))
         if count and problems:
             self._rows.addWidget(line())
         for problem in found.unusable:
-            place = " · ".join(filter(None, (problem.name, problem.file)))
-            words = label(place, "note", wrap=True), label(translate(problem.why), "warn", wrap=True)
-            self._rows.addWidget(pane(column(*words, gap=2)))
+            place = label(" · ".join(filter(None, (problem.name, problem.file))), "note", wrap=True)
+            self._rows.addWidget(pane(column(place, label(translate(problem.why), "warn", wrap=True), gap=2)))
 
     def _server_row(self, server: ForeignServer) -> QWidget:
         draft, name = server.draft, server.draft.config.name
-        tip = tr("Review {name}", name=name)
-        review = PushButton(
-            tr("Review"), name=f"review:{name}", words=tip, on_click=lambda: self._review(server)
-        )
+        review = PushButton(tr("Review"), name=f"review:{name}", words=tr("Review {name}", name=name))
+        review.clicked.connect(lambda: self._review(server))
         source = ElidedLabel(f"{server.program} · {server.file}", "faint")
         head = row(label(name, "strong"), source, gap=9, stretch=1)
         words = column(head, ElidedLabel(draft.config.target_line, "mono"), gap=2)
@@ -120,9 +112,8 @@ class SignInBox(QFrame):
         self._task: asyncio.Task[None] | None = None
         self._words, self._error = label("", "note", wrap=True), label("", "error", wrap=True)
         self.start = PushButton(tr("Sign in…"), name="sign_in", on_click=self._start)
-        self.open = PushButton(
-            tr("Open browser"), "", "external-link", name="open_browser", on_click=self._open
-        )
+        self.open = PushButton(tr("Open browser"), "", "external-link", name="open_browser")
+        self.open.clicked.connect(self._open)
         self._copy = PushButton(tr("Copy address"), "", "copy", name="copy_address")
         self._copy.clicked.connect(lambda: copy_text(self._copy, self._address))
         self.cancel = PushButton(tr("Cancel"), name="cancel_sign_in", on_click=self.stop)
@@ -230,21 +221,16 @@ class SharingCard(QFrame):
         copy.clicked.connect(lambda: copy_text(copy, self._stdio_config))
         copy_http = PushButton(tr("Copy with token"), "", "copy", px=13, name="copy_http")
         copy_http.clicked.connect(lambda: copy_text(copy_http, self._http_config))
-        renew = PushButton(tr("New token"), name="renew_token")
-        renew.clicked.connect(
-            lambda: page.change(lambda: endpoints.rotate_token(session.workspace_id), "token")
-        )
+        renew, change = PushButton(tr("New token"), name="renew_token"), page.change
+        renew.clicked.connect(lambda: change(lambda: endpoints.rotate_token(session.workspace_id), "token"))
         self.http = Switch(tr("Also share over HTTP while Helix Desktop runs"))
         self.http.clicked.connect(
-            lambda is_on: page.change(lambda: endpoints.set_enabled(session.workspace_id, is_on), "share")
+            lambda is_on: change(lambda: endpoints.set_enabled(session.workspace_id, is_on), "share")
         )
         self._url, self._error = label("", "mono"), label("", "error", wrap=True)
         self._endpoint_row = pane(row(ResponsiveRow(self._url, [renew, copy_http])))
-        http_note = label(
-            tr("For programs that can't start commands. Only on this computer, with the token."),
-            "note",
-            wrap=True,
-        )
+        note = tr("For programs that can't start commands. Only on this computer, with the token.")
+        http_note = label(note, "note", wrap=True)
         set_margins(http_note, SWITCH_TEXT_X, 0, 0, 0)
         self.setLayout(
             column(
@@ -259,13 +245,12 @@ class SharingCard(QFrame):
         """Show how the cache of a workspace is shared; `command` starts its server."""
         name = server_name(workspace_name)
         self._stdio_config, self._http_config = stdio_config(name, command), http_config(name, sharing)
-        self._lead.setText(
-            tr(
-                "Other programs can recall, search and list the outputs of {workspace}, nothing else. "
-                "Each program starts this command itself, even while Helix Desktop is open.",
-                workspace=workspace_name,
-            )
+        lead = tr(
+            "Other programs can recall, search and list the outputs of {workspace}, nothing else. "
+            "Each program starts this command itself, even while Helix Desktop is open.",
+            workspace=workspace_name,
         )
+        self._lead.setText(lead)
         self._command.setText(" ".join(f'"{word}"' if " " in word else word for word in command))
         self.http.setChecked(sharing.is_enabled)
         self._url.setText(sharing.url)
@@ -280,8 +265,7 @@ class AddServerBox(QFrame):
         super().__init__()
         self.setProperty("role", "card")
         self._drafts: tuple[ServerDraft, ...] = ()
-        self._page, self._secret_storage = page, ""
-        words = tr("Command line, URL or JSON block")
+        self._page, words = page, tr("Command line, URL or JSON block")
         self.paste = TextArea(words=words, placeholder=_EXAMPLES, height_px=_PASTE_PX)
         self.paste.textChanged.connect(self._parse)
         self._error = label("", "error", wrap=True)
@@ -324,10 +308,6 @@ class AddServerBox(QFrame):
         self._show_drafts((server.draft,))
         self.editor.form.show_field("name")
 
-    def show_secret_storage(self, text: str) -> None:
-        self.editor.form.show_secret_storage(text)
-        self._secret_storage = text
-
     def _parse(self) -> None:
         text, fault = self.paste.toPlainText(), ""
         try:
@@ -344,15 +324,15 @@ class AddServerBox(QFrame):
         if is_single:
             self.editor.edit(drafts[0], drafts[0].missing_secrets)
         for draft in () if is_single else drafts:
-            words = column(
-                label(draft.config.name, "strong"), label(draft.config.target_line, "mono", wrap=True), gap=2
-            )
+            target = label(draft.config.target_line, "mono", wrap=True)
+            words = column(label(draft.config.name, "strong"), target, gap=2)
             if draft.missing_secrets:
                 note = tr("Enter {names} after adding it.", names=draft.missing_secrets)
                 words.addWidget(label(note, "warn", wrap=True))
             self._list.addWidget(pane(words))
-        if not is_single and self._secret_storage and any(draft.secrets for draft in drafts):
-            self._list.addWidget(label(secret_values_text(self._secret_storage), "note", wrap=True))
+        storage = self.editor.form.secret_storage
+        if not is_single and storage and any(draft.secrets for draft in drafts):
+            self._list.addWidget(label(secret_values_text(storage), "note", wrap=True))
         self._add_all.setText(tr.plural(len(drafts), "Add and start %n server", "Add and start %n servers"))
         self._add_all.setVisible(bool(drafts))
         self.editor.setVisible(is_single)
@@ -372,9 +352,8 @@ class ServerCard(QFrame):
         self._cost, self._endpoint = label("", "faint"), ElidedLabel("", "mono")
         self._enabled_switch = Switch("", words=tr("Use {name}", name=name))
         self._enabled_switch.setFixedWidth(_SWITCH_PX)
-        self._enabled_switch.toggled.connect(
-            lambda is_on: self._change(self._servers.set_enabled, "switch", is_on)
-        )
+        enable = self._servers.set_enabled
+        self._enabled_switch.toggled.connect(lambda is_on: self._change(enable, "switch", is_on))
         self._reason, self._signed_in = label("", "error", wrap=True), label("", "faint", wrap=True)
         self._consent_words = [label("", role, wrap=True) for role in ("warn", "note", "mono", "note")]
         allow = PushButton(tr("Allow and start"), name="allow", on_click=self._give_consent)
@@ -386,12 +365,12 @@ class ServerCard(QFrame):
         self.editor = ServerEditor(
             tr("Save and start"), page.session, self._save, self.end_editing, page.used_names, name
         )
-        self._toggles = {
+        self.toggles = {
             "tools": DisclosureButton(tr("Tools"), self.tools, tr("Tools of {name}", name=name)),
             "log": DisclosureButton(tr("Log", "noun"), self.log, tr("Log of {name}", name=name)),
             "edit": DisclosureButton(tr("Edit"), self.editor, tr("Edit {name}", name=name)),
         }
-        self._toggles["edit"].toggled.connect(lambda is_open: self._start_editing() if is_open else None)
+        self.toggles["edit"].toggled.connect(self._start_editing)
         self._restart, self._sign_out, remove = (
             PushButton(words, "link", name=key, on_click=do)
             for words, key, do in (
@@ -402,7 +381,7 @@ class ServerCard(QFrame):
         )
         head = row(self._dot, label(name, "strong"), self._state, self._enabled_switch, gap=9, stretch=2)
         links = row(
-            *self._toggles.values(), self._restart, self._sign_out, remove, None,
+            *self.toggles.values(), self._restart, self._sign_out, remove, None,
             margins=(-_LINK_PX, 0, 0, 0), gap=2,
         )  # fmt: skip
         self.setLayout(
@@ -433,11 +412,11 @@ class ServerCard(QFrame):
         """Close the fields: what is in them is saved, or not wanted."""
         self.editor.has_edits = False
         if has_keyboard(self.editor):
-            self._toggles["edit"].setFocus(Qt.FocusReason.OtherFocusReason)  # not the next server's switch
-        self._toggles["edit"].setChecked(False)
+            self.toggles["edit"].setFocus(Qt.FocusReason.OtherFocusReason)  # not the next server's switch
+        self.toggles["edit"].setChecked(False)
 
-    def _start_editing(self) -> None:
-        if self._report is not None and not self.editor.has_edits:
+    def _start_editing(self, is_open: bool) -> None:
+        if is_open and self._report is not None and not self.editor.has_edits:
             self.editor.edit(ServerDraft(self._report.config), self._report.missing_secrets)
 
     def show_report(self, report: McpServerStatus, folder: str, secret_storage: str) -> None:
@@ -459,40 +438,25 @@ class ServerCard(QFrame):
         self._consent.setVisible(report.state == "unapproved")
         self.sign_in.show_server(report.config.url, secret_storage)
         needs_sign_in = report.state == "signed_out" or self.sign_in.is_running
-        if (self._sign_out.hasFocus() and not report.is_signed_in) or (
-            has_keyboard(self.sign_in) and not needs_sign_in
-        ):
-            self._toggles["edit"].setFocus(Qt.FocusReason.OtherFocusReason)  # not what is beside it
+        has_left = self._sign_out.hasFocus() and not report.is_signed_in
+        if has_left or (has_keyboard(self.sign_in) and not needs_sign_in):
+            self.toggles["edit"].setFocus(Qt.FocusReason.OtherFocusReason)  # not what is beside it
         self.sign_in.setVisible(needs_sign_in)
         self._sign_out.setVisible(report.is_signed_in)
         signed_in = join_sentences(tr("Signed in."), secret_storage)
         show_text(self._signed_in, signed_in if report.is_signed_in else "")
-        consent = (consent_reason_text(report.config), *consent_text(report.config, folder))
+        consent = consent_reason_text(report.config), *consent_text(report.config, folder)
         for part, text in zip(
             self._consent_words, (*consent, start_files_text(report.start_files)), strict=True
         ):
             show_text(part, text)
         self.tools.show_tools(report.tools)
         self.log.show_log(report.log)
-        self._toggles["tools"].setText(
-            tr.plural(len(report.tools), "%n tool", "%n tools") if report.tools else tr("Tools")
-        )
-        self._toggles["tools"].setVisible(bool(report.tools))
+        count = tr.plural(len(report.tools), "%n tool", "%n tools")
+        self.toggles["tools"].setText(count if report.tools else tr("Tools"))
+        self.toggles["tools"].setVisible(bool(report.tools))
         self._restart.setVisible(report.state in ("ready", "failed", "signed_out", "starting", "waiting"))
         self._restart.setText(tr("Start now") if report.state in ("failed", "signed_out") else tr("Restart"))
-
-    def enter_secret(self) -> None:
-        """Open the fields, with the keyboard in the first secret that has no value."""
-        self._toggles["edit"].setChecked(True)
-        self.editor.form.focus_missing_secret()
-
-    def open_tools(self) -> None:
-        """Open the list of tools, with the keyboard at what closes it; without a sign-in, at that."""
-        if not self.sign_in.isHidden():
-            self.sign_in.start.setFocus(Qt.FocusReason.OtherFocusReason)
-            return
-        self._toggles["tools"].setChecked(True)
-        self._toggles["tools"].setFocus(Qt.FocusReason.OtherFocusReason)
 
 
 class McpPage(QWidget):
@@ -540,7 +504,7 @@ class McpPage(QWidget):
 
     def _poll_logs(self) -> None:
         """Refresh while a log is open: nothing announces that it grows."""
-        if self.isVisible() and any(card.log.isVisible() for card in self.cards.values()):
+        if any(card.log.isVisible() for card in self.cards.values()):
             self._refresh_timer.start()
 
     async def refresh(self) -> None:
@@ -556,9 +520,8 @@ class McpPage(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._async_actions.start(
-            self._refresh_foreign_servers(), "show foreign mcp servers"
-        )  # files can change
+        # Files can change.
+        self._async_actions.start(self._refresh_foreign_servers(), "show foreign mcp servers")
 
     async def _refresh_servers(self) -> None:
         here, workspace = self.session, self.session.opened
@@ -615,14 +578,13 @@ class McpPage(QWidget):
     def show_servers(
         self, workspace_name: str, folder: str, reports: tuple[McpServerStatus, ...], secret_storage: str = ""
     ) -> None:
-        self.add_box.show_secret_storage(secret_storage)
-        self._lead.setText(
-            tr(
-                "MCP servers give the agent more tools in {workspace}. They run with your rights, outside "
-                "the sandbox. The agent asks before each call, unless a rule allows it.",
-                workspace=workspace_name,
-            )
+        self.add_box.editor.form.show_secret_storage(secret_storage)
+        lead = tr(
+            "MCP servers give the agent more tools in {workspace}. They run with your rights, outside "
+            "the sandbox. The agent asks before each call, unless a rule allows it.",
+            workspace=workspace_name,
         )
+        self._lead.setText(lead)
         self._head.show()
         self.sharing.show()
         self._total.setText(servers_total_text(reports))
@@ -677,11 +639,15 @@ class McpPage(QWidget):
     def enter_secret(self, server: str) -> None:
         """Open the fields of a server, with the keyboard in the first secret that has no value."""
         if server in self.cards:
-            self.cards[server].enter_secret()
+            self.cards[server].toggles["edit"].setChecked(True)
+            self.cards[server].editor.form.focus_missing_secret()
 
     def open_tools(self, server: str) -> None:
+        """Open the tools of a server, with the keyboard at what closes them; without a sign-in, at that."""
         if server in self.cards:
-            self.cards[server].open_tools()
+            sign_in, button = self.cards[server].sign_in, self.cards[server].toggles["tools"]
+            button.setChecked(button.isChecked() or sign_in.isHidden())
+            (button if sign_in.isHidden() else sign_in.start).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def has_unsaved_edits(self) -> bool:
         box = self.add_box

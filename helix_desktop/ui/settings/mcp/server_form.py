@@ -74,11 +74,9 @@ def tools_cost_text(report: McpServerStatus) -> str:
     if not report.tools:
         return tr("no tools") if report.state == "ready" else ""
     exposed, total = len(report.exposed_tools), len(report.tools)
-    tools = (
-        tr.plural(total, "%n tool", "%n tools")
-        if exposed == total
-        else tr.plural(total, "{exposed} of %n tool", "{exposed} of %n tools", exposed=exposed)
-    )
+    tools = tr.plural(total, "%n tool", "%n tools")
+    if exposed < total:
+        tools = tr.plural(total, "{exposed} of %n tool", "{exposed} of %n tools", exposed=exposed)
     return f"{tools} · {_tokens_text(report.tokens, report.defers_tools)}"
 
 
@@ -108,12 +106,10 @@ def consent_text(config: McpServerConfig, folder: str) -> tuple[str, str]:
     pairs, secret = (config.headers, config.secret_headers) if config.url else (config.env, config.secret_env)
     variables = [f"{key}={value}" for key, value in pairs.items()]
     variables += [tr("{name}=••• (saved)", name=key) for key in secret]
-    exactly = "\n".join([config.target_line, *variables])
+    summary = tr("Starts in {folder}, with your rights and outside the sandbox:", folder=config.cwd or folder)
     if config.url:
         summary = tr("Connects to this address with these headers:") if variables else tr("Connects to:")
-        return summary, exactly
-    summary = tr("Starts in {folder}, with your rights and outside the sandbox:", folder=config.cwd or folder)
-    return summary, exactly
+    return summary, "\n".join([config.target_line, *variables])
 
 
 def consent_reason_text(config: McpServerConfig) -> str:
@@ -129,26 +125,22 @@ def consent_reason_text(config: McpServerConfig) -> str:
 
 def start_files_text(start_files: tuple[str, ...]) -> str:
     """Return what a server runs of the workspace, and what ends the consent; empty if it is nothing."""
+    if not start_files:
+        return ""
     files = [escape_invisible(path) for path in start_files if not path.endswith("/")]
-    folders = [
-        tr("the workspace") if path == "./" else escape_invisible(path)
-        for path in start_files
-        if path.endswith("/")
-    ]
-    return join_sentences(
-        tr("Of the workspace it runs {files}.", files=tuple(files[:_NAMED_FILES])) if files else "",
-        tr.plural(
+    folders = [path for path in start_files if path.endswith("/")]
+    names = [tr("the workspace") if path == "./" else escape_invisible(path) for path in folders]
+    ends = tr("You're asked again when such a file changes.")
+    if folders:
+        ends = tr.plural(
             len(folders),
             "You're asked again when such a file changes, or the agent changes anything in {folders}.",
             "You're asked again when such a file changes, or the agent changes anything in one of %n "
             "folders: {folders}.",
-            folders=tuple(folders[:_NAMED_FILES]),
+            folders=tuple(names[:_NAMED_FILES]),
         )
-        if folders
-        else tr("You're asked again when such a file changes.")
-        if files
-        else "",
-    )
+    runs = tr("Of the workspace it runs {files}.", files=tuple(files[:_NAMED_FILES])) if files else ""
+    return join_sentences(runs, ends)
 
 
 def parse_draft(
@@ -177,9 +169,7 @@ def parse_draft(
 def parse_variables(lines: str) -> dict[str, str]:
     """Return variables or headers by name, from lines NAME=value or NAME: value. Raises InvalidInput."""
     values: dict[str, str] = {}
-    for line in lines.splitlines():
-        if not line.strip():
-            continue
+    for line in filter(str.strip, lines.splitlines()):
         pair = _VARIABLE.fullmatch(line)
         if pair is None:
             raise InvalidInput(
@@ -226,10 +216,8 @@ class ToolList(QWidget):
         switch.setEnabled(not status.refusal)
         switch.setFixedWidth(_TOOL_SWITCH_PX)
         switch.toggled.connect(lambda on, tool=status.tool: self._switch(tool, on))
-        note = ElidedLabel(
-            translate(status.refusal) or status.description.replace("\n", " "),
-            "warn" if status.refusal else "faint",
-        )
+        words = translate(status.refusal) or status.description.replace("\n", " ")
+        note = ElidedLabel(words, "warn" if status.refusal else "faint")
         note.setToolTip(status.description)
         name = ElidedLabel(status.tool)
         parts = row(switch, name, note, gap=10, margins=(0, 1, 0, 1))
@@ -344,10 +332,10 @@ class ServerForm(Form):
 
     def __init__(self) -> None:
         super().__init__(_FIELDS, Draft(dict.fromkeys(("name", "reach", "cwd", "env"), "")), gap=8)
-        self._secret_storage = ""
+        self.secret_storage = ""
+        """Where secrets are kept, in words."""
         self.rows["env"].show_note(secret_values_text(""))
-        self._missing: tuple[str, ...] = ()
-        self._placeholders: tuple[str, ...] = ()
+        self._missing, self._placeholders = tuple[str, ...](), tuple[str, ...]()
         self._place = column()
         body = self.layout()
         assert body is not None
@@ -362,9 +350,9 @@ class ServerForm(Form):
         secrets.edited.connect(self.edited)
 
     def show_secret_storage(self, text: str) -> None:
-        if text == self._secret_storage:
+        if text == self.secret_storage:
             return
-        self._secret_storage = text
+        self.secret_storage = text
         self.rows["env"].show_note(secret_values_text(text))
         for line in self.secrets.rows.values():
             line.show_note(text)
@@ -389,7 +377,7 @@ class ServerForm(Form):
         self._missing, self._placeholders = missing, draft.placeholders
         fields = [
             Line(
-                name, name.replace("_", "_\u200b"), self._secret_storage, live=True, secret=True, room=1,
+                name, name.replace("_", "_\u200b"), self.secret_storage, live=True, secret=True, room=1,
                 placeholder=(
                     text("Saved. Type to replace it.") if name not in missing
                     else text("Bearer TOKEN") if name.lower() == "authorization"
@@ -403,18 +391,14 @@ class ServerForm(Form):
 
     def draft(self, used_names: tuple[str, ...] = ()) -> ServerDraft | None:
         """Return what is filled in; None when something is wrong, which is then marked."""
-        get = self.values.get
+        get, field = self.values.get, "env"
         try:
-            variables = parse_variables(get("env"))
-        except InvalidInput as error:
-            self.show_error("env", error_text(error))
-            return None
-        self.show_error("env", "")
-        try:
+            variables, field = parse_variables(get("env")), "reach"
+            self.show_error("env", "")
             secrets = {name: self.secrets.values.get(name).strip() for name in self.secrets.fields}
             parsed = parse_draft(get("name"), get("reach"), get("cwd"), variables, secrets)
         except InvalidInput as error:
-            self.show_error("reach", error_text(error))
+            self.show_error(field, error_text(error))
             return None
         faults = validate_server(parsed.config, used_names)
         faults["env"] = faults.get("env", "") or faults.get("headers", "")
@@ -447,9 +431,8 @@ class ServerEditor(QWidget):
         self.has_edits = False
         """Whether the user changed something since it was filled."""
         cancel = PushButton(tr("Cancel"), name="cancel", on_click=close)
-        self.test = PushButton(
-            tr("Test", "verb: button"), "", "zap", name="test_server", on_click=self._test_or_stop
-        )
+        self.test = PushButton(tr("Test", "verb: button"), "", "zap", name="test_server")
+        self.test.clicked.connect(self._test_or_stop)
         save_button = PushButton(save_text, "primary", name="save_server", on_click=self._save_valid)
         self.form.edited.connect(lambda _: self._on_edited())
         buttons = FlowBox([cancel, self.test, save_button], right_from=0)
@@ -465,8 +448,7 @@ class ServerEditor(QWidget):
         self.status.show_status("ok", "")
 
     def _save_valid(self) -> None:
-        draft = self.form.draft(self._used_names(self._server))
-        if draft is not None:
+        if (draft := self.form.draft(self._used_names(self._server))) is not None:
             self._save(draft)
 
     def _test_or_stop(self) -> None:

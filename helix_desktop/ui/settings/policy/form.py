@@ -110,9 +110,8 @@ class PolicyFiles(QObject):
 
     def _watch(self) -> None:
         """Watch the files of all open workspaces, and their folders: editors replace files."""
-        workspaces = tuple(self._session.app.open_workspaces.values())
         watched = {*self._watcher.files(), *self._watcher.directories()}
-        for workspace in workspaces:
+        for workspace in tuple(self._session.app.open_workspaces.values()):
             path = self.of(workspace).path
             places = [str(place) for place in (path, path.parent) if place.exists()]
             if missing := [place for place in places if place not in watched]:
@@ -306,28 +305,21 @@ def profiles_beside(policy: ContextPolicy) -> tuple[Profile, ...]:
 
 
 def _profile(policy: ContextPolicy) -> Profile:
-    name, handover_at = policy.profile, format_percent(policy.handover_at)
-    match name:
-        case "lean":
-            description = tr("Sends the least: outputs are cached and older messages compacted soonest.")
-        case "balanced":
-            description = tr("The default. Older outputs are cached; older messages are compacted early.")
-        case "classic":
-            description = tr(
-                "Keeps outputs longer, and older messages until the context is {share} full.",
-                share=handover_at,
-            )
-        case "plain":
-            description = tr(
-                "For comparison: caches old outputs at once, and compacts older messages only at {share}. "
-                "Changes the context most often, and can cost more than Off.",
-                share=handover_at,
-            )
-        case _:
-            description = tr(
-                "Nothing leaves the context. A request that doesn't fit is stopped with an error."
-            )
-    return Profile(name, profile_name(name), description)
+    share = format_percent(policy.handover_at)
+    descriptions = {
+        "lean": tr("Sends the least: outputs are cached and older messages compacted soonest."),
+        "balanced": tr("The default. Older outputs are cached; older messages are compacted early."),
+        "classic": tr(
+            "Keeps outputs longer, and older messages until the context is {share} full.", share=share
+        ),
+        "plain": tr(
+            "For comparison: caches old outputs at once, and compacts older messages only at {share}. "
+            "Changes the context most often, and can cost more than Off.",
+            share=share,
+        ),
+        "off": tr("Nothing leaves the context. A request that doesn't fit is stopped with an error."),
+    }
+    return Profile(policy.profile, profile_name(policy.profile), descriptions[policy.profile])
 
 
 def _line(name: str) -> PolicyLine:

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QAccessibleWidget, QFrame, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAccessibleWidget, QGridLayout, QLabel, QSizePolicy, QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields, policy_from
@@ -31,9 +31,9 @@ from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Disclosure, DisclosureHead, HelpLink
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, column, line, pane, row
+from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, clear_layout, column, line, pane, row
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.style.theme import Themed, restyle
 from helix_desktop.ui.kit.forms import Form
 from helix_desktop.ui.kit.intents import OpenFolder, OpenSettings, perform
 from helix_desktop.ui.kit.notices import Answer, Notice
@@ -208,19 +208,16 @@ class _StopNames(QWidget):
         return QSize(sum(widths[:3]), self.sizeHint().height())
 
     def _place(self) -> None:
-        places = [self._place_of(stop, button) for stop, button in enumerate(self.buttons)]
+        places, stops = list[QRectF](), len(self.buttons)
+        for stop, size in enumerate(button.sizeHint().toSizeF() for button in self.buttons):
+            left = min(_stop_x(self, stops, stop) - size.width() / 2, self.width() - size.width())
+            places.append(QRectF(QPointF(max(0.0, left), 0), size))
         overlaps = any(first.intersects(second) for first, second in pairwise(places))
         line = max((place.height() for place in places), default=0.0)
         for stop, (button, place) in enumerate(zip(self.buttons, places, strict=True)):
             place.moveTop(line * (stop % 2) if overlaps else 0.0)
             button.setGeometry(place.toRect())
         self.setFixedHeight(round(line * (2 if overlaps else 1)))
-
-    def _place_of(self, stop: int, button: PushButton) -> QRectF:
-        size = button.sizeHint()
-        left = _stop_x(self, len(self.buttons), stop) - size.width() / 2
-        left = max(0.0, min(left, self.width() - float(size.width())))
-        return QRectF(left, 0, size.width(), size.height())
 
 
 class PolicySlider(QWidget):
@@ -231,12 +228,17 @@ class PolicySlider(QWidget):
         self.track = StopTrack(self._on_selected)
         self.track.setAccessibleName(tr("Context policy, from keep more to send less"))
         self._names = _StopNames(self._on_selected)
-        self._title, self._description = label("", "strong", wrap=True), label("", "faint", wrap=True)
+        self._title = label("", "strong", wrap=True)
         self._title.setObjectName("policy_title")
         self._stops: tuple[Profile, ...] = ()
+        self._lines, self._words = QGridLayout(), list[tuple[QLabel, QLabel]]()
+        """What the stops are called, and what each means."""
         ends = row(label(tr("Keep more"), "muted"), None, label(tr("Send less"), "muted"))
         title = ResponsiveRow(self._title, [HelpLink("policy")], 160)
-        self.setLayout(column(ends, self.track, self._names, title, self._description, gap=3))
+        self._lines.setHorizontalSpacing(12)
+        self._lines.setVerticalSpacing(2)
+        self._lines.setColumnStretch(1, 1)
+        self.setLayout(column(ends, self.track, self._names, title, self._lines, gap=3))
 
     def show_policy(self, policy: ContextPolicy) -> None:
         """Show the profile of a policy, and how many numbers differ from it."""
@@ -244,14 +246,26 @@ class PolicySlider(QWidget):
         if stops != self._stops:
             self._stops = stops
             self._names.set_names(stops)
+            self._list_stops(stops)
         names = [profile.name for profile in stops]
         stop = names.index(policy.profile if policy.enabled else "off")
+        for place, (name, description) in enumerate(self._words):
+            restyle(name, "role", "strong" if place == stop else "muted")
+            restyle(description, "role", "" if place == stop else "muted")
         title = policy_name(policy)
         self._title.setText(title)
-        each = (tr("{policy}: {what}", policy=stop.title, what=stop.description) for stop in stops)
-        self._description.setText("\n".join(each))
         is_changed = policy.enabled and policy != PROFILES[policy.profile]
         self.track.set_stop(len(stops), stop, is_changed, title)
+
+    def _list_stops(self, stops: Sequence[Profile]) -> None:
+        clear_layout(self._lines)
+        self._words = [(label(stop.title, "strong"), label(stop.description, wrap=True)) for stop in stops]
+        for place, (name, description) in enumerate(self._words):
+            self._lines.addWidget(name, place, 0, Qt.AlignmentFlag.AlignTop)
+            self._lines.addWidget(description, place, 1)
+            name.ensurePolished()
+        widest = max(name.sizeHint().width() for name, _ in self._words)
+        self._lines.setColumnMinimumWidth(0, widest)  # also while the widest name is not the one chosen
 
     def _on_selected(self, stop: int) -> None:
         self.profile_selected.emit(self._stops[stop].name)
@@ -268,14 +282,14 @@ class ApplyBar(QWidget):
         self._fallback = page.slider.track  # gets the keyboard of a button that can't be used any more
         self._text = label("", "muted", wrap=True)
         self._text.setObjectName("policy_in_use")
-        self.use_workspace = PushButton(tr("Use workspace policy"), name="use_workspace_policy")
-        self.use_workspace.setToolTip(tr("This session follows the workspace again"))
+        tip = tr("This session follows the workspace again")
+        self.use_workspace = PushButton(tr("Use workspace policy"), name="use_workspace_policy", tip=tip)
         self.use_workspace.clicked.connect(lambda: page.set_session_policy(None))
         self.discard = PushButton(tr("Discard"), name="discard_policy", on_click=lambda: page.replace(None))
         self.workspace = PushButton(tr("Apply to workspace"), name="apply_to_workspace")
         self.workspace.clicked.connect(page.apply_to_workspace)
-        self.session = PushButton(tr("Apply to this session"), "primary", name="apply_to_session")
-        self.session.setToolTip(tr("Only this session, the subagents it starts, and branches of it"))
+        tip = tr("Only this session, the subagents it starts, and branches of it")
+        self.session = PushButton(tr("Apply to this session"), "primary", name="apply_to_session", tip=tip)
         self.session.clicked.connect(page.apply_to_session)
         self._buttons = (self.use_workspace, self.discard, self.workspace, self.session)
         words = ResponsiveRow(self._text, self._buttons, 180)
@@ -339,7 +353,14 @@ class PolicyPage(QWidget):
         self.values = PolicyValues(self._change)
         self.form, self.apply_bar = Form(POLICY, self.values, gap=12), ApplyBar(self)
         self._file_error = label("", "error", wrap=True)
-        self._file_card = self._error_card()
+        fix_file = PushButton(tr("Open file"), name="open_file", on_click=files.open)
+        tip = tr("Overwrite the file with the policy in use. A copy of the file is kept.")
+        replace_file = PushButton(tr("Replace file"), name="replace_file", tip=tip, on_click=files.replace)
+        note = label(tr("The previous policy stays in use until you fix the file."), "note", wrap=True)
+        parts = (self._file_error, note, FlowBox([fix_file, replace_file]))
+        self._file_card = card(column(*parts, margins=(16, 13, 16, 14), gap=7))
+        self._file_card.setObjectName("policy_file_error")
+        self._file_card.hide()
         tip = tr("All numbers of the policy. They count as soon as the file is saved.")
         open_file = PushButton(
             tr("Open policy.toml"), "link", "external-link", px=13, name="open_policy_file", tip=tip
@@ -366,17 +387,6 @@ class PolicyPage(QWidget):
         self.slider.profile_selected.connect(self._select_profile)
         files.changed.connect(lambda: self._show_current() if self.isVisible() else None)
         session.changed.connect(self._follow_session)
-
-    def _error_card(self) -> QFrame:
-        open_file = PushButton(tr("Open file"), name="open_file", on_click=self._files.open)
-        tip = tr("Overwrite the file with the policy in use. A copy of the file is kept.")
-        replace = PushButton(tr("Replace file"), name="replace_file", tip=tip, on_click=self._files.replace)
-        note = label(tr("The previous policy stays in use until you fix the file."), "note", wrap=True)
-        parts = (self._file_error, note, FlowBox([open_file, replace]))
-        framed = card(column(*parts, margins=(16, 13, 16, 14), gap=7))
-        framed.setObjectName("policy_file_error")
-        framed.hide()
-        return framed
 
     async def refresh(self) -> None:
         """Show the policy of the session on screen, or what was edited of it."""
@@ -511,12 +521,14 @@ class PolicyPage(QWidget):
 
     def show_no_workspace(self) -> None:
         """Offer nothing: each workspace has a policy of its own."""
-        self._lead.setText(
-            tr("What leaves the context, and when. Open a folder: each workspace has its own policy.")
-        )
-        self._open_folder.show()
+        lead = tr("What leaves the context, and when. Open a folder: each workspace has its own policy.")
+        self._show_parts(lead, has_workspace=False)
+
+    def _show_parts(self, lead: str, *, has_workspace: bool) -> None:
+        self._lead.setText(lead)
+        self._open_folder.setVisible(not has_workspace)
         for part in (self._of_workspace, self.apply_bar):
-            part.hide()
+            part.setVisible(has_workspace)
 
     def show_policy(
         self,
@@ -527,20 +539,16 @@ class PolicyPage(QWidget):
         has_session: bool = True,
     ) -> None:
         """Show a policy, and how it differs from those in use; `has_session`: one that can have its own."""
-        self._lead.setText(
-            tr(
-                "What leaves the context in {workspace}, and when. Changes apply from the next request.",
-                workspace=workspace_name,
-            )
-        )
         self.slider.show_policy(policy)
         self.values.use(policy)
         self.form.setEnabled(policy.enabled)
         self.show_effects({})
         self.apply_bar.show_use(policy, of_workspace, of_session, has_session)
-        self._open_folder.hide()
-        for part in (self._of_workspace, self.apply_bar):
-            part.show()
+        lead = tr(
+            "What leaves the context in {workspace}, and when. Changes apply from the next request.",
+            workspace=workspace_name,
+        )
+        self._show_parts(lead, has_workspace=True)
 
     def show_effects(self, effects: Mapping[str, str]) -> None:
         """Say at each number what it does to the session on screen; the others say what they are."""

@@ -115,48 +115,34 @@ class PolicyPreview:
         compared, replays = [self._policies[key] for key in self._compared], self._replays
         self._show_pending_effects()
         try:
-            await self._open(conversation, compared)
+            if not replays.is_open(conversation):
+                self._show("busy")
+                await replays.open(conversation, self._workspace_folder)
+            for policy in compared:  # what there is of pictures, and the first ones else
+                await replays.add_first_picture(policy)
+                self._show("ready" if all(map(replays.is_exact, compared)) else "busy")
             for policy in compared:
-                await self._replay(policy)
+                async for _ in replays.replay(policy):
+                    self._show("busy")
             self._show("ready")
             await replays.load()
             await replays.stay_ready(is_on=True)
-            await self._compute_effects()
+            effects, edited = self._show_pending_effects(), self._policies[EDITED]
+            for field in effects:
+                effects[field] = field_effect_text(await replays.effect(edited, field))
+                self._show_effects(effects)
             await replays.complete(self._policies.values())
             await replays.store()
         except HelixError as error:
             replays.forget()
             if self._comparison.state == "ready":  # what was read from disk stays true
                 _log.warning("This session can't be replayed: %s", error)
-                return
-            message = " ".join(filter(None, (translate(error.what), translate(error.why))))
-            self._show("failed", message)
+            else:
+                self._show("failed", " ".join(filter(None, (translate(error.what), translate(error.why)))))
         except Exception:
             replays.forget()
             self._show("failed", tr("This session can't be replayed. See the log for details."))
             raise
-
-    async def _open(self, conversation: Conversation, compared: Sequence[ContextPolicy]) -> None:
-        """Take the session as it is now, and show what there is of its pictures, and the first ones else."""
-        if not self._replays.is_open(conversation):
-            self._show("busy")
-            await self._replays.open(conversation, self._workspace_folder)
-        for policy in compared:
-            await self._replays.add_first_picture(policy)
-            is_exact = all(map(self._replays.is_exact, compared))
-            self._show("ready" if is_exact else "busy")
-
-    async def _replay(self, policy: ContextPolicy) -> None:
-        """Compute the exact replay of a policy, and show each picture of it."""
-        async for _ in self._replays.replay(policy):
-            self._show("busy")
-
-    async def _compute_effects(self) -> None:
-        """Say at each field that differs from its profile what that does."""
-        effects, edited = self._show_pending_effects(), self._policies[EDITED]
-        for field in effects:
-            effects[field] = field_effect_text(await self._replays.effect(edited, field))
-            self._show_effects(effects)
 
     def _show_pending_effects(self) -> dict[str, str]:
         """Show an ellipsis at each field that differs from its profile; return these texts by field."""
@@ -192,15 +178,13 @@ class PolicyPreview:
         self._card.show_comparison(self._comparison)
 
     def _name_of(self, key: str) -> str:
-        match key:
-            case "edited":
-                is_applied = self._policies[EDITED] == self._policies[IN_USE]
-                return tr("Policy on this page") if is_applied else tr("Preview")
-            case "in_use":
-                return tr("Policy in use")
-            case "workspace":
-                return tr("Workspace policy")
-        return profile_name(key)
+        is_applied = self._policies[EDITED] == self._policies[IN_USE]
+        own = {
+            EDITED: tr("Policy on this page") if is_applied else tr("Preview"),
+            IN_USE: tr("Policy in use"),
+            WORKSPACE: tr("Workspace policy"),
+        }
+        return own.get(key) or profile_name(key)
 
 
 class ReplayPreparation(QObject):

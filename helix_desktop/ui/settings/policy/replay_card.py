@@ -72,9 +72,14 @@ class PolicyComparison(msgspec.Struct, frozen=True):
     always: int = 0
 
     @property
+    def named_replays(self) -> tuple[tuple[str, PolicyReplay | None], ...]:
+        keys, replays = (self.policy, self.reference), (self.replay, self.reference_replay)
+        return tuple(zip((self.names.get(key, "") for key in keys), replays, strict=True))
+
+    @property
     def is_exact(self) -> bool:
         """Return True if both replays are exact."""
-        return all(replay is not None and replay.is_exact for replay in (self.replay, self.reference_replay))
+        return all(replay is not None and replay.is_exact for _, replay in self.named_replays)
 
 
 class FigureRow(msgspec.Struct, frozen=True):
@@ -89,14 +94,18 @@ class FigureRow(msgspec.Struct, frozen=True):
 
 def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
     """Return what was sent and billed, and what is still in context; an ellipsis for what is to come."""
-    mine, other = comparison.replay, comparison.reference_replay
+    mine, other = replays = comparison.replay, comparison.reference_replay
 
     def tokens_row(title: str, note: str, of: Callable[[PolicyReplay], float]) -> FigureRow:
-        values = [of(replay) if replay is not None else None for replay in (mine, other)]
-        difference = _token_difference(comparison, *values)
-        return FigureRow(title, note, _tokens(values[0], mine), _tokens(values[1], other), difference)
+        values = [of(replay) if replay is not None else None for replay in replays]
+        first, second = (
+            "…" if replay is None else _about(replay.is_exact) + format_tokens(round(of(replay)))
+            for replay in replays
+        )
+        return FigureRow(title, note, first, second, _token_difference(comparison, *values))
 
-    coverage = [replay.coverage if replay is not None else None for replay in (mine, other)]
+    coverage = [replay.coverage if replay is not None else None for replay in (other, mine)]
+    points = "" if None in coverage else _points(*coverage) or tr("same")
     return (
         tokens_row(
             tr("Tokens sent"),
@@ -115,7 +124,7 @@ def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
             tr("Of the files and symbols that later steps used again"),
             _share(mine),
             _share(other),
-            _share_difference(*coverage),
+            points,
         ),
     )
 
@@ -135,12 +144,6 @@ def field_effect_text(effect: FieldEffect) -> str:
     return tr("This session: {effects}", effects=", ".join(parts))
 
 
-def _tokens(tokens: float | None, replay: PolicyReplay | None) -> str:
-    if tokens is None or replay is None:
-        return "…"
-    return ("" if replay.is_exact else "≈ ") + format_tokens(round(tokens))
-
-
 def _token_difference(comparison: PolicyComparison, tokens: float | None, reference: float | None) -> str:
     """Return a difference in tokens and in percent of the reference."""
     if tokens is None or reference is None:
@@ -149,7 +152,7 @@ def _token_difference(comparison: PolicyComparison, tokens: float | None, refere
     if not difference:
         return tr("same") if comparison.is_exact else "…"
     sign = "+" if difference > 0 else "\N{MINUS SIGN}"
-    amount = ("" if comparison.is_exact else "≈ ") + with_sign(sign, format_tokens(abs(difference)))
+    amount = _about(comparison.is_exact) + with_sign(sign, format_tokens(abs(difference)))
     if abs(difference) < reference * _LEAST_SHARE or not reference:
         return amount
     share = with_sign(sign, format_whole_percent(abs(difference) / reference))
@@ -161,12 +164,6 @@ def _share(replay: PolicyReplay | None) -> str:
     if replay is not None and replay.coverage is not None:
         return format_whole_percent(replay.coverage)
     return tr("nothing used again") if replay is not None and replay.is_exact else "…"
-
-
-def _share_difference(share: float | None, reference: float | None) -> str:
-    if share is None or reference is None:
-        return ""
-    return _points(reference, share) or tr("same")
 
 
 def _points(before: float | None, after: float | None) -> str:
@@ -268,12 +265,9 @@ class ReplayChart(Themed, QWidget):
             return "\n".join(_rewrite_text(it, it.seq <= _exact_until(replay)) for it in near)
         index = plot.index_at(place.x())
         seq = self._seqs[index]
-        curves = zip(self._named_replays(), self._tokens, strict=True)
-        lines = [
-            self._point_text(key, tokens[index], seq <= _exact_until(of))
-            for (key, of), tokens in curves
-            if tokens
-        ]
+        curves = zip(self._comparison.named_replays, self._tokens, strict=True)
+        shown = [(name, tokens[index], _exact_until(of)) for (name, of), tokens in curves if tokens]
+        lines = [self._point_text(name, used, seq <= until) for name, used, until in shown]
         return "\n".join([*lines, f"e{seq}"])
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -294,7 +288,9 @@ class ReplayChart(Themed, QWidget):
             _paint_bounds(painter, plot, replay, theme, self._tokens)
         mine, other = map(plot.line_of, self._tokens)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)  # takes 8 ms; the curve has it
-        painter.fillPath(plot.area_below(mine), _faint(theme))
+        below = QColor(theme.accent)
+        below.setAlphaF(0.16 if theme.dark else 0.09)
+        painter.fillPath(plot.area_below(mine), below)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         for _ in self._parts(painter, plot, self._comparison.reference_replay):
             paint_curve(painter, other, theme.muted, dashed=True)
@@ -324,8 +320,8 @@ class ReplayChart(Themed, QWidget):
 
     def _summary(self) -> str:
         curves = [
-            (key, curve, _about(replay is not None and replay.is_exact))
-            for (key, replay), curve in zip(self._named_replays(), self._curves, strict=True)
+            (name, curve, _about(replay is not None and replay.is_exact))
+            for (name, replay), curve in zip(self._comparison.named_replays, self._curves, strict=True)
             if curve
         ]
         if not curves:
@@ -333,24 +329,20 @@ class ReplayChart(Themed, QWidget):
         parts = [
             tr(
                 "{policy}: at most {peak}, {end} at the end",
-                policy=self._comparison.names[key],
+                policy=name,
                 peak=about + format_tokens(max(point.tokens for point in curve)),
                 end=about + format_tokens(curve[-1].tokens),
             )
-            for key, curve, about in curves
+            for name, curve, about in curves
         ]
         return tr("Context over the session. {curves}", curves="; ".join(parts))
 
-    def _named_replays(self) -> tuple[tuple[str, PolicyReplay | None], ...]:
-        now = self._comparison
-        return (now.policy, now.replay), (now.reference, now.reference_replay)
-
-    def _point_text(self, key: str, tokens: int, is_exact: bool) -> str:
+    def _point_text(self, name: str, tokens: int, is_exact: bool) -> str:
         replay, about = self._comparison.replay, _about(is_exact)
         window = replay.window if replay is not None else 0
         return tr(
             "{policy}: {tokens} tokens, {share} of the context window",
-            policy=self._comparison.names[key],
+            policy=name,
             tokens=about + format_tokens(tokens),
             share=format_whole_percent(tokens / window if window else 0.0, is_estimated=not is_exact),
         )
@@ -404,12 +396,6 @@ def _dot_face(kind: str, theme: Theme, ratio: float, *, is_small: bool) -> QPixm
         paint_dot(painter, _DOT_MIDDLE, color, theme)
     painter.end()
     return face
-
-
-def _faint(theme: Theme) -> QColor:
-    color = QColor(theme.accent)
-    color.setAlphaF(0.16 if theme.dark else 0.09)
-    return color
 
 
 def _paint_bounds(
@@ -473,11 +459,9 @@ def replay_notes(comparison: PolicyComparison) -> tuple[str, ...]:
     mine, other = comparison.replay, comparison.reference_replay
     notes = []
     if comparison.is_exact and mine is not None and other is not None:
-        if not comparison.is_one:
-            notes += _difference_notes(comparison, mine, other)
-        notes += _overflow_note(comparison.names[comparison.policy], mine)
-        if not comparison.is_one:
-            notes += _overflow_note(comparison.names[comparison.reference], other)
+        notes += [] if comparison.is_one else _difference_notes(comparison, mine, other)
+        for name, replay in comparison.named_replays[: 1 if comparison.is_one else 2]:
+            notes += _overflow_note(name, replay)
     if mine is not None:
         notes.append(tr("The chart is drawn by request, not by time."))
         if not comparison.is_reported:
@@ -531,9 +515,9 @@ def _difference_notes(comparison: PolicyComparison, mine: PolicyReplay, other: P
     return notes
 
 
-def _overflow_note(policy: str, replay: PolicyReplay) -> list[str]:
+def _overflow_note(policy: str, replay: PolicyReplay | None) -> list[str]:
     """Return from where a policy's requests would be stopped as too large; nothing if all fit."""
-    if not replay.first_too_large:
+    if replay is None or not replay.first_too_large:
         return []
     return [
         tr(
@@ -575,8 +559,7 @@ class _FigureTable(QWidget):
 
     def show_comparison(self, comparison: PolicyComparison) -> None:
         """Show other figures; one column where a policy is compared with itself."""
-        keys = comparison.policy, comparison.reference
-        names = ["", *(comparison.names[key] for key in keys), tr("Difference")]
+        names = ["", *(name for name, _ in comparison.named_replays), tr("Difference")]
         shown = len(names)
         if comparison.is_one:
             names, shown = [""] * shown, 2
@@ -633,7 +616,11 @@ class ReplayCard(QWidget):
         show_text(self._message, comparison.message)
         self.retry.setVisible(comparison.state == "failed")
         self._result.setVisible(has_result)
-        show_text(self.status, _status_text(comparison))
+        status = tr("Approximate") if comparison.state == "ready" and not comparison.is_exact else ""
+        if self.is_busy:
+            has_picture = comparison.replay is not None
+            status = tr("Approximate, computing the exact figures…") if has_picture else tr("Computing…")
+        show_text(self.status, status)
         self._fill(self.policy, comparison, comparison.policy)
         self._fill(self.reference, comparison, comparison.reference)
         self.chart.show_comparison(comparison)
@@ -649,10 +636,3 @@ class ReplayCard(QWidget):
             for choice, name in comparison.names.items():
                 combo.addItem(name, choice)
         combo.setCurrentIndex(combo.findData(key))
-
-
-def _status_text(comparison: PolicyComparison) -> str:
-    if comparison.state == "busy":
-        has_picture = comparison.replay is not None
-        return tr("Approximate, computing the exact figures…") if has_picture else tr("Computing…")
-    return tr("Approximate") if comparison.state == "ready" and not comparison.is_exact else ""

@@ -58,9 +58,8 @@ class _HeaderRow(QWidget):
         keep_secret = tr("Keep secret: in the system's keychain only")
         self.secret = IconButton("lock", keep_secret, name="header_secret")
         self.secret.setCheckable(True)
-        remove = IconButton(
-            "trash-2", tr("Remove header"), name="remove_header", on_click=lambda: form.remove(self)
-        )
+        remove = IconButton("trash-2", tr("Remove header"), name="remove_header")
+        remove.clicked.connect(lambda: form.remove(self))
         fields = row(self.name, self.value, self.secret, remove, gap=6)
         fields.setStretch(0, 2)
         fields.setStretch(1, 3)
@@ -79,9 +78,8 @@ class _HeaderRow(QWidget):
         is_secret = self.secret.isChecked()
         self.secret.set_icon("lock" if is_secret else "lock-open")
         self.value.setEchoMode(QLineEdit.EchoMode.Password if is_secret else QLineEdit.EchoMode.Normal)
-        self.value.setPlaceholderText(
-            tr("Saved. Type to replace it.") if is_secret and self.is_saved else tr("Value")
-        )
+        is_saved = is_secret and self.is_saved
+        self.value.setPlaceholderText(tr("Saved. Type to replace it.") if is_saved else tr("Value"))
 
 
 class ExtrasForm(QWidget):
@@ -96,30 +94,23 @@ class ExtrasForm(QWidget):
         self.head = DisclosureHead(tr("Extra headers and fields"))
         self.head.setObjectName(f"{name}_head")
         self._column = column(gap=5)
-        add = PushButton(tr("Add header"), "", "plus", name=f"{name}_add_header", on_click=self._add_empty)
+        add = PushButton(tr("Add header"), "", "plus", name=f"{name}_add_header")
+        add.clicked.connect(self._add_empty)
         example = '{"service_tier": "flex"}'
         self.body_field = TextArea(words=tr("Extra body fields"), placeholder=example, height_px=_BODY_PX)
         self.body_field.setObjectName(f"{name}_body")
         self._body_row = FieldRow("", self.body_field, room=2, is_labeled=False)
-        self._content = pane(
-            column(
-                label(
-                    tr("Headers of every request. Secret values are never written to a file."),
-                    "faint",
-                    wrap=True,
-                ),
-                self._column,
-                row(add, None),
-                label(tr("Fields added to the body of every request, as a JSON object."), "faint", wrap=True),
-                self._body_row,
-                margins=(20, 0, 0, 4),
-                gap=6,
-            )
+        of_headers = tr("Headers of every request. Secret values are never written to a file.")
+        of_body = tr("Fields added to the body of every request, as a JSON object.")
+        words = [label(each, "faint", wrap=True) for each in (of_headers, of_body)]
+        parts = (words[0], self._column, row(add, None), words[1], self._body_row)
+        content = pane(column(*parts, margins=(20, 0, 0, 4), gap=6))
+        self.setLayout(column(self.head, content, gap=2))
+        content.hide()
+        self.head.toggled.connect(content.setVisible)
+        self.body_field.textChanged.connect(
+            lambda: self.take_edit() if self._body() is not None else self.edited.emit()
         )
-        self.setLayout(column(self.head, self._content, gap=2))
-        self._content.hide()
-        self.head.toggled.connect(self._content.setVisible)
-        self.body_field.textChanged.connect(self._on_body_changed)
         self.body_field.installEventFilter(self)
 
     def show_extras(
@@ -220,12 +211,6 @@ class ExtrasForm(QWidget):
         except (ValueError, RecursionError):
             return None
         return value if isinstance(value, dict) else None
-
-    def _on_body_changed(self) -> None:
-        if self._body() is not None:
-            self.take_edit()
-        else:
-            self.edited.emit()
 
     def _add(self, name: str, value: str, is_secret: bool) -> _HeaderRow:
         header = _HeaderRow(self, name, value, is_secret)
@@ -436,8 +421,7 @@ class ProviderEditor(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._form = EMPTY_DRAFT
-        self.is_testing = False
+        self._form, self.is_testing = EMPTY_DRAFT, False
         self._catalog = ModelCatalog()
         self.models = ProviderModels()
         self.extras_form = ExtrasForm("provider_extras")
@@ -457,9 +441,8 @@ class ProviderEditor(QWidget):
         self._key_source: KeySource = "none"
         self.models.list_button.clicked.connect(lambda: self.models_requested.emit(self.form()))
         self.check_view = ProviderCheckView()
-        self._test = PushButton(
-            tr("Test", "verb: button"), "", "zap", name="test_provider", on_click=self._test_or_stop
-        )
+        self._test = PushButton(tr("Test", "verb: button"), "", "zap", name="test_provider")
+        self._test.clicked.connect(self._test_or_stop)
         self._save = PushButton(tr("Save"), "primary", name="save_provider", on_click=self._validate_and_save)
         self._use = PushButton("", name="use_provider", on_click=self._save_and_use)
         self._discard = PushButton(tr("Discard"), name="discard_provider", on_click=self.discarded.emit)
@@ -508,14 +491,9 @@ class ProviderEditor(QWidget):
 
     def show_scope(self, has_workspace: bool) -> None:
         """Say what the button to use a model is about: this workspace, or without one those to come."""
-        if has_workspace:
-            words = tr("Use in this workspace")
-            tip = tr("Make it the default model of this workspace. Sessions can choose another.")
-        else:
-            words = tr("Make default")
-            tip = tr("Make it the default model of new workspaces.")
-        self._use.setText(words)
-        self._use.setToolTip(tip)
+        tip = tr("Make it the default model of this workspace. Sessions can choose another.")
+        self._use.setText(tr("Use in this workspace") if has_workspace else tr("Make default"))
+        self._use.setToolTip(tip if has_workspace else tr("Make it the default model of new workspaces."))
 
     def show_provider(
         self, form: ProviderDraft, status: ProviderStatus, draft: ProviderDraft | None = None
@@ -540,12 +518,8 @@ class ProviderEditor(QWidget):
         self._remove_key.setVisible(status.key_source in ("keychain", "run"))
         self._show_key_state()
         self.extras_form.clear()
-        self.extras_form.show_extras(
-            form.id,
-            form.extras,
-            status.saved_headers,
-            {name: value for (_, name), value in form.secret_headers.items()},
-        )
+        secrets = {name: value for (_, name), value in form.secret_headers.items()}
+        self.extras_form.show_extras(form.id, form.extras, status.saved_headers, secrets)
         if form.incomplete_extras is not None:
             self.extras_form.show_incomplete(form.incomplete_extras)
         self.models.show_models(form.models, form.default_model, self._resolve_spec, form)
@@ -555,9 +529,8 @@ class ProviderEditor(QWidget):
             self.models.set_suggestions(tuple(dict.fromkeys(names)))
         self.check_view.clear()
         self._fields.refresh()
-        self._fields.rows["key"].show_note(
-            status.key_note or tr("Will be kept in the system's keychain, if there is one.")
-        )
+        key_note = status.key_note or tr("Will be kept in the system's keychain, if there is one.")
+        self._fields.rows["key"].show_note(key_note)
         self._use.setVisible(bool(form.id) and not (status.in_use and len(form.models) == 1))
         self._remove.setVisible(bool(form.id))
 

@@ -123,9 +123,7 @@ def _value_text(name: str, fact: SourcedValue) -> str:
 
 
 def _ability_text(is_able: bool | None) -> str:
-    if is_able is None:
-        return UNKNOWN
-    return tr("yes") if is_able else tr("no")
+    return {None: UNKNOWN, True: tr("yes"), False: tr("no")}[is_able]
 
 
 class Column(NamedTuple):
@@ -159,16 +157,15 @@ def entry_with_figure(entry: ModelEntry, name: str, value: float | None, known_w
     `known_window` is its context window in tokens, where the user enters none. A price of 0 for input or
     output says that the model is free, while the other one has none; None says nothing.
     """
-    number, window, reserve = value or 0, entry.window, entry.reserve
+    number, window, reserve, fault = value or 0, entry.window, entry.reserve, ""
     if name == "window":
         window = int(number)
+        fault = _window_fault(window)
         if reserve >= (window or known_window):
-            raise ValueError(
-                tr("Enter more than the {tokens} tokens of room for the answer.", tokens=reserve)
-            )
-        if fault := _window_fault(window):
-            raise ValueError(fault)
-    elif name == "reserve" and (fault := _reserve_fault(int(number), window or known_window)):
+            fault = tr("Enter more than the {tokens} tokens of room for the answer.", tokens=reserve)
+    elif name == "reserve":
+        fault = _reserve_fault(int(number), window or known_window)
+    if fault:
         raise ValueError(fault)
     entry = msgspec.structs.replace(entry, **{name: number})
     if name not in ("price_in", "price_out"):
@@ -221,14 +218,12 @@ class ModelFigures(Values):
         return own if own or (name in ("price_in", "price_out") and self.entry.free) else None
 
     def set(self, name: str, value: Any) -> None:
-        entry = self.entry
-        if name == "window":
-            entry = msgspec.structs.replace(entry, learned=None)  # what the user says now counts
-        if name in _FIGURES:
-            entry = entry_with_figure(entry, name, value, self.known_window)
-        else:
-            entry = msgspec.structs.replace(entry, **{name: value})
-        self.written.emit(entry)
+        if name not in _FIGURES:
+            self.written.emit(msgspec.structs.replace(self.entry, **{name: value}))
+            return
+        # What the user says now counts, not what was learned.
+        entry = msgspec.structs.replace(self.entry, learned=None) if name == "window" else self.entry
+        self.written.emit(entry_with_figure(entry, name, value, self.known_window))
 
 
 def _figure(name: str, words: str, unit: str) -> Line:
@@ -253,18 +248,17 @@ class ModelSpecForm(QWidget):
         self._spec = self._defaults = ResolvedModelSpec({})
         self._name = ElidedLabel(role="strong")
         self.default_button = IconButton("star", tr("Make default"), px=15, edge=26, name="use_by_default")
-        self._reset_button = IconButton("rotate-ccw", tr("Reset to detected values"), px=15, edge=26)
-        self.remove_button = IconButton("trash-2", tr("Remove model"), px=15, edge=26, name="remove_model")
-        self._reset_button.setObjectName("forget_figures")
+        reset, remove = tr("Reset to detected values"), tr("Remove model")
+        self._reset_button = IconButton("rotate-ccw", reset, px=15, edge=26, name="forget_figures")
+        self.remove_button = IconButton("trash-2", remove, px=15, edge=26, name="remove_model")
         head = row(self._name, self.default_button, self._reset_button, self.remove_button, gap=4, stretch=0)
         figures = {name: _figure(name, words, unit) for name, words, unit in _NUMBERS}
         abilities = [
             Choice(name, words, room=2, is_beside=True, choices=partial(self._ability_choices, name))
             for name, words in _ABILITIES
         ]
-        effort = Choice(
-            "effort", text("Reasoning effort"), room=2, is_beside=True, choices=self._effort_choices
-        )
+        words, choices = text("Reasoning effort"), self._effort_choices
+        effort = Choice("effort", words, room=2, is_beside=True, choices=choices)
         usual = [field for name, field in figures.items() if name not in _ADVANCED]
         others = [field for name, field in figures.items() if name in _ADVANCED]
         self._form = Form((*usual, effort), self._figures, gap=3)
@@ -289,7 +283,8 @@ class ModelSpecForm(QWidget):
         return self._form if name in self._form.fields else self._others
 
     def _ability_choices(self, name: str) -> Choices:
-        default = _default_text(self._defaults.supports(name))
+        defaults = {None: tr("Default"), True: tr("Default (yes)"), False: tr("Default (no)")}
+        default = defaults[self._defaults.supports(name)]
         return ((None, default), (True, tr("Yes")), (False, tr("No")))
 
     def _effort_choices(self) -> Choices:
@@ -358,15 +353,9 @@ class ModelSpecForm(QWidget):
     def _reset(self) -> None:
         entry = self._figures.entry
         self.invalid_changed.emit(entry.name, {})
-        unset = {name: getattr(ModelSpec(), name) for name in ModelSpec.__struct_fields__}
+        unset = msgspec.structs.asdict(ModelSpec())
         self.changed.emit(msgspec.structs.replace(entry, learned=None, **unset))
 
 
 def _number_text(name: str, number: float) -> str:
     return f"{number:g}" if name.startswith("price") else format_integer(int(number))
-
-
-def _default_text(is_able: bool | None) -> str:
-    if is_able is None:
-        return tr("Default")
-    return tr("Default (yes)") if is_able else tr("Default (no)")

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QModelIndex,
     QSignalBlocker,
     Qt,
@@ -21,7 +20,8 @@ from PySide6.QtWidgets import (
     QCompleter,
     QHeaderView,
     QScrollArea,
-    QTableView,
+    QTableWidget,
+    QTableWidgetItem,
     QTreeWidgetItem,
     QWidget,
 )
@@ -43,7 +43,7 @@ from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import card, column, pane, row
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import current_theme
+from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.providers.model_spec_form import (
     COLUMNS,
@@ -180,11 +180,7 @@ def validate_provider(form: ProviderDraft) -> dict[str, str]:
 def _is_web_address(text: str) -> bool:
     try:
         parts = urlsplit(text.strip())
-        return (
-            parts.scheme in {"http", "https"}
-            and bool(parts.hostname)
-            and (parts.port is None or parts.port > 0)
-        )
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
 
@@ -214,28 +210,23 @@ class ModelChecklist(QWidget):
         self.setLayout(column(card(body)))
         self.hide()
 
-    def show_models(
-        self, names: Sequence[str], spec_lookup: Callable[[str], ResolvedModelSpec], existing: Collection[str]
-    ) -> None:
+    def show_models(self, specs: Mapping[str, ResolvedModelSpec], existing: Collection[str]) -> None:
         """Show what is offered; models that are `existing` already are checked and cannot be changed."""
         with QSignalBlocker(self.list):
             self.list.clear()
-            for name in names:
-                self.list.addTopLevelItem(_item(name, spec_lookup(name), name in existing))
-        rows = max(1, min(_LIST_MAX_ROWS, len(names)))
+            for name, spec in specs.items():
+                self.list.addTopLevelItem(_item(name, spec, name in existing))
+        rows = max(1, min(_LIST_MAX_ROWS, len(specs)))
         self.list.setFixedHeight(_LIST_HEAD_PX + rows * _LIST_ROW_PX + 2 * self.list.frameWidth())
         self.filter.clear()
         self._filter("")
         self.show()
         self.filter.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def checked(self) -> list[str]:
-        """List the models that are checked and not present yet, also those that the filter hides."""
-        return [item.text(0) for item in self.list.checked()]
-
     def _add_checked(self) -> None:
+        """Add what is checked and not present yet, also what the filter hides."""
         self.hide()
-        self._add_models(self.checked())
+        self._add_models([item.text(0) for item in self.list.checked()])
 
     def _filter(self, query: str) -> None:
         is_any = self.list.filter(query)
@@ -271,63 +262,24 @@ def _item(name: str, spec: ResolvedModelSpec, exists: bool) -> QTreeWidgetItem:
 
 SpecLookup = Callable[[ModelEntry], ResolvedModelSpec]
 
-_ROOT = QModelIndex()
 _ROW_PX, _HEAD_PX, _MAX_ROWS = 32, 30, 7
 _MIN_NAME_PX = 140
 _SCROLLED_NAME_PX = 200  # of the name where there is no room for all columns
 _ON, _OFF = Qt.ScrollBarPolicy.ScrollBarAlwaysOn, Qt.ScrollBarPolicy.ScrollBarAlwaysOff
 
 
-class _ModelTableModel(QAbstractTableModel):
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: tuple[ModelRow, ...] = ()
-
-    def rowCount(self, parent: Index = _ROOT) -> int:
-        return 0 if parent.isValid() else len(self.rows)
-
-    def columnCount(self, parent: Index = _ROOT) -> int:
-        return 0 if parent.isValid() else len(COLUMNS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
-        if orientation is not Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(section)
-        return translate(COLUMNS[section].title) if role == Qt.ItemDataRole.DisplayRole else None
-
-    def data(self, index: Index, role: int = 0) -> object:
-        row, column = self.rows[index.row()], index.column()
-        first, theme = column == 0, current_theme()
-        star = theme.accent_text if row.is_default else theme.faint
-        getters: dict[int, Callable[[], object]] = {
-            Qt.ItemDataRole.DisplayRole: lambda: COLUMNS[column].text(row),
-            Qt.ItemDataRole.ToolTipRole: lambda: tooltip_text(row, column) or None,
-            Qt.ItemDataRole.TextAlignmentRole: lambda: _alignment(column),
-            Qt.ItemDataRole.ForegroundRole: lambda: self._text_color(row, column),
-            Qt.ItemDataRole.DecorationRole: lambda: icon("star", star, 14) if first else None,
-            Qt.ItemDataRole.AccessibleTextRole: lambda: tr(
-                "{name}: {value}", name=COLUMNS[column].title, value=COLUMNS[column].text(row)
-            ),
-        }
-        getter = getters.get(role)
-        return getter() if getter is not None else None
-
-    def _text_color(self, row: ModelRow, column: int) -> QColor | None:
-        assumed = column == 1 and row.spec.values["window"].origin == "assumed"
-        dim = assumed or column == len(COLUMNS) - 1 or COLUMNS[column].text(row) == UNKNOWN
-        return QColor(current_theme().faint) if dim else None
-
-
-class ModelTable(QTableView):
+class ModelTable(Themed, QTableWidget):
     """One row per model; a click on the star, or Enter, makes a model the default."""
 
     def __init__(self, show_chosen: Callable[[], object], set_default: Callable[[str], object]) -> None:
-        super().__init__()
+        super().__init__(0, len(COLUMNS))
         self._show_chosen, self._set_default = show_chosen, set_default
+        self._rows: tuple[ModelRow, ...] = ()
         FocusRing(self)
-        self._model = _ModelTableModel()
-        self.setModel(self._model)
+        for place, (words, *_) in enumerate(COLUMNS):
+            title = QTableWidgetItem(translate(words))
+            title.setTextAlignment(_alignment(place))
+            self.setHorizontalHeaderItem(place, title)
         self.setAccessibleName(tr("Models"))
         self.setProperty("kind", "models")
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -353,15 +305,21 @@ class ModelTable(QTableView):
     def show_rows(self, rows: Sequence[ModelRow]) -> None:
         """Show these models; the chosen one stays chosen, else the first is."""
         before = self.current_name()
-        self._model.beginResetModel()
-        self._model.rows = tuple(rows)
-        self._model.endResetModel()
+        self.setRowCount(0)
+        self._rows = tuple(rows)
+        self.setRowCount(len(self._rows))
+        self.apply_theme()
         self._fit()
         self.select_model(before)
 
+    def apply_theme(self) -> None:
+        for place, shown in enumerate(self._rows):
+            for number in range(len(COLUMNS)):
+                self.setItem(place, number, _cell(shown, number))
+
     def select_model(self, name: str) -> None:
         """Choose a model by name; the first when there is none of that name."""
-        names = [row.name for row in self._model.rows]
+        names = [row.name for row in self._rows]
         if names:
             self.selectRow(names.index(name) if name in names else 0)
         self._show_chosen()
@@ -376,7 +334,7 @@ class ModelTable(QTableView):
 
     def _fit(self) -> None:
         """By the table's own width, not by what its bars leave: these come and go with the result."""
-        count = self._model.rowCount()
+        count = self.rowCount()
         upright, flat = self.verticalScrollBar(), self.horizontalScrollBar()
         scroll_bar_width = upright.sizeHint().width() if count > _MAX_ROWS else 0
         head = self.horizontalHeader()
@@ -393,12 +351,27 @@ class ModelTable(QTableView):
         self.setFixedHeight(_HEAD_PX + rows * _ROW_PX + below + 2 * self.frameWidth())
 
     def _name(self, index: Index) -> str:
-        return self._model.rows[index.row()].name if index.isValid() else ""
+        return self._rows[index.row()].name if index.isValid() else ""
 
     def _on_clicked(self, index: QModelIndex) -> None:
         star = self.visualRect(index).left() + 30
         if index.column() == 0 and self.viewport().mapFromGlobal(self.cursor().pos()).x() < star:
             self._set_default(self._name(index))
+
+
+def _cell(row: ModelRow, column: int) -> QTableWidgetItem:
+    theme, words = current_theme(), COLUMNS[column].text(row)
+    cell = QTableWidgetItem(words)
+    cell.setToolTip(tooltip_text(row, column))
+    cell.setTextAlignment(_alignment(column))
+    spoken = tr("{name}: {value}", name=COLUMNS[column].title, value=words)
+    cell.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
+    is_assumed = column == 1 and row.spec.values["window"].origin == "assumed"
+    if is_assumed or column == len(COLUMNS) - 1 or words == UNKNOWN:
+        cell.setForeground(QColor(theme.faint))
+    if column == 0:
+        cell.setIcon(icon("star", theme.accent_text if row.is_default else theme.faint, 14))
+    return cell
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:
@@ -445,17 +418,8 @@ class ProviderModels(QWidget):
         self._adding = FieldRow("", self.name_field, room=1, trailing=buttons, is_labeled=False)
         self.checklist = ModelChecklist(self._add)
         self._table_card = card(column(self.table, margins=(5, 3, 5, 5)))
-        self.setLayout(
-            column(
-                label(tr("Models"), "strong"),
-                self._no_model,
-                self._table_card,
-                self._adding,
-                self.checklist,
-                self.spec_form,
-                gap=6,
-            )
-        )
+        heading, added = label(tr("Models"), "strong"), (self._adding, self.checklist, self.spec_form)
+        self.setLayout(column(heading, self._no_model, self._table_card, *added, gap=6))
         self._refresh()
 
     @property
@@ -532,11 +496,9 @@ class ProviderModels(QWidget):
             self._refresh()
 
     def show_checklist(self) -> None:
-        self.checklist.show_models(
-            tuple(self._offered),
-            lambda name: self._spec_lookup(self._with_offered_spec(ModelEntry(name=name))),
-            self._entries.keys(),
-        )
+        offered = (self._with_offered_spec(ModelEntry(name=name)) for name in self._offered)
+        specs = {entry.name: self._spec_lookup(entry) for entry in offered}
+        self.checklist.show_models(specs, self._entries.keys())
         QTimer.singleShot(0, self, self._reveal_checklist)  # once the page has grown by it
 
     def _reveal_checklist(self) -> None:
@@ -576,12 +538,9 @@ class ProviderModels(QWidget):
         self.add(self.name_field.currentText().strip())
 
     def _refresh(self) -> None:
-        self.table.show_rows(
-            [
-                ModelRow(entry.name, entry.name == self.default_model, self._spec_lookup(entry), entry.effort)
-                for entry in self.entries
-            ]
-        )
+        default, look_up = self.default_model, self._spec_lookup
+        rows = [ModelRow(it.name, it.name == default, look_up(it), it.effort) for it in self.entries]
+        self.table.show_rows(rows)
         for part in (self._table_card, self.spec_form):
             part.setVisible(bool(self._entries))
         self._no_model.setVisible(not self._entries)
@@ -589,13 +548,9 @@ class ProviderModels(QWidget):
     def _show_spec(self) -> None:
         entry = self._entries.get(self.table.current_name())
         if entry is not None:
-            self.spec_form.show_model(
-                entry,
-                self._spec_lookup(entry),
-                self._known_spec(entry),
-                entry.name == self.default_model,
-                self.invalid_figures.get(entry.name, {}),
-            )
+            specs = self._spec_lookup(entry), self._known_spec(entry)
+            invalid = self.invalid_figures.get(entry.name, {})
+            self.spec_form.show_model(entry, *specs, entry.name == self.default_model, invalid)
 
     def _known_spec(self, entry: ModelEntry) -> ResolvedModelSpec:
         """Return what is known of a model without the user's own figures."""
@@ -603,10 +558,8 @@ class ProviderModels(QWidget):
 
     def show_faults(self) -> bool:
         """Show a model with figures that can't be used, each with its fault; return False if all can be."""
-        faults = {
-            entry.name: figure_faults(entry, int(self._known_spec(entry).number("window")))
-            for entry in self.entries
-        }
+        windows = {entry.name: int(self._known_spec(entry).number("window")) for entry in self.entries}
+        faults = {entry.name: figure_faults(entry, windows[entry.name]) for entry in self.entries}
         wrong = [name for name in faults if faults[name] or self.invalid_figures.get(name)]
         if not wrong:
             return False
@@ -644,10 +597,5 @@ class ProviderModels(QWidget):
 
 def _with_figures(entry: ModelEntry, source: ModelEntry | None) -> ModelEntry:
     source = source or ModelEntry(name=entry.name)
-    return msgspec.structs.replace(
-        entry,
-        reported=source.reported,
-        reported_by=source.reported_by,
-        tested_tools=source.tested_tools,
-        learned=source.learned,
-    )
+    names = ("reported", "reported_by", "tested_tools", "learned")
+    return msgspec.structs.replace(entry, **{name: getattr(source, name) for name in names})

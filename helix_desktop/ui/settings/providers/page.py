@@ -84,25 +84,19 @@ class ProvidersPage(Themed, QWidget):
         start, editor, change = self._async_actions.start, self.editor, self._run_change
         scan = PushButton(tr("Find local servers"), "", "search", name="find_servers")
         scan.clicked.connect(lambda: start(self.scan(self.found_servers), "find local servers"))
-        self._use_demo_button = PushButton(
-            tr("Use in this workspace"),
-            name="use_demo",
-            tip=tr("Make it the default model of this workspace"),
-            on_click=lambda: editor.use_requested.emit(self._selected_id()),
+        tip = tr("Make it the default model of this workspace")
+        self._use_demo_button = PushButton(tr("Use in this workspace"), name="use_demo", tip=tip)
+        self._use_demo_button.clicked.connect(lambda: editor.use_requested.emit(self._selected_id()))
+        words = tr(
+            "A built-in script that works on the sample project with the real tools. It needs no key and "
+            "no network. It can't answer questions: choose another model for that."
         )
-        self._demo = self._demo_page()
+        of_demo = label(words, "muted", wrap=True), row(self._use_demo_button, None), None
+        self._demo = pane(column(*of_demo, gap=10))
         page, _ = scrolling_page(
             tr("Model providers"),
             tr("A key is sent only to its own server. Proxy and certificates are those of the system."),
-            column(
-                self.list,
-                FlowBox([add, scan]),
-                self.found_servers,
-                8,
-                self.editor,
-                self._demo,
-                gap=8,
-            ),
+            column(self.list, FlowBox([add, scan]), self.found_servers, 8, self.editor, self._demo, gap=8),
         )
         self.setLayout(column(page, self.editor.footer, gap=0))
         self._show_editor(False)
@@ -124,8 +118,10 @@ class ProvidersPage(Themed, QWidget):
         for item in self.list.selectedItems():
             key = str(item.data(_ID))
             entry = self._entries[key]
-            form = entry.saved
-            self._leave(key)
+            form, left, before = entry.saved, self._edited_key, self._entries.get(self._edited_key)
+            self._keep_draft()
+            if left != key and before is not None and not (before.saved.id or before.draft):
+                self._forget_new(left)  # nothing was typed of it
             self._show_editor(not form.demo)
             self._use_demo_button.setVisible(form.demo and not entry.status.in_use)
             if key == self._edited_key and self.editor.has_unsaved_edits():
@@ -136,17 +132,6 @@ class ProvidersPage(Themed, QWidget):
                 self.editor.show_provider(replace(form, key=""), entry.status, entry.draft)
             self.editor.show_conflict(entry.draft is not None and not self.is_edited_from(form))
             self._stop_test()
-
-    def _demo_page(self) -> QWidget:
-        words = label(
-            tr(
-                "A built-in script that works on the sample project with the real tools. It needs no key and "
-                "no network. It can't answer questions: choose another model for that."
-            ),
-            "muted",
-            wrap=True,
-        )
-        return pane(column(words, row(self._use_demo_button, None), None, gap=10))
 
     def set_catalog(self, catalog: ModelCatalog) -> None:
         self._menu.clear()
@@ -269,12 +254,6 @@ class ProvidersPage(Themed, QWidget):
         if form == self.editor.form() or (form.id and form.id == self._edited_key):
             self.editor.note_saved(form)
 
-    def update_form(self, form: ProviderDraft) -> None:
-        """Know what is saved of a provider now; the fields on screen stay as they are."""
-        if form.id in self._entries:
-            self._entries[form.id].saved = form
-        self.editor.update_form(form)
-
     def add(self) -> None:
         self._start_editing(EMPTY_DRAFT)
 
@@ -316,13 +295,6 @@ class ProvidersPage(Themed, QWidget):
         for part in (self.editor, self.editor.footer):
             part.setVisible(visible)
         self._demo.setVisible(not visible)
-
-    def _leave(self, next_key: str) -> None:
-        """Keep what is edited of the provider before; a new one of which nothing was typed goes."""
-        left, entry = self._edited_key, self._entries.get(self._edited_key)
-        self._keep_draft()
-        if left != next_key and entry is not None and not (entry.saved.id or entry.draft):
-            self._forget_new(left)
 
     def _run_change(self, operation: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
         """Begin a change of the providers; one at a time, in the order they were asked for."""
@@ -368,7 +340,7 @@ class ProvidersPage(Themed, QWidget):
             await self.refresh()  # which says so: the user decides
             return
         used, roles_before = self._in_use(form.id or provider.name), settings.catalog_roles
-        is_first = self._is_first()
+        is_first = not settings.model  # the demo model answers
         await self._changes.save(
             provider, form.id, form.key, form.secret_headers, removes_key=form.removes_key
         )
@@ -410,9 +382,8 @@ class ProvidersPage(Themed, QWidget):
 
     def select(self, name: str) -> None:
         """Choose a provider in the list, if it is still there."""
-        names = [DEMO, *(provider.name for provider in self._services.settings.providers)]
-        if name in names:
-            self.list.setCurrentRow(names.index(name))
+        if (place := self._row_of(name)) >= 0:
+            self.list.setCurrentRow(place)
 
     def _model_in_use(self, provider: Provider) -> str:
         """Return the label of the model that answers here, as long as the provider still has it."""
@@ -433,15 +404,13 @@ class ProvidersPage(Themed, QWidget):
         if workspace is not None:
             label, default = workspace.model.info.label, self._services.settings.model
             text = tr("{model} is now the default model of this workspace.", model=label)
-            name = default or demo_model_name()
-            text += " " + (
-                tr("New workspaces start with it too.")
-                if label == (default or DEMO_LABEL)
-                else tr("New workspaces start with {model}, as set in Settings → Model roles.", model=name)
-            )
-        else:
-            text = _new_default_text(self._services.settings.model)
-        return CheckNotice(tr("Model"), "ok", text)
+            name, others = default or demo_model_name(), tr("New workspaces start with it too.")
+            if label != (default or DEMO_LABEL):
+                others = tr(
+                    "New workspaces start with {model}, as set in Settings → Model roles.", model=name
+                )
+            return CheckNotice(tr("Model"), "ok", f"{text} {others}")
+        return CheckNotice(tr("Model"), "ok", _new_default_text(self._services.settings.model))
 
     def _first_notice(self) -> CheckNotice:
         """Say what the first model is the default of; a workspace with a model of its own keeps that one."""
@@ -554,8 +523,11 @@ class ProvidersPage(Themed, QWidget):
             return
         tested = replace(form.provider(), name=form.id)
         provider = await self._changes.save_tool_test(tested, model, has_tools)
-        if provider is not None:
-            self.update_form(ProviderDraft.of(provider))
+        if provider is not None:  # the fields on screen stay as they are
+            saved = ProviderDraft.of(provider)
+            if saved.id in self._entries:
+                self._entries[saved.id].saved = saved
+            self.editor.update_form(saved)
 
     def _show_steps(self, steps: tuple[CheckStep, ...]) -> None:
         self._steps = steps
@@ -577,7 +549,7 @@ class ProvidersPage(Themed, QWidget):
 
         While no model is the default, its model becomes that, as of a provider that is saved.
         """
-        is_first = self._is_first()
+        is_first = not self._services.settings.model
         provider = await self._changes.add_server(server)
         if is_first:
             await self._use_by_default(provider)
@@ -586,10 +558,6 @@ class ProvidersPage(Themed, QWidget):
         self.found_servers.hide()
         added = CheckNotice(tr("Added"), "ok", provider.name)
         self.editor.check_view.show_notices([added, self._first_notice()] if is_first else [added])
-
-    def _is_first(self) -> bool:
-        """Return True while no model is the default: the demo model would answer."""
-        return not self._services.settings.model
 
 
 def _new_default_text(label: str) -> str:
