@@ -6,7 +6,6 @@ import asyncio
 import re
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt, QTimer
@@ -641,20 +640,13 @@ class CacheBrowser(ThemedBackground):
         if place is None:
             return
         data = await store.get(digest)
-        await _write(place, data)
+        try:
+            await asyncio.to_thread(place.write_bytes, data)
+        except OSError as error:
+            what = text("Couldn't save {file}.", file=place)
+            raise HelixError(what, system_reason(error), text("Choose another folder.")) from error
         content = await asyncio.to_thread(place.read_bytes)
         self.set_verified(digest, digest_of(content) == digest, tr("Saved as {file}", file=place.name))
-
-
-async def _write(path: Path, data: bytes) -> None:
-    try:
-        await asyncio.to_thread(path.write_bytes, data)
-    except OSError as error:
-        raise HelixError(
-            text("Couldn't save {file}.", file=path),
-            system_reason(error),
-            text("Choose another folder."),
-        ) from error
 
 
 def _longest_word(text: str) -> str:

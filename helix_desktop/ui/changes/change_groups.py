@@ -33,6 +33,7 @@ from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.design.cards import Tone
+from helix_desktop.words.call_targets import call_verb
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import changed_lines_text, line_counts_texts
 from helix_desktop.words.times import format_relative_time
@@ -126,7 +127,7 @@ def who_text(capture: RecordedChanges) -> str:
             return revert_name(capture.scope, is_redo=capture.is_redo)
         case "command":
             return _during_text((capture.target or display_name(capture.tool), *capture.others))
-    tool = display_name(capture.tool)
+    tool = call_verb(capture.tool, "done")
     return _during_text((tool, *capture.others)) if capture.others else tool
 
 

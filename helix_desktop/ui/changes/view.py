@@ -344,7 +344,9 @@ class ChangesPage(ThemedBackground):
         grouping = self.filter_bar.grouping if source == "session" else "file"
         groups = narrow_groups(self.state.grouped, grouping, self.filter_bar.change_filter)
         self.list.show_groups(groups)
-        self.empty.set_content(_empty_text(self.state), _empty_button_text(self.state.obstacle))
+        answers: dict[Obstacle, str] = {"untrusted": tr("Trust folder…"), "missing": tr("Go to chat")}
+        answer = answers.get(self.state.obstacle, tr("Write a message"))
+        self.empty.set_content(_empty_text(self.state), answer)
         self.empty.setVisible(bare)
         self.filter_bar.setVisible(not bare or self.state.has_git or source == "commit")
         self.splitter.setVisible(not bare)
@@ -579,12 +581,3 @@ def _empty_text(state: ChangesState) -> str:
             "agent works."
         )
     return tr("No files changed yet. Files that the agent or its commands change appear here.")
-
-
-def _empty_button_text(obstacle: Obstacle) -> str:
-    match obstacle:
-        case "untrusted":
-            return tr("Trust folder…")
-        case "missing":
-            return tr("Go to chat")
-    return tr("Write a message")

@@ -40,7 +40,7 @@ from helix_desktop.ui.inspector.inspector_data import (
 from helix_desktop.ui.kit.boxes import Box, Dot, Icon, Pill, Row, Space, Text, paint_box
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, perform
-from helix_desktop.words.message_states import STATE_WORDS
+from helix_desktop.words.message_states import CHANGED_SINCE, STATE_WORDS
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.translation import Translator, translate
 
@@ -196,7 +196,9 @@ class RequestModel(QAbstractListModel):
         if role == ROW_ROLE:
             return row
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            words = [row.name, row.exact_tokens_text, row.state_text, row.reason_text]
+            changed = translate(CHANGED_SINCE) if row.changed_since else ""
+            tokens = tr.plural(row.tokens, "%n token", "%n tokens")
+            words = [row.name, tokens, row.state_text, row.why, changed]
             if closed := self.closed_group(index.row()):
                 count = len(closed.rows) - row.is_heading
                 parts = tr.plural(count, "%n part, Right opens it", "%n parts, Right opens them")

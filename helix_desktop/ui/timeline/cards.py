@@ -298,7 +298,7 @@ def fold(
     title: str,
     note: str,
     color: str,
-    build: Callable[[], Iterable[Box]],
+    build: Callable[[], Iterable[Box]] = tuple,
     *,
     at_first: bool = False,
 ) -> Box:
@@ -328,11 +328,16 @@ def code_frame(content: Sequence[Box]) -> Frame:
 def refused_fold(text: str, look: CardLook) -> Box:
     """Return what a model wrote that was not used, word for word."""
     note = tr.plural(len(text), "%n character", "%n characters")
+    return text_fold(text, look, "refused", tr("Text not used"), note, "muted")
+
+
+def text_fold(text: str, look: CardLook, part: str, title: str, note: str, color: str) -> Box:
+    """Return a text word for word, behind its heading."""
 
     def build() -> list[Box]:
-        return [Frame(Column(long_words(text, "refused", look, "muted", 13)), (20, 0, 0, 4))]
+        return [Frame(Column(long_words(text, part, look, "muted", 13)), (20, 0, 0, 4))]
 
-    return fold(look, "refused", tr("Text not used"), note, "muted", build)
+    return fold(look, part, title, note, color, build)
 
 
 def ledger_fold(ledger: str, look: CardLook, color: str) -> Box:

@@ -135,10 +135,16 @@ class _CardReducer:
                 self._cards[seq] = replace(card, reversal="unpin" if is_pinned else "pin")
         for inner, outer in (*covers_around(self._transcript).items(), *self._covers_of_outputs()):
             name = self._cards.get(outer)
-            if name is not None:
-                self._show_inside(inner, name.title)
-        for seq in self._transcript.rewrites.sweeps:
-            self._show_carried(seq)
+            card = self._cards.get(inner)
+            if name is not None and isinstance(
+                card, Rewrite | ObservationsCard | ManualActionCard | FormCard
+            ):
+                self._cards[inner] = replace(card, inside=name.title)
+        for seq in self._transcript.rewrites.sweeps:  # one that was recorded with another: on that one's card
+            carried, card = self._cards.get(seq), self._cards.get(seq - 1)
+            is_attached = self._transcript.rewrites.attached_to(seq - 1) == seq
+            if carried is not None and is_attached and isinstance(card, Rewrite):
+                self._cards[seq - 1] = replace(card, carries=carried.title)
         placed = {card.facts.seq for card in self._cards.values() if isinstance(card, PlacedCard)}
         return tuple(card for seq, card in reversed(self._cards.items()) if seq not in placed)
 
@@ -214,20 +220,6 @@ class _CardReducer:
                 is_changed = seq in self._transcript.rewrites.chosen_forms
                 return FormCard(seq, at, event, is_changed, is_demo=self._is_demo)
         return None
-
-    def _show_inside(self, seq: int, title: str) -> None:
-        card = self._cards.get(seq)
-        if isinstance(card, Rewrite | ObservationsCard | ManualActionCard | FormCard):
-            self._cards[seq] = replace(card, inside=title)
-
-    def _show_carried(self, seq: int) -> None:
-        """Say of a sweep that was recorded with another rewrite on the card of that one."""
-        carried = self._cards.get(seq)
-        if carried is None or self._transcript.rewrites.attached_to(seq - 1) != seq:
-            return
-        card = self._cards.get(seq - 1)
-        if isinstance(card, Rewrite):
-            self._cards[seq - 1] = replace(card, carries=carried.title)
 
     def _is_undone(self, seq: int) -> bool:
         return not self._transcript.rewrites.is_active(seq)

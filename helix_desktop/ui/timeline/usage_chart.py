@@ -508,9 +508,9 @@ def downsample(points: Sequence[UsagePoint], max_points: int) -> list[UsagePoint
     return sampled
 
 
-def point_kind_text(kind: PointKind) -> str:
-    """Return what a point of the chart follows; empty for a step of the conversation."""
-    texts: dict[PointKind, str] = {
+def point_text(point: UsagePoint, window_size: int) -> str:
+    """Return tokens in context, their share of the window (its own, else `window_size`), after what."""
+    follows: dict[PointKind, str] = {
         "sweep": tr("after outputs were cached"),
         **dict.fromkeys(("fold", "observations", "handover"), tr("after older messages were compacted")),
         "form": tr("after you sent an output in another form"),
@@ -519,18 +519,13 @@ def point_kind_text(kind: PointKind) -> str:
         "redo": tr("after a redo"),
         "failure": tr("after a failed attempt"),
     }
-    return texts.get(kind, "")
-
-
-def point_text(point: UsagePoint, window_size: int) -> str:
-    """Return tokens in context, their share of the window (its own, else `window_size`), after what."""
     size = point.window or window_size
     about = "≈ " if point.is_estimated else ""
     share = format_whole_percent(point.used / size, is_estimated=point.is_estimated) if size else ""
     parts = (
         about + tr.plural(point.used, "%n token in context", "%n tokens in context"),
         tr("{share} of {size}", share=share, size=format_tokens(size)) if size else "",
-        point_kind_text(point.kind),
+        follows.get(point.kind, ""),
         format_moment(point.at_ms),
         f"e{point.seq}",
     )

@@ -191,13 +191,13 @@ def test_by_file_each_file_is_listed_once_and_unfolds_to_its_steps(page: Changes
     rows = listed(page)
     at = rows.index("src/helix/ui/chat/stream.py")
     assert rows[at + 1 : at + 3] == [
-        "edit_file",
+        "Edited",
         "During “make fmt && pytest -q tests/ui/chat” and 1 other",
     ]
     QTest.keyClick(page.list, Qt.Key.Key_Down)
     QTest.keyClick(page.list, Qt.Key.Key_Left)  # to the file
     QTest.keyClick(page.list, Qt.Key.Key_Left)  # and fold it
-    assert "edit_file" not in listed(page)
+    assert "Edited" not in listed(page)
 
 
 def test_a_filter_takes_words_of_the_path_and_who_made_the_change(page: ChangesPage, qtbot: QtBot) -> None:
@@ -222,7 +222,7 @@ def test_a_screen_reader_hears_what_happened_to_a_file(page: ChangesPage) -> Non
     role = Qt.ItemDataRole.AccessibleTextRole
     texts = {str(model.index(row).data(role)) for row in range(model.rowCount())}
     assert "README.md, changed, 4 lines added, 3 lines removed, You or another program" in texts
-    assert "tests/ui/chat/test_stream.py, created, 48 lines added, write_file, Reverted" in texts
+    assert "tests/ui/chat/test_stream.py, created, 48 lines added, Wrote, Reverted" in texts
     assert any(text.startswith("build/cache.bin") and text.endswith("can't be undone") for text in texts)
 
 
@@ -282,7 +282,7 @@ def test_a_change_that_was_found_after_a_crash_says_when_it_was_found(page: Chan
     page.set_state(replace(samples.changes_state(), grouped=grouped))
     page.list.select(f"step:{found.capture_id}:{found.changes[0].path}")
     notes = [line.text for line in page.detail.findChildren(TextLine)]
-    assert any(text.startswith("changed · edit_file · found 45 min ago") for text in notes)
+    assert any(text.startswith("changed · Edited · found 45 min ago") for text in notes)
     assert "found at the next start" in str(page.list.currentIndex().data(Qt.ItemDataRole.ToolTipRole))
 
 

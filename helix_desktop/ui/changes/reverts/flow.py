@@ -529,7 +529,7 @@ class RevertFlow:
             return
         dialog = MergeDialog(files, path, merged)
         if await exec_async(dialog):
-            plan = await changes.resolve_by_hand(files.plan, path, dialog.result_data())
+            plan = await changes.resolve_by_hand(files.plan, path, dialog.editor.data())
             files.show_plan(plan, {path: "merged"})
 
     def connect_merging(self, changes: WorkspaceChanges, files: PlanView) -> None:

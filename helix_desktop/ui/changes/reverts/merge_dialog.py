@@ -235,7 +235,8 @@ class MergeResult(CodeEdit):
         self._show_chunks()
 
     def _lines(self, number: int) -> tuple[bytes, ...]:
-        return _lines_of(self._merge.chunks[number], self._choices[number] or _SUGGESTED)
+        sides = (self._choices[number] or _SUGGESTED).split("_")
+        return tuple(line for side in sides for line in getattr(self._merge.chunks[number], side))
 
     def _text(self, number: int) -> str:
         """Return a chunk as it is shown: with an end of line where another chunk follows."""
@@ -300,21 +301,8 @@ class MergeResult(CodeEdit):
         self.changed.emit()
 
 
-def _lines_of(chunk: Chunk, choice: ChunkChoice) -> tuple[bytes, ...]:
-    match choice:
-        case "base":
-            return chunk.base
-        case "theirs":
-            return chunk.theirs
-        case "ours_theirs":
-            return (*chunk.ours, *chunk.theirs)
-        case "theirs_ours":
-            return (*chunk.theirs, *chunk.ours)
-    return chunk.ours
-
-
 class MergeDialog(SizedDialog):
-    """Three sides above, the editable result below; accepted: `result_data` is the user's own merge."""
+    """Three sides above, the editable result below; accepted: `editor.data` is the user's own merge."""
 
     def __init__(self, parent: QWidget, path: str, merged: Merge) -> None:
         """Let the user finish the merge of a file: theirs is what was there before the change."""
@@ -378,9 +366,6 @@ class MergeDialog(SizedDialog):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         QTimer.singleShot(0, self, lambda: self.go_to(self.editor.current))
-
-    def result_data(self) -> bytes:
-        return self.editor.data()
 
     def go_to(self, number: int) -> None:
         """Go to a place where the sides differ, by the number of its chunk; -1: there is none."""
