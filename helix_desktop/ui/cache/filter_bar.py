@@ -65,16 +65,13 @@ class FilterOption(msgspec.Struct, frozen=True):
     @property
     def label(self) -> str:
         name = translate(self.name)
-        match self.slot:
-            case "state":
-                return tr("State: {state}", state=name)
-            case "tool":
-                return tr("Tool: {tool}", tool=name)
-            case "path":
-                return tr("Target: {target}", target=name)
-            case "session":
-                return tr("Session: {session}", session=name)
-        return name
+        labels: dict[OptionSlot, str] = {
+            "state": tr("State: {state}", state=name),
+            "tool": tr("Tool: {tool}", tool=name),
+            "path": tr("Target: {target}", target=name),
+            "session": tr("Session: {session}", session=name),
+        }
+        return labels.get(self.slot, name)
 
     def is_same(self, other: FilterOption | None) -> bool:
         """Return True if it is the same condition, possibly asked at another time."""

@@ -168,8 +168,11 @@ class CacheSource:
         found = await self._workspace.store.search_handovers(
             text, _ALL_HANDOVERS if is_narrowed else _MAX_HANDOVERS
         )
-        if cache_filter.session_only:
-            log_ends = self._log_ends()
+        if cache_filter.session_only:  # the sessions that the log on screen is made of, up to which event
+            conversation, log_ends = self._conversation(), dict[str, int]()
+            if conversation is not None:
+                transcript = conversation.session.transcript
+                log_ends = transcript.ancestors | {conversation.session.id: transcript.last_seq}
             found = tuple(handover for handover in found if handover.seq <= log_ends.get(handover.session, 0))
         if stored_by:
             found = tuple(handover for handover in found if handover.session == stored_by)
@@ -185,14 +188,6 @@ class CacheSource:
             )
             for handover in handovers
         )
-
-    def _log_ends(self) -> dict[str, int]:
-        """Return the sessions that the log on screen is made of, each up to which event."""
-        conversation = self._conversation()
-        if conversation is None:
-            return {}
-        transcript = conversation.session.transcript
-        return transcript.ancestors | {conversation.session.id: transcript.last_seq}
 
     def _sort_entries(self, entries: Sequence[CacheEntry], cache_filter: CacheFilter) -> bytes:
         """Found entries in the filter's order, those of another state or session left out."""

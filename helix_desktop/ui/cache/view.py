@@ -403,12 +403,10 @@ class CacheBrowser(ThemedBackground):
     def _update_visibility(self) -> None:
         listed, cache_filter = self.model.rowCount(), self.filter_bar.current_filter
         bare = self._is_counted and self._totals.entries == 0 and listed == 0
-        if self._source is not None:
-            sentence = tr("No stored outputs yet. Tool outputs appear here as the agent works.")
-            self.empty.set_content(sentence, tr("Write a message"))
-        else:
+        sentence = tr("No stored outputs yet. Tool outputs appear here as the agent works.")
+        if self._source is None:
             sentence = tr("No workspace is open. Open a folder to see its stored outputs.")
-            self.empty.set_content(sentence, tr("Open folder…"))
+        self.empty.set_content(sentence, tr("Write a message") if self._source else tr("Open folder…"))
         self.empty.setVisible(bare)
         self.splitter.setVisible(not bare)
         self.filter_bar.setVisible(not bare)

@@ -67,10 +67,6 @@ SOURCE_WORDS: dict[ChangeSource, TranslatableText] = {
     "outside": text("You or another program"),
     "revert": text("Reverts, redos, rewinds"),
 }
-_REVERTS: dict[RevertScope, TranslatableText] = {
-    "hunk": text("Revert of a part"),
-    "rewind": text("Rewind"),
-}
 STATUSES: dict[ChangedFileStatus, tuple[TranslatableText, Tone]] = {
     "open": (text("Open"), "neutral"),
     "accepted": (text("Reviewed"), "ok"),
@@ -132,9 +128,11 @@ def who_text(capture: RecordedChanges) -> str:
 
 
 def revert_name(scope: RevertScope, *, is_redo: bool) -> str:
+    if scope == "hunk":
+        return tr("Redo of a part") if is_redo else tr("Revert of a part")
     if is_redo:
-        return tr("Redo of a part") if scope == "hunk" else tr("Redo")
-    return translate(_REVERTS[scope]) if scope in _REVERTS else tr("Revert")
+        return tr("Redo")
+    return tr("Rewind") if scope == "rewind" else tr("Revert")
 
 
 def when_text(capture: RecordedChanges, now_ms: int, *, with_time: bool = False) -> str:

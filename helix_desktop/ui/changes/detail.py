@@ -131,7 +131,9 @@ class ChangeDetail(Themed, QWidget):
     def show_entry(self, entry: Entry | None) -> None:
         """Show whose a change is; its diff comes later."""
         file = file_of(entry)
-        place = _place_of(file) if file is not None else None
+        place = None
+        if file is not None:
+            place = file.key, file.contents, file.present, file.can_revert_hunks, file.is_redoable
         if place is None or place != self._place:
             self.has_diff = False
         self._place, self.entry = place, entry
@@ -254,10 +256,6 @@ class ChangeDetail(Themed, QWidget):
                 button.setText(verb if number < worded else "")
             if sum(button.sizeHint().width() + 6 for button, _ in offered) + 36 <= room:
                 return
-
-
-def _place_of(row: FileRow) -> _Place:
-    return row.key, row.contents, row.present, row.can_revert_hunks, row.is_redoable
 
 
 def _hunk_mark(row: FileRow, state: HunkState) -> HunkMark:

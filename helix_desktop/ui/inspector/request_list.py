@@ -184,10 +184,6 @@ class RequestModel(QAbstractListModel):
         """Return the group that a row stands for while its other rows are hidden."""
         return self.groups.get(at) if self.rows[at].seq not in self.open_groups else None
 
-    def hidden_rows(self) -> set[int]:
-        closed = {start: group for start in self.groups if (group := self.closed_group(start))}
-        return {at for start, group in closed.items() for at in range(start + 1, start + len(group.rows))}
-
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
         return 0 if parent.isValid() else len(self.rows)
 
@@ -314,7 +310,10 @@ class RequestList(Themed, QListView):
         self._hide_rows()
 
     def _hide_rows(self) -> None:
-        count, hidden = self.entries.rowCount(), self.entries.hidden_rows()
+        count, hidden = self.entries.rowCount(), set[int]()
+        for start in self.entries.groups:
+            if closed := self.entries.closed_group(start):
+                hidden.update(range(start + 1, start + len(closed.rows)))
         for at in range(count):
             self.setRowHidden(at, at in hidden)
         self.setFixedHeight((count - len(hidden)) * scaled(ROW_HEIGHT))

@@ -363,9 +363,8 @@ class Inspector(Themed, QWidget):
         self._past_note = SelectableText("", 12, "muted")
         now = PushButton(tr("Back to now"), "link", name="back_to_now")
         now.clicked.connect(lambda: perform(self, LookAtStep(0)))
-        card.body.addWidget(self._past_text)
-        card.body.addWidget(ResponsiveRow(self._past_figures, [now]))
-        card.body.addWidget(self._past_note)
+        for part in (self._past_text, ResponsiveRow(self._past_figures, [now]), self._past_note):
+            card.body.addWidget(part)
         card.hide()
         return card
 

@@ -496,15 +496,13 @@ class FormCard(TimelineCard, frozen=True):
             return tr("Preview instead of the requested extract")
         if self.has_failed and self.event.chosen == "rule":
             return tr("No choice was made")
-        match self.event.chosen:
-            case "rule":
-                return tr("By the policy: over the size limit")
-            case "agent":
-                return tr("Chosen by the agent")
-            case "timeout":
-                return tr("The agent didn't choose a part in time")
-            case "user":
-                return tr("Chosen by you")
+        texts = {
+            "rule": tr("By the policy: over the size limit"),
+            "agent": tr("Chosen by the agent"),
+            "timeout": tr("The agent didn't choose a part in time"),
+            "user": tr("Chosen by you"),
+        }
+        return texts[self.event.chosen]
 
     @property
     def line(self) -> str:
@@ -695,15 +693,13 @@ def running_text(what: Attempt) -> str:
 
 
 def phase_text(phase: Phase) -> str:
-    match phase:
-        case "read":
-            return tr("Read", "phase of a compaction: the history is read")
-        case "summarize":
-            return tr("Write")
-        case "check":
-            return tr("Check")
-        case "write":
-            return tr("Save", "phase of a compaction: the handover is recorded")
+    texts: dict[Phase, str] = {
+        "read": tr("Read", "phase of a compaction: the history is read"),
+        "summarize": tr("Write"),
+        "check": tr("Check"),
+        "write": tr("Save", "phase of a compaction: the handover is recorded"),
+    }
+    return texts[phase]
 
 
 def phases_name(phase: Phase) -> str:

@@ -253,7 +253,7 @@ class _UsageReducer:
         self._quoted_before[recorded.seq] = max(0, words) - self._quoted_tokens
         self._recount(recorded.seq, "handover")
         self._freed[recorded.seq] = event.before - event.after
-        self._request = self._used_tokens
+        self._request = self._used_tokens()
 
     def _rewrite(self, recorded: RecordedEvent, kind: PointKind) -> None:
         self._add_growth_point(recorded.seq)
@@ -264,10 +264,10 @@ class _UsageReducer:
             case Undone() | Redone():
                 self._end_group()
             case SweepMade(reason=SweepReason.HANDOVER):
-                self._request = self._used_tokens  # what it freed is in the handover's figures
+                self._request = self._used_tokens()  # what it freed is in the handover's figures
             case (SweepMade() | FoldMade() | ObservationsPlaced() | Excluded()) as rewrite:
-                self._request = self._used_tokens
-                self._freed[recorded.seq] = self._projected(rewrite.saved) - self._request
+                self._request = self._used_tokens()
+                self._freed[recorded.seq] = self._used_tokens(rewrite.saved) - self._request
 
     def _end_group(self) -> None:
         """Say of the rewrites before a request what each made of it, at the time of the last of them."""
@@ -280,7 +280,7 @@ class _UsageReducer:
     def _add_growth_point(self, seq: int) -> None:
         """Mark what stood there before a rewrite, if something came since the last point."""
         self._before_rewrites.append((seq, self._messages + self._quoted_tokens))
-        if self.points and self.points[-1].used != self._used_tokens:
+        if self.points and self.points[-1].used != self._used_tokens():
             self._add_point(seq)
 
     def _recount(self, seq: int, kind: PointKind) -> None:
@@ -300,17 +300,13 @@ class _UsageReducer:
         by_policy = handover_tokens(self._transcript, self._policy, self._window)
         return max(0, by_policy - event.tokens - FRAMING_TOKENS + self._quoted_before.get(seq, 0))
 
-    @property
-    def _used_tokens(self) -> int:
-        return self._projected(0)
-
-    def _projected(self, more: int) -> int:
+    def _used_tokens(self, more: int = 0) -> int:
         """Return the tokens of the window as the model counts them, with so many `more` by our count."""
         counted = self._overhead + self._quoted_tokens + self._messages + more
         return projected_tokens(counted, self._report, self._ratio)
 
     def _add_point(self, seq: int, kind: PointKind = "turn", is_estimated: bool = True) -> None:
-        point = UsagePoint(seq, self._used_tokens, kind, self._window, self._at_ms, is_estimated)
+        point = UsagePoint(seq, self._used_tokens(), kind, self._window, self._at_ms, is_estimated)
         self.points.append(point)
 
 
@@ -691,8 +687,15 @@ class UsageChart(Themed, QWidget):
         if self.is_overfull:
             self._paint_overfull(painter, plot, area)
         plots.paint_curve(painter, line, self._theme.seg_system)
+        theme = self._theme
+        colors = {
+            **dict.fromkeys(("fold", "observations", "handover"), theme.seg_handover),
+            "sweep": theme.seg_output,
+            "failure": theme.error,
+        }
         for at, point in enumerate(self._points):
-            self._paint_mark(painter, QPointF(plot.x_of(at), plot.y_of(point.used)), point.kind)
+            if color := colors.get(point.kind):
+                plots.paint_dot(painter, QPointF(plot.x_of(at), plot.y_of(point.used)), color, theme)
         painter.end()
 
     def _paint_bounds(self, painter: QPainter, plot: Plot) -> None:
@@ -763,15 +766,6 @@ class UsageChart(Themed, QWidget):
                 painter.setPen(QColor(color))
                 place = QRectF(self.width() - _RIGHT + 6, y - 9, _RIGHT - 6, 18)
                 painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
-
-    def _paint_mark(self, painter: QPainter, position: QPointF, kind: PointKind) -> None:
-        colors = {
-            **dict.fromkeys(("fold", "observations", "handover"), self._theme.seg_handover),
-            "sweep": self._theme.seg_output,
-            "failure": self._theme.error,
-        }
-        if kind in colors:
-            plots.paint_dot(painter, position, colors[kind], self._theme)
 
     def _nearest_point(self, x: float) -> UsagePoint | None:
         return self._points[self.plot.index_at(x)] if self._points else None

@@ -270,13 +270,11 @@ class Timeline(Themed, QWidget):
         self.handovers_button = PushButton(tr("Summaries…"), "link", name="handovers")
         self.handovers_button.clicked.connect(lambda: perform(self, ShowHandovers()))
         actions = [self._topic, self.now_button, self.handovers_button]
-        card.body.addWidget(ResponsiveRow(numbers, actions))
-        card.body.addWidget(self.chart)
         self._no_cards = SelectableText(tr("Nothing has left the context yet."), 12, "muted")
-        card.body.addWidget(self._no_cards)
         self._fallbacks = SelectableText("", 12, "muted")
         self._fallbacks.setToolTip(explain_fallback())
-        card.body.addWidget(self._fallbacks)
+        for part in (ResponsiveRow(numbers, actions), self.chart, self._no_cards, self._fallbacks):
+            card.body.addWidget(part)
         usage = HostedRow("usage", tr("Context over time"))
         usage.setLayout(column(card))
         return usage
