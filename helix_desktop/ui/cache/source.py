@@ -240,23 +240,12 @@ class CacheSource:
             state = "in_trash"
         elif entry.kind == "index":
             state = "index"
+        own = {"first_line": _first_line(entry), "tokens": content_tokens(entry)}
         return CacheRow(
-            digest=entry.digest,
+            **(msgspec.structs.asdict(entry) | own),
             state="damaged" if entry.digest in self.damaged else state,
-            tool=entry.tool,
-            target=entry.target,
-            first_line=_first_line(entry),
-            size=entry.size,
-            tokens=content_tokens(entry),
             saved=saved,
-            recalls=entry.recalls,
-            references=entry.references,
-            created_at_ms=entry.created,
-            last_used_at_ms=entry.last_used,
             changed_since=self._stale_digests.get(entry.digest, 0),
-            is_pinned=entry.pinned,
-            is_estimated=entry.is_estimated,
-            is_argument=entry.kind == "argument",
             hit=self._hit(entry.digest),
             is_hit_inside=entry.digest in self._hits and bool(self._hits[entry.digest].matches.lines),
         )
