@@ -74,7 +74,6 @@ STATUSES: dict[ChangedFileStatus, tuple[TranslatableText, Tone]] = {
 }
 """What became of a change, and the tone of its pill."""
 Contents: TypeAlias = tuple[str, str]
-NO_COVERAGE = FileCoverage()
 _COMMAND_CHARS = 60  # of a command that are shown in a list
 
 
@@ -468,7 +467,7 @@ class ChangesState(msgspec.Struct, frozen=True):
     """
 
     grouped: GroupedChanges | None = None
-    coverage: FileCoverage = NO_COVERAGE
+    coverage: FileCoverage = FileCoverage()
     obstacle: Obstacle = ""
     has_git: bool = False
     source: ListSource = "session"
@@ -553,11 +552,9 @@ def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
     files = {file.path: file for file in changes.files}
     turns: dict[tuple[int, int, str], list[RecordedChanges]] = {}
     for number, capture in enumerate(changes.captures, 1):
-        own = (
-            (number, f"revert:{capture.capture_id}")
-            if capture.source == "revert"
-            else (0, f"turn:{capture.turn}")
-        )
+        own = (0, f"turn:{capture.turn}")
+        if capture.source == "revert":
+            own = (number, f"revert:{capture.capture_id}")
         turns.setdefault((capture.turn, *own), []).append(capture)
     groups = []
     for (_, _, key), captures in sorted(turns.items(), reverse=True):

@@ -78,12 +78,11 @@ class ProviderCacheCard(Card):
     def __init__(self) -> None:
         super().__init__((12, 9, 12, 11), 6)
         self._share = Pill("", "ok")
-        self._share.setToolTip(
-            tr(
-                "Share of the input tokens that the provider billed at its discount, in the answers of this "
-                "session. Summaries, side questions and subagents aren't counted here."
-            )
+        tip = tr(
+            "Share of the input tokens that the provider billed at its discount, in the answers of this "
+            "session. Summaries, side questions and subagents aren't counted here."
         )
+        self._share.setToolTip(tip)
         show_all = PushButton(tr("Show all"), "link", name="show_requests", words=tr("Show all requests"))
         show_all.clicked.connect(lambda: perform(self, ShowCacheUses()))
         title = TextLine(tr("Provider's discount"), 13, 600)
@@ -125,12 +124,8 @@ class Breakdown(QWidget):
         self.provider_cache = ProviderCacheCard()
         self.own_count = SelectableText("", 12, "muted")
         self.cost, self.policy = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
-        self.setLayout(
-            column(
-                *(column(*self._legend.values(), gap=5), self.own_count, self.cost, self.policy),
-                self.provider_cache,
-            )
-        )
+        legend, texts = column(*self._legend.values(), gap=5), (self.own_count, self.cost, self.policy)
+        self.setLayout(column(legend, *texts, self.provider_cache))
 
     def show_state(self, state: InspectorState) -> None:
         show_text(self.own_count, state.own_count)

@@ -362,17 +362,10 @@ def coverage_folds(missing: MissingText, look: CardLook) -> list[Box]:
 
     def build() -> list[Box]:
         wide = max(face(12, 600)[1].horizontalAdvance(kind) for kind, _ in missing.lines) + 2
-        lines = [
-            Row(
-                [
-                    Frame(Words(kind, 12, "muted", 600), wide=wide),
-                    Words(facts, 12, "muted", grow=True, shrink=True),
-                ],
-                12,
-                is_at_top=True,
-            )
-            for kind, facts in missing.lines
-        ]
+        lines = []
+        for kind, facts in missing.lines:
+            words = Words(facts, 12, "muted", grow=True, shrink=True)
+            lines.append(Row([Frame(Words(kind, 12, "muted", 600), wide=wide), words], 12, is_at_top=True))
         return [Column(lines)]
 
     return [fold(look, "missing", missing.heading, dotted(kind for kind, _ in missing.lines), "muted", build)]

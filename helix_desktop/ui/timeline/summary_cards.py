@@ -112,9 +112,8 @@ def _cost_pills(card: HandoverCard | ObservationsCard) -> list[Pill]:
 def _section_fold(section: Section, look: CardLook, color: str, *, is_flagged: bool) -> Box:
     """Return one of the sections, its bullets one below the other."""
     if not section.bullets:
-        return Frame(
-            Row([Text(section.title, 13, color, 600), Text(tr("empty"), 12, "faint")]), (20, 5, 0, 5)
-        )
+        words = Row([Text(section.title, 13, color, 600), Text(tr("empty"), 12, "faint")])
+        return Frame(words, (20, 5, 0, 5))
 
     def build() -> list[Box]:
         bullets = [bullet_row(bullet, color, is_flagged=is_flagged) for bullet in section.bullets]
@@ -389,12 +388,8 @@ def _observations(card: ObservationsCard, look: CardLook, color: str) -> list[Bo
     if look.is_open("details"):
         if card.quotes:
             note = format_integer(len(card.quotes))
-            content.append(
-                fold(
-                    *(look, "quotes", tr("Your messages, word for word"), note, color),
-                    lambda: _quotes(card, look, color),
-                )
-            )
+            title = tr("Your messages, word for word")
+            content.append(fold(look, "quotes", title, note, color, lambda: _quotes(card, look, color)))
         content += [ledger_fold(card.event.ledger, look, color)] if card.event.ledger else []
         content += [refused_fold(card.event.refused, look)] if card.event.refused else []
         pills: list[Box] = [

@@ -162,9 +162,7 @@ class _UsageReducer:
         self._transcript = Transcript()
         self._messages = 0  # tokens, by our count, of what stands in the window
         self._overhead = fixed_tokens
-        self._before_rewrites: list[
-            tuple[int, int]
-        ] = []  # since the last answer: seq, what it counted before
+        self._before_rewrites = list[tuple[int, int]]()  # since the last answer: seq, what it counted before
         self._quoted_before: dict[int, int] = {}  # by handover: how many more the policy of then let it quote
         self._sizes: dict[int, tuple[int, int]] = {}  # of the next request, by rewrite, before and after it
         self._freed: dict[int, int] = {}  # tokens, by the rewrites since the last answer
@@ -230,10 +228,8 @@ class _UsageReducer:
         self._append(recorded)
         self._find_report(event.model)
         if event.estimate:
-            report, answer = (
-                self._report,
-                self._transcript.window.entry_tokens(self._transcript.messages.items[-1]),
-            )
+            report, newest = self._report, self._transcript.messages.items[-1]
+            answer = self._transcript.window.entry_tokens(newest)
             is_reported = report is not None and report.newest and report.unchanged
             is_estimated = report is None or not (is_reported and is_small_answer(answer, report))
             self._add_point(recorded.seq, is_estimated=is_estimated)
