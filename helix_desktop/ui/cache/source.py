@@ -272,11 +272,8 @@ def _excerpt_from_match(excerpt: str, terms: Sequence[str]) -> str:
     """Return an excerpt from shortly before the first of the words on, as a narrow column shows it."""
     folded = normalize(excerpt)
     first = min((at for at in map(folded.find, terms) if at >= 0), default=0)
-    return (
-        excerpt
-        if first <= _CONTEXT_CHARS or len(folded) != len(excerpt)
-        else f"…{excerpt[first - _CONTEXT_CHARS :]}"
-    )
+    is_near = first <= _CONTEXT_CHARS or len(folded) != len(excerpt)
+    return excerpt if is_near else f"…{excerpt[first - _CONTEXT_CHARS :]}"
 
 
 def _orders(sort: CacheSort) -> tuple[EntrySort, Callable[[CacheState, int], int] | None]:

@@ -609,21 +609,12 @@ class CacheBrowser(ThemedBackground):
             why = tr("Their bytes match their SHA-256.")
             self._session.notify(Notice(_VERIFIED, what, why, workspace_id=workspace_id, is_brief=True))
             return
-        self._session.notify(
-            Notice(
-                _VERIFIED,
-                tr.plural(
-                    damaged,
-                    "%n of {total} entries is damaged.",
-                    "%n of {total} entries are damaged.",
-                    total=verified,
-                ),
-                tr("Their bytes no longer match their SHA-256."),
-                tr("Filter by Damaged to see them. Run the tool again to repair an entry."),
-                level="error",
-                workspace_id=workspace_id,
-            )
+        what = tr.plural(
+            damaged, "%n of {total} entries is damaged.", "%n of {total} entries are damaged.", total=verified
         )
+        why = tr("Their bytes no longer match their SHA-256.")
+        fix = tr("Filter by Damaged to see them. Run the tool again to repair an entry.")
+        self._session.notify(Notice(_VERIFIED, what, why, fix, level="error", workspace_id=workspace_id))
         self.refresh()
 
     def _cancel_verifying(self) -> None:

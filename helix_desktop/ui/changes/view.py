@@ -105,18 +105,15 @@ class ChangesFilterBar(QWidget):
         self._grouping_switch.view_selected.connect(self.group_by)
         self.source_switch = ViewSwitch(tr("What is listed"), sources, "changes-of-")
         self.source_switch.hide()
-        end = pane(
-            layout_row(self.counter, self.more, gap=FLOW_GAP)
-        )  # the button never stands alone in a row
+        end = pane(layout_row(self.counter, self.more, gap=FLOW_GAP))  # the button never stands alone
         self._controls = FlowBox([self.source_switch, self._grouping_switch, self.field, end], right_from=3)
         self.setLayout(column(self._controls, self._chips, margins=(18, 12, 12, 10), gap=8))
 
     @property
     def change_filter(self) -> ChangeFilter:
-        checked = (
-            source for source, chip in self._sources.items() if chip.isChecked() and not chip.isHidden()
-        )
-        return ChangeFilter(self.field.text().strip(), frozenset(checked))
+        chips = self._sources.items()
+        checked = frozenset(source for source, chip in chips if chip.isChecked() and not chip.isHidden())
+        return ChangeFilter(self.field.text().strip(), checked)
 
     def group_by(self, grouping: Grouping) -> None:
         self._grouping_switch.mark(grouping)
@@ -265,9 +262,8 @@ class ChangesPage(ThemedBackground):
             self.filter_bar.show_changes(state.grouped)
             self._show_totals()
         self.filter_bar.show_source(state.source, has_git=state.has_git)
-        self.undone.show_changes(
-            state.undone, error_text(state.undone_error) if state.undone_error is not None else ""
-        )
+        error = error_text(state.undone_error) if state.undone_error is not None else ""
+        self.undone.show_changes(state.undone, error)
         self.coverage.show_coverage(state.coverage, state.obstacle)
         self._show_groups()
         self._count_lines()

@@ -306,7 +306,8 @@ class _CardReducer:
 
     def _observations(self, recorded: RecordedEvent, event: ObservationsMade) -> ObservationsCard:
         counts = self._transcript.messages.counts(event.after, event.upto)
-        quoted = [item for seq in event.quoted if (item := self._transcript.messages.item(seq)) is not None]
+        said = [item for seq in event.quoted if (item := self._transcript.messages.item(seq)) is not None]
+        quotes = [Bullet(item.event.text, (item.seq,)) for item in said if isinstance(item.event, UserSpoke)]
         return ObservationsCard(
             recorded.seq,
             recorded.at,
@@ -314,11 +315,7 @@ class _CardReducer:
             translate(summary_name(counts)),
             translate(counts.text),
             tuple(observation for observation in event.observations if observation in self._ended),
-            tuple(
-                Bullet(quote.event.text, (quote.seq,))
-                for quote in quoted
-                if isinstance(quote.event, UserSpoke)
-            ),
+            tuple(quotes),
             missing=missing_rules_text(event.coverage),
         )
 

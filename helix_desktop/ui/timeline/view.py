@@ -400,11 +400,8 @@ class Timeline(Themed, QWidget):
         """Return the sessions that continue one; none while the store cannot be read."""
         with suppress(StoreError):
             others = await workspace.sessions()
-            return tuple(
-                Continuation(other.id, session_title(other.title))
-                for other in others
-                if other.origin == session_id
-            )
+            later = (other for other in others if other.origin == session_id)
+            return tuple(Continuation(other.id, session_title(other.title)) for other in later)
         return ()
 
     @handles(ShowInTimeline)

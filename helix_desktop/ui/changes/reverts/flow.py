@@ -555,13 +555,9 @@ class RevertFlow:
             if not await store.unreported():
                 self._session.notices.end(UNDONE_CHANGES, workspace.id)
             count = len(change_ids)
-            what = (
-                tr.plural(count, "%n file restored.", "%n files restored.")
-                if restore
-                else tr.plural(
-                    count, "%n file taken back. It is kept.", "%n files taken back. They are kept."
-                )
-            )
+            what = tr.plural(count, "%n file taken back. It is kept.", "%n files taken back. They are kept.")
+            if restore:
+                what = tr.plural(count, "%n file restored.", "%n files restored.")
             take_back = PutAutoRun(change_ids, restore=False)
             undo = Answer(tr("Undo"), lambda: self._session.perform(take_back), ",".join(change_ids))
             notice = Notice(
