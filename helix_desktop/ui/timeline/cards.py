@@ -178,17 +178,14 @@ class Rewrite(TimelineCard, frozen=True, kw_only=True):
         """What it did, why, and whether it took what the user had brought back."""
         return dotted((self.title, self.size_text, self.why, retaken_text(self.retaken)))
 
-    def states(self, undone_with: str = "") -> list[Pill]:
-        """Return what says that it was undone, or else that it stands inside a later one."""
-        return state_pills(self.is_undone, self.inside, undone_with)
-
     def name(self, line: str) -> str:
-        return dotted((line, *(pill.words for pill in self.states())))
+        return dotted((line, *(pill.words for pill in state_pills(self.is_undone, self.inside))))
 
     def end(self, look: CardLook, undone_with: str = "") -> list[Box]:
         """Return what stands at the end of its line."""
         undo = undo_links(self.undo_seqs, look, self.is_undone, self.inside, self.carries)
-        return [*self.states(undone_with), time_text(self.at_ms, look), *undo]
+        states = state_pills(self.is_undone, self.inside, undone_with)
+        return [*states, time_text(self.at_ms, look), *undo]
 
     def headline(self, icon: str, look: CardLook, corner: Sequence[Box] = (), undone_with: str = "") -> Box:
         words = Words(self.line, 13, "faint" if self.is_undone else "text", 500)
