@@ -56,8 +56,9 @@ class MillionRows(CacheSource):
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
         return [
-            CacheRow(digest, "cached", "read_file", f"src/{digest[:9]}.py", "import os", int(digest[:5], 16),
-                     int(digest[:4], 16), 900, 1, 2, _NOW - int(digest[:7], 16), _NOW)
+            CacheRow(_NOW - int(digest[:7], 16), _NOW, int(digest[:5], 16), 0, int(digest[:4], 16),
+                     "read_file", f"src/{digest[:9]}.py", "import os", "output", 1, 2,
+                     digest=digest, state="cached", saved=900)
             for digest in digests
         ]  # fmt: skip
 

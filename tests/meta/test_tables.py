@@ -22,7 +22,6 @@ PARTIAL: dict[str, set[Any]] = {
     "ui/cache/rows.py: COLUMN_INDEX": {"stored"},
     "ui/cache/rows.py: SAME_STATES": {"folded", "in_part", "index", "left_out", "observed", "pinned"},
     "ui/cache/source.py: _RANK": {"damaged", "elsewhere", "in_trash", "index"},
-    "ui/changes/change_groups.py: _REVERTS": {"", "file", "redo", "session", "step", "turn"},
     "ui/chat/items/approval.py: _MCP_CHANGES": {""},
     "ui/chat/items/approval.py: _REFUSALS": {""},
     "ui/chat/session_notices.py: _SPENDING": {"checkpoint"},

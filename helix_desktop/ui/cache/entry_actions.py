@@ -142,7 +142,7 @@ class EntryActions(QObject):
 
     @property
     def _are_pinned(self) -> bool:
-        return all(row.is_pinned for row in self.table.selected_rows() if is_untrashed(row))
+        return all(row.pinned for row in self.table.selected_rows() if is_untrashed(row))
 
     def move_to_trash(self) -> None:
         digests = self.digests_of(is_untrashed)
@@ -238,7 +238,7 @@ def is_untrashed(row: CacheRow) -> bool:
 
 def table_line(row: CacheRow) -> str:
     """Return a row for a spreadsheet: times in UTC, and no cell that it would take for a formula."""
-    times = (datetime.fromtimestamp(ms / 1000, UTC) for ms in (row.created_at_ms, row.last_used_at_ms))
+    times = (datetime.fromtimestamp(ms / 1000, UTC) for ms in (row.created, row.last_used))
     cells = (
         *(row.digest, row.tool, row.target, row.first_line, str(row.size), str(row.tokens)),
         *(time.isoformat(timespec="seconds") for time in times),

@@ -65,16 +65,13 @@ class FilterOption(msgspec.Struct, frozen=True):
     @property
     def label(self) -> str:
         name = translate(self.name)
-        match self.slot:
-            case "state":
-                return tr("State: {state}", state=name)
-            case "tool":
-                return tr("Tool: {tool}", tool=name)
-            case "path":
-                return tr("Target: {target}", target=name)
-            case "session":
-                return tr("Session: {session}", session=name)
-        return name
+        labels: dict[OptionSlot, str] = {
+            "state": tr("State: {state}", state=name),
+            "tool": tr("Tool: {tool}", tool=name),
+            "path": tr("Target: {target}", target=name),
+            "session": tr("Session: {session}", session=name),
+        }
+        return labels.get(self.slot, name)
 
     def is_same(self, other: FilterOption | None) -> bool:
         """Return True if it is the same condition, possibly asked at another time."""
@@ -324,10 +321,8 @@ class CacheFilterBar(Themed, QWidget):
 
     def _add_options(self, menu: EntryMenu, options: Sequence[FilterOption]) -> None:
         for option in options:
-            words, is_on = (
-                translate(option.name).replace("&", "&&"),
-                option.is_same(self._options.get(option.slot)),
-            )
+            words = translate(option.name).replace("&", "&&")
+            is_on = option.is_same(self._options.get(option.slot))
             menu.add(f"{option.slot}:{option.key}", words, partial(self.toggle, option), is_checked=is_on)
 
     def sort_by(self, column: Column) -> None:
@@ -431,9 +426,5 @@ class CacheFilterBar(Themed, QWidget):
         shorten_row(self._row, room, parts)
 
     def _show_chips(self) -> None:
-        self.chips.show_chips(
-            [
-                ("x", choice.label, tr("Remove filter"), partial(self.toggle, choice))
-                for choice in self._options.values()
-            ]
-        )
+        hint, chosen = tr("Remove filter"), self._options.values()
+        self.chips.show_chips([("x", one.label, hint, partial(self.toggle, one)) for one in chosen])

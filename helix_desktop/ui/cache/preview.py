@@ -325,7 +325,7 @@ class EntryContent(ContentViewer):
         previous = self._previous
         if previous is None:
             return ""
-        time = format_relative_time(previous.created_at_ms, self._clock(), with_time=True)
+        time = format_relative_time(previous.created, self._clock(), with_time=True)
         size = format_size(previous.size)
         return tr("Compared with the previous version · {time} · {size}", time=time, size=size)
 
@@ -473,8 +473,8 @@ class Preview(Themed, QWidget):
             tr.plural(row.recalls, "recalled once by the agent", "recalled %n times by the agent")
             if row.recalls
             else "",
-            format_relative_time(row.created_at_ms, self._clock(), with_time=True),
-            tr("pinned") if row.is_pinned else "",
+            format_relative_time(row.created, self._clock(), with_time=True),
+            tr("pinned") if row.pinned else "",
         )
         return " · ".join(filter(None, parts))
 

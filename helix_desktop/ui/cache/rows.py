@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import SHORT_DIGITS
-from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter
+from helix_desktop.domain.store import DEFAULT_FILTER, CacheEntry, EntryFilter
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.call_targets import call_verb, given_text, shown_target
 from helix_desktop.words.message_states import STATE_WORDS
@@ -42,27 +42,19 @@ MAX_LISTED = 1_000  # hits of a search: who needs more has to say more
 DIGEST_BYTES = 32  # of a SHA-256
 
 
-class CacheRow(msgspec.Struct, frozen=True):
-    """One stored content; sizes in bytes, times in milliseconds since 1970, `saved` in tokens."""
+class CacheRow(CacheEntry, frozen=True, kw_only=True):
+    """One stored content, seen from a session; `saved` is in tokens."""
 
-    digest: str  # 64 hex digits
     state: CacheState
-    tool: str
-    target: str
-    first_line: str
-    size: int
-    tokens: int
-    saved: int
-    recalls: int
-    references: int
-    created_at_ms: int
-    last_used_at_ms: int
+    saved: int = 0
     changed_since: int = 0  # the event of the session that changed its file (0: none)
-    is_pinned: bool = False  # pinned in the store: no clean-up takes it
-    is_estimated: bool = False  # its tokens are
-    is_argument: bool = False  # what the tool was called with, not its output
     hit: str = ""  # the best line that holds the words searched for, behind its number
     is_hit_inside: bool = False  # they stand in the content, not in its name alone
+
+    @property
+    def is_argument(self) -> bool:
+        """Return True if it is what the tool was called with, not its output."""
+        return self.kind == "argument"
 
 
 class CacheSort(msgspec.Struct, frozen=True):
@@ -218,10 +210,10 @@ COLUMNS: tuple[Column, ...] = (
             lambda row, _: format_integer(row.references),
             tip=text("Places in sessions that use it: its output, a question about its form, a summary")),
     Column("created", text("Created"), 88, 5, "muted",
-            lambda row, now: format_relative_time(row.created_at_ms, now),
+            lambda row, now: format_relative_time(row.created, now),
             tip=text("When it was first saved")),
     Column("used", text("Last used"), 96, 11, "muted",
-            lambda row, now: format_relative_time(row.last_used_at_ms, now),
+            lambda row, now: format_relative_time(row.last_used, now),
             tip=text("When it was recalled last; before the first recall, when it was saved")),
 )  # fmt: skip
 

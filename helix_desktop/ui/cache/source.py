@@ -168,8 +168,11 @@ class CacheSource:
         found = await self._workspace.store.search_handovers(
             text, _ALL_HANDOVERS if is_narrowed else _MAX_HANDOVERS
         )
-        if cache_filter.session_only:
-            log_ends = self._log_ends()
+        if cache_filter.session_only:  # the sessions that the log on screen is made of, up to which event
+            conversation, log_ends = self._conversation(), dict[str, int]()
+            if conversation is not None:
+                transcript = conversation.session.transcript
+                log_ends = transcript.ancestors | {conversation.session.id: transcript.last_seq}
             found = tuple(handover for handover in found if handover.seq <= log_ends.get(handover.session, 0))
         if stored_by:
             found = tuple(handover for handover in found if handover.session == stored_by)
@@ -185,14 +188,6 @@ class CacheSource:
             )
             for handover in handovers
         )
-
-    def _log_ends(self) -> dict[str, int]:
-        """Return the sessions that the log on screen is made of, each up to which event."""
-        conversation = self._conversation()
-        if conversation is None:
-            return {}
-        transcript = conversation.session.transcript
-        return transcript.ancestors | {conversation.session.id: transcript.last_seq}
 
     def _sort_entries(self, entries: Sequence[CacheEntry], cache_filter: CacheFilter) -> bytes:
         """Found entries in the filter's order, those of another state or session left out."""
@@ -245,23 +240,12 @@ class CacheSource:
             state = "in_trash"
         elif entry.kind == "index":
             state = "index"
+        own = {"first_line": _first_line(entry), "tokens": content_tokens(entry)}
         return CacheRow(
-            digest=entry.digest,
+            **(msgspec.structs.asdict(entry) | own),
             state="damaged" if entry.digest in self.damaged else state,
-            tool=entry.tool,
-            target=entry.target,
-            first_line=_first_line(entry),
-            size=entry.size,
-            tokens=content_tokens(entry),
             saved=saved,
-            recalls=entry.recalls,
-            references=entry.references,
-            created_at_ms=entry.created,
-            last_used_at_ms=entry.last_used,
             changed_since=self._stale_digests.get(entry.digest, 0),
-            is_pinned=entry.pinned,
-            is_estimated=entry.is_estimated,
-            is_argument=entry.kind == "argument",
             hit=self._hit(entry.digest),
             is_hit_inside=entry.digest in self._hits and bool(self._hits[entry.digest].matches.lines),
         )
@@ -288,11 +272,8 @@ def _excerpt_from_match(excerpt: str, terms: Sequence[str]) -> str:
     """Return an excerpt from shortly before the first of the words on, as a narrow column shows it."""
     folded = normalize(excerpt)
     first = min((at for at in map(folded.find, terms) if at >= 0), default=0)
-    return (
-        excerpt
-        if first <= _CONTEXT_CHARS or len(folded) != len(excerpt)
-        else f"…{excerpt[first - _CONTEXT_CHARS :]}"
-    )
+    is_near = first <= _CONTEXT_CHARS or len(folded) != len(excerpt)
+    return excerpt if is_near else f"…{excerpt[first - _CONTEXT_CHARS :]}"
 
 
 def _orders(sort: CacheSort) -> tuple[EntrySort, Callable[[CacheState, int], int] | None]:

@@ -378,7 +378,7 @@ class CellPainter:
             box = QRectF(rect.left() + EDGE + 0.5, top, width, self._pill_height)
             paint_pill(painter, box, text, self._pill_colors[row.state], self._pill_font)
             place = QRect(int(box.right()) + 4, rect.center().y() - _ICON // 2, _ICON, _ICON)
-            if row.is_pinned:  # the state's tooltip says so
+            if row.pinned:  # the state's tooltip says so
                 picture = pixmap("pin", self._pin_color, _ICON, painter.device().devicePixelRatioF())
                 draw_pixmap(painter, place.x(), place.y(), picture)
         else:

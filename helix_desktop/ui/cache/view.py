@@ -6,7 +6,6 @@ import asyncio
 import re
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt, QTimer
@@ -403,12 +402,10 @@ class CacheBrowser(ThemedBackground):
     def _update_visibility(self) -> None:
         listed, cache_filter = self.model.rowCount(), self.filter_bar.current_filter
         bare = self._is_counted and self._totals.entries == 0 and listed == 0
-        if self._source is not None:
-            sentence = tr("No outputs yet. What the agent reads and runs appears here.")
-            self.empty.set_content(sentence, tr("Write a message"))
-        else:
+        sentence = tr("No outputs yet. What the agent reads and runs appears here.")
+        if self._source is None:
             sentence = tr("No workspace is open. Open a folder to see its outputs.")
-            self.empty.set_content(sentence, tr("Open folder…"))
+        self.empty.set_content(sentence, tr("Write a message") if self._source else tr("Open folder…"))
         self.empty.setVisible(bare)
         self.splitter.setVisible(not bare)
         self.filter_bar.setVisible(not bare)
@@ -611,21 +608,12 @@ class CacheBrowser(ThemedBackground):
             why = tr("Their bytes match their SHA-256.")
             self._session.notify(Notice(_VERIFIED, what, why, workspace_id=workspace_id, is_brief=True))
             return
-        self._session.notify(
-            Notice(
-                _VERIFIED,
-                tr.plural(
-                    damaged,
-                    "%n of {total} entries is damaged.",
-                    "%n of {total} entries are damaged.",
-                    total=verified,
-                ),
-                tr("Their bytes no longer match their SHA-256."),
-                tr("Filter by Damaged to see them. Run the tool again to repair an entry."),
-                level="error",
-                workspace_id=workspace_id,
-            )
+        what = tr.plural(
+            damaged, "%n of {total} entries is damaged.", "%n of {total} entries are damaged.", total=verified
         )
+        why = tr("Their bytes no longer match their SHA-256.")
+        fix = tr("Filter by Damaged to see them. Run the tool again to repair an entry.")
+        self._session.notify(Notice(_VERIFIED, what, why, fix, level="error", workspace_id=workspace_id))
         self.refresh()
 
     def _cancel_verifying(self) -> None:
@@ -640,20 +628,13 @@ class CacheBrowser(ThemedBackground):
         if place is None:
             return
         data = await store.get(digest)
-        await _write(place, data)
+        try:
+            await asyncio.to_thread(place.write_bytes, data)
+        except OSError as error:
+            what = text("Couldn't save {file}.", file=place)
+            raise HelixError(what, system_reason(error), text("Choose another folder.")) from error
         content = await asyncio.to_thread(place.read_bytes)
         self.set_verified(digest, digest_of(content) == digest, tr("Saved as {file}", file=place.name))
-
-
-async def _write(path: Path, data: bytes) -> None:
-    try:
-        await asyncio.to_thread(path.write_bytes, data)
-    except OSError as error:
-        raise HelixError(
-            text("Couldn't save {file}.", file=path),
-            system_reason(error),
-            text("Choose another folder."),
-        ) from error
 
 
 def _longest_word(text: str) -> str:

@@ -33,7 +33,7 @@ from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.design.cards import Tone
-from helix_desktop.words.call_targets import call_verb
+from helix_desktop.words.call_targets import call_title, call_verb
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import changed_lines_text, line_counts_texts
 from helix_desktop.words.times import format_relative_time
@@ -67,10 +67,6 @@ SOURCE_WORDS: dict[ChangeSource, TranslatableText] = {
     "outside": text("You or another program"),
     "revert": text("Reverts, redos, rewinds"),
 }
-_REVERTS: dict[RevertScope, TranslatableText] = {
-    "hunk": text("Revert of a part"),
-    "rewind": text("Rewind"),
-}
 STATUSES: dict[ChangedFileStatus, tuple[TranslatableText, Tone]] = {
     "open": (text("Open"), "neutral"),
     "accepted": (text("Reviewed"), "ok"),
@@ -78,7 +74,6 @@ STATUSES: dict[ChangedFileStatus, tuple[TranslatableText, Tone]] = {
 }
 """What became of a change, and the tone of its pill."""
 Contents: TypeAlias = tuple[str, str]
-NO_COVERAGE = FileCoverage()
 _COMMAND_CHARS = 60  # of a command that are shown in a list
 
 
@@ -127,14 +122,17 @@ def who_text(capture: RecordedChanges) -> str:
             return revert_name(capture.scope, is_redo=capture.is_redo)
         case "command":
             return _during_text((capture.target or display_name(capture.tool), *capture.others))
-    tool = call_verb(capture.tool, "done")
-    return _during_text((tool, *capture.others)) if capture.others else tool
+    if capture.others:
+        return _during_text((call_title(capture.tool, capture.target), *capture.others))
+    return call_verb(capture.tool, "done")
 
 
 def revert_name(scope: RevertScope, *, is_redo: bool) -> str:
+    if scope == "hunk":
+        return tr("Redo of a part") if is_redo else tr("Revert of a part")
     if is_redo:
-        return tr("Redo of a part") if scope == "hunk" else tr("Redo")
-    return translate(_REVERTS[scope]) if scope in _REVERTS else tr("Revert")
+        return tr("Redo")
+    return tr("Rewind") if scope == "rewind" else tr("Revert")
 
 
 def when_text(capture: RecordedChanges, now_ms: int, *, with_time: bool = False) -> str:
@@ -470,7 +468,7 @@ class ChangesState(msgspec.Struct, frozen=True):
     """
 
     grouped: GroupedChanges | None = None
-    coverage: FileCoverage = NO_COVERAGE
+    coverage: FileCoverage = FileCoverage()
     obstacle: Obstacle = ""
     has_git: bool = False
     source: ListSource = "session"
@@ -555,11 +553,9 @@ def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
     files = {file.path: file for file in changes.files}
     turns: dict[tuple[int, int, str], list[RecordedChanges]] = {}
     for number, capture in enumerate(changes.captures, 1):
-        own = (
-            (number, f"revert:{capture.capture_id}")
-            if capture.source == "revert"
-            else (0, f"turn:{capture.turn}")
-        )
+        own = (0, f"turn:{capture.turn}")
+        if capture.source == "revert":
+            own = (number, f"revert:{capture.capture_id}")
         turns.setdefault((capture.turn, *own), []).append(capture)
     groups = []
     for (_, _, key), captures in sorted(turns.items(), reverse=True):

@@ -204,16 +204,14 @@ class ChangeDelegate(QStyledItemDelegate):
         super().__init__(view)
         self._model, self._clock = model, clock
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """Return a fixed height per kind of row, so that thousands cost nothing."""
         entry = index.data(ENTRY_ROLE)
         if isinstance(entry, FileRow):
             return QSize(120, scaled(_CAPTURE if entry.is_one_capture else _FILE))
         return QSize(120, scaled(_FILE if entry.head is not None else _HEADING))
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         entry, box = index.data(ENTRY_ROLE), QRectF(option.rect)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -390,9 +388,7 @@ class ChangeListView(Themed, QListView):
         set_style_sheet(self, f"QListView {{ background: {self._theme.canvas}; border: 0; outline: 0; }}")
         self.scheduleDelayedItemsLayout()
 
-    def currentChanged(
-        self, current: QModelIndex | QPersistentModelIndex, previous: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def currentChanged(self, current: Index, previous: Index) -> None:
         super().currentChanged(current, previous)
         self.entry_selected.emit(self.selected)
 

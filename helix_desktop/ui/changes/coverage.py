@@ -56,9 +56,9 @@ def file_coverage_text(coverage: FileCoverage, obstacle: Obstacle = "") -> str:
         share = copied_share(coverage)
         if coverage.is_paused:
             return tr("Copying files paused: {share}", share=format_whole_percent(share))
-        return (
-            tr("Copying files: {share}", share=format_whole_percent(share)) if share else tr("Copying files…")
-        )
+        if share:
+            return tr("Copying files: {share}", share=format_whole_percent(share))
+        return tr("Copying files…")
     return tr("Changes here can be undone")
 
 
@@ -158,9 +158,8 @@ class UncoveredPlacesDialog(SizedDialog):
         if more > 0:
             self._column.addWidget(label(tr.plural(more, "and %n more place", "and %n more places"), "muted"))
         if not coverage.places:
-            self._column.addWidget(
-                label(tr("Changes to every file in the workspace can be undone."), "muted", wrap=True)
-            )
+            words = tr("Changes to every file in the workspace can be undone.")
+            self._column.addWidget(label(words, "muted", wrap=True))
         self._column.addStretch(1)
 
     def _include(self, place: UncoveredPlace, is_included: bool) -> None:
@@ -264,13 +263,8 @@ class UndoneChangesPanel(ThemedBackground):
         restore.setAccessibleName(tr("{verb}: {path}", verb=tr("Restore"), path=name))
         restore.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         restore.clicked.connect(lambda: perform(self, PutAutoRun((change.change_id,), restore=True)))
-        line = row(
-            column(path, TextLine(auto_run_reason(change), 12, role="muted"), gap=0),
-            restore,
-            gap=10,
-            stretch=0,
-        )
-        return pane(line)
+        words = column(path, TextLine(auto_run_reason(change), 12, role="muted"), gap=0)
+        return pane(row(words, restore, gap=10, stretch=0))
 
 
 class _Rows(ListScrollArea):

@@ -59,7 +59,7 @@ class ChangeDetail(Themed, QWidget):
     def __init__(self, start: StartCoroutine | None, clock: ClockMs, keys: PageKeys) -> None:
         """`start` owns the coroutines of the diff, `now` is for words like "2 min ago"."""
         super().__init__()
-        self._start, self._clock, self._keys = start, clock, keys
+        self._start, self._clock = start, clock
         self._is_side_by_side = False
         self._save: Callable[[str, bytes], None] = lambda _key, _value: None
         self.entry: Entry | None = None
@@ -82,22 +82,20 @@ class ChangeDetail(Themed, QWidget):
         self.open = PushButton("", "", "external-link", name="open_in_editor")
         self.patch = PushButton("", "", "copy", name="copy_patch")
         self.more = IconButton("ellipsis", tr("More actions"), name="change_more")
-        for button in (self.accept, self.revert, self.open, self.patch):
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._is_redo = False
-        self._words = (
-            (self.accept, tr("Mark as reviewed")),
-            (self.revert, tr("Revert")),
-            (self.open, tr("Open in editor")),
-            (self.patch, tr("Copy as patch")),
-        )
-        for button, command, tip in (
-            (self.accept, "changes_accept", tr("Only a mark: no file changes")),
-            (self.revert, "changes_revert", tr("Restore what was there before")),
-            (self.open, "changes_open", tr("Open the file in its default program")),
-        ):
-            self._keys.keep_tip(command, tip, button.setToolTip)
+        self._words = {
+            self.accept: tr("Mark as reviewed"),
+            self.revert: tr("Revert"),
+            self.open: tr("Open in editor"),
+            self.patch: tr("Copy as patch"),
+        }
+        keep_tip = keys.keep_tip
+        keep_tip("changes_accept", tr("Only a mark: no file changes"), self.accept.setToolTip)
+        keep_tip("changes_revert", tr("Restore what was there before"), self.revert.setToolTip)
+        keep_tip("changes_open", tr("Open the file in its default program"), self.open.setToolTip)
         self.patch.setToolTip(tr("Copy the diff for git apply (Ctrl+C)"))
+        for button in self._words:
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         title = row(self._icon, self._title, *self.lines_of_turn, self._status, None, gap=8)
         buttons = row(self.accept, self.revert, self.open, self.patch, self.more, None, gap=6)
         self._head = pane(column(title, self._note, buttons, margins=(12, 10, 12, 10), gap=6))
@@ -131,7 +129,9 @@ class ChangeDetail(Themed, QWidget):
     def show_entry(self, entry: Entry | None) -> None:
         """Show whose a change is; its diff comes later."""
         file = file_of(entry)
-        place = _place_of(file) if file is not None else None
+        place = None
+        if file is not None:
+            place = file.key, file.contents, file.present, file.can_revert_hunks, file.is_redoable
         if place is None or place != self._place:
             self.has_diff = False
         self._place, self.entry = place, entry
@@ -246,7 +246,7 @@ class ChangeDetail(Themed, QWidget):
     def _fit(self) -> None:
         """Show the buttons' words, the least needed gone first, until all stand on one line."""
         room = self.width() - 40
-        offered = [(button, words) for button, words in self._words if not button.isHidden()]
+        offered = [(button, words) for button, words in self._words.items() if not button.isHidden()]
         for worded in (len(offered), 2, 0):
             for number, (button, words) in enumerate(offered):
                 verb = tr("Redo") if button is self.revert and self._is_redo else words
@@ -254,10 +254,6 @@ class ChangeDetail(Themed, QWidget):
                 button.setText(verb if number < worded else "")
             if sum(button.sizeHint().width() + 6 for button, _ in offered) + 36 <= room:
                 return
-
-
-def _place_of(row: FileRow) -> _Place:
-    return row.key, row.contents, row.present, row.can_revert_hunks, row.is_redoable
 
 
 def _hunk_mark(row: FileRow, state: HunkState) -> HunkMark:

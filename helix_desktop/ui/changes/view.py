@@ -104,18 +104,15 @@ class ChangesFilterBar(QWidget):
         self._grouping_switch.view_selected.connect(self.group_by)
         self.source_switch = ViewSwitch(tr("What is listed"), sources, "changes-of-")
         self.source_switch.hide()
-        end = pane(
-            layout_row(self.counter, self.more, gap=FLOW_GAP)
-        )  # the button never stands alone in a row
+        end = pane(layout_row(self.counter, self.more, gap=FLOW_GAP))  # the button never stands alone
         self._controls = FlowBox([self.source_switch, self._grouping_switch, self.field, end], right_from=3)
         self.setLayout(column(self._controls, self._chips, margins=(18, 12, 12, 10), gap=8))
 
     @property
     def change_filter(self) -> ChangeFilter:
-        checked = (
-            source for source, chip in self._sources.items() if chip.isChecked() and not chip.isHidden()
-        )
-        return ChangeFilter(self.field.text().strip(), frozenset(checked))
+        chips = self._sources.items()
+        checked = frozenset(source for source, chip in chips if chip.isChecked() and not chip.isHidden())
+        return ChangeFilter(self.field.text().strip(), checked)
 
     def group_by(self, grouping: Grouping) -> None:
         self._grouping_switch.mark(grouping)
@@ -264,9 +261,8 @@ class ChangesPage(ThemedBackground):
             self.filter_bar.show_changes(state.grouped)
             self._show_totals()
         self.filter_bar.show_source(state.source, has_git=state.has_git)
-        self.undone.show_changes(
-            state.undone, error_text(state.undone_error) if state.undone_error is not None else ""
-        )
+        error = error_text(state.undone_error) if state.undone_error is not None else ""
+        self.undone.show_changes(state.undone, error)
         self.coverage.show_coverage(state.coverage, state.obstacle)
         self._show_groups()
         self._count_lines()
@@ -343,7 +339,9 @@ class ChangesPage(ThemedBackground):
         grouping = self.filter_bar.grouping if source == "session" else "file"
         groups = narrow_groups(self.state.grouped, grouping, self.filter_bar.change_filter)
         self.list.show_groups(groups)
-        self.empty.set_content(_empty_text(self.state), _empty_button_text(self.state.obstacle))
+        answers: dict[Obstacle, str] = {"untrusted": tr("Trust folder…"), "missing": tr("Go to chat")}
+        answer = answers.get(self.state.obstacle, tr("Write a message"))
+        self.empty.set_content(_empty_text(self.state), answer)
         self.empty.setVisible(bare)
         self.filter_bar.setVisible(not bare or self.state.has_git or source == "commit")
         self.splitter.setVisible(not bare)
@@ -578,12 +576,3 @@ def _empty_text(state: ChangesState) -> str:
             "agent works."
         )
     return tr("No files changed yet. Files that the agent or its commands change appear here.")
-
-
-def _empty_button_text(obstacle: Obstacle) -> str:
-    match obstacle:
-        case "untrusted":
-            return tr("Trust folder…")
-        case "missing":
-            return tr("Go to chat")
-    return tr("Write a message")

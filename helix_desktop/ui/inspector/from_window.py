@@ -206,16 +206,12 @@ def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: 
 
 
 def with_request_cost(state: InspectorState, cost: RequestCost) -> InspectorState:
-    text = _managed_cost_text(cost, state.gauge) if state.is_managed else _request_cost_text(cost)
-    return replace(state, cost_text=text)
-
-
-def _managed_cost_text(cost: RequestCost, gauge: UsageGauge) -> str:
-    """Return the same of a request that is made to fit: how much room is made is known once it is."""
-    if cost.total + gauge.reserve > gauge.window > gauge.reserve:
+    text, gauge = _request_cost_text(cost), state.gauge
+    if state.is_managed and cost.total + gauge.reserve > gauge.window > gauge.reserve:
+        # It is made to fit: how much room is made is known once it is.
         room = format_token_count(gauge.window - gauge.reserve)
-        return tr("Next request: at most {tokens}", tokens=room)
-    return _request_cost_text(cost)
+        text = tr("Next request: at most {tokens}", tokens=room)
+    return replace(state, cost_text=text)
 
 
 def _request_cost_text(cost: RequestCost) -> str:

@@ -20,11 +20,7 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.message_states import (
-    CHANGED_SINCE,
-    STATE_WORDS,
-    explain_changed,
-)
+from helix_desktop.words.message_states import STATE_WORDS, explain_changed
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 
@@ -125,10 +121,6 @@ class WindowRow(WindowItem, frozen=True):
         return format_tokens(self.tokens)
 
     @property
-    def exact_tokens_text(self) -> str:
-        return tr.plural(self.tokens, "%n token", "%n tokens")
-
-    @property
     def state_text(self) -> str:
         """Return in which form it is sent, in a word or two; empty where there is nothing to say."""
         return "" if self.is_heading else _state_words(self.state)[0]
@@ -150,12 +142,6 @@ class WindowRow(WindowItem, frozen=True):
         changed = explain_changed() if self.changed_since else ""
         explained = "" if self.is_heading else _state_words(self.state)[1]
         return "\n".join(filter(None, (self.name, self.why, explained, changed)))
-
-    @property
-    def reason_text(self) -> str:
-        """Return why it is there, and whether its file has changed since."""
-        changed = translate(CHANGED_SINCE) if self.changed_since else ""
-        return " · ".join(filter(None, (self.why, changed)))
 
 
 class RequestGroup(msgspec.Struct, frozen=True):

@@ -40,7 +40,7 @@ from helix_desktop.ui.inspector.inspector_data import (
 from helix_desktop.ui.kit.boxes import Box, Dot, Icon, Pill, Row, Space, Text, paint_box
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, perform
-from helix_desktop.words.message_states import STATE_WORDS
+from helix_desktop.words.message_states import CHANGED_SINCE, STATE_WORDS
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.translation import Translator, translate
 
@@ -184,10 +184,6 @@ class RequestModel(QAbstractListModel):
         """Return the group that a row stands for while its other rows are hidden."""
         return self.groups.get(at) if self.rows[at].seq not in self.open_groups else None
 
-    def hidden_rows(self) -> set[int]:
-        closed = {start: group for start in self.groups if (group := self.closed_group(start))}
-        return {at for start, group in closed.items() for at in range(start + 1, start + len(group.rows))}
-
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
         return 0 if parent.isValid() else len(self.rows)
 
@@ -196,7 +192,9 @@ class RequestModel(QAbstractListModel):
         if role == ROW_ROLE:
             return row
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            words = [row.name, row.exact_tokens_text, row.state_text, row.reason_text]
+            changed = translate(CHANGED_SINCE) if row.changed_since else ""
+            tokens = tr.plural(row.tokens, "%n token", "%n tokens")
+            words = [row.name, tokens, row.state_text, row.why, changed]
             if closed := self.closed_group(index.row()):
                 count = len(closed.rows) - row.is_heading
                 parts = tr.plural(count, "%n part, Right opens it", "%n parts, Right opens them")
@@ -314,7 +312,10 @@ class RequestList(Themed, QListView):
         self._hide_rows()
 
     def _hide_rows(self) -> None:
-        count, hidden = self.entries.rowCount(), self.entries.hidden_rows()
+        count, hidden = self.entries.rowCount(), set[int]()
+        for start in self.entries.groups:
+            if closed := self.entries.closed_group(start):
+                hidden.update(range(start + 1, start + len(closed.rows)))
         for at in range(count):
             self.setRowHidden(at, at in hidden)
         self.setFixedHeight((count - len(hidden)) * scaled(ROW_HEIGHT))

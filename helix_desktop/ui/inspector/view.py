@@ -77,12 +77,11 @@ class ProviderCacheCard(Card):
     def __init__(self) -> None:
         super().__init__((12, 9, 12, 11), 6)
         self._share = Pill("", "ok")
-        self._share.setToolTip(
-            tr(
-                "Share of the input tokens that the provider billed at its discount, in the answers of this "
-                "session. Summaries, side questions and subagents aren't counted here."
-            )
+        tip = tr(
+            "Share of the input tokens that the provider billed at its discount, in the answers of this "
+            "session. Summaries, side questions and subagents aren't counted here."
         )
+        self._share.setToolTip(tip)
         show_all = PushButton(tr("Show all"), "link", name="show_requests", words=tr("Show all requests"))
         show_all.clicked.connect(lambda: perform(self, ShowCacheUses()))
         title = TextLine(tr("Provider's discount"), 13, 600)
@@ -123,12 +122,8 @@ class Breakdown(QWidget):
             part.setToolTip(translate(SEGMENT_LOOKS[kind].tip))
         self.provider_cache = ProviderCacheCard()
         self.cost, self.policy = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
-        self.setLayout(
-            column(
-                *(column(*self._legend.values(), gap=5), self.cost, self.policy),
-                self.provider_cache,
-            )
-        )
+        legend, texts = column(*self._legend.values(), gap=5), (self.cost, self.policy)
+        self.setLayout(column(legend, *texts, self.provider_cache))
 
     def show_state(self, state: InspectorState) -> None:
         show_text(self.policy, state.own_policy)
@@ -366,9 +361,8 @@ class Inspector(Themed, QWidget):
         self._past_note = SelectableText("", 12, "muted")
         now = PushButton(tr("Back to now"), "link", name="back_to_now")
         now.clicked.connect(lambda: perform(self, LookAtStep(0)))
-        card.body.addWidget(self._past_text)
-        card.body.addWidget(ResponsiveRow(self._past_figures, [now]))
-        card.body.addWidget(self._past_note)
+        for part in (self._past_text, ResponsiveRow(self._past_figures, [now]), self._past_note):
+            card.body.addWidget(part)
         card.hide()
         return card
 

@@ -159,7 +159,7 @@ class ListItem:
         texts = self.built_texts
         if not texts:
             return 0, 0
-        at = max(0, bisect_right(texts, y, key=_top) - 1)
+        at = max(0, bisect_right(texts, y, key=lambda text: text.y) - 1)
         text = texts[at]
         below = y - text.rect.bottom()
         if at + 1 < len(texts) and below > texts[at + 1].y - y:
@@ -194,7 +194,3 @@ class ListItem:
     def anchor_top(self, anchor: int) -> float:
         """Return the position, in pixels, of the anchor that `scroll_anchor` returned."""
         return 0.0
-
-
-def _top(text: RowText) -> float:
-    return text.y

@@ -460,12 +460,11 @@ def _fact_item(fact: ComparedFact, agent: str) -> QTreeWidgetItem:
     item.setToolTip(0, plain_tooltip(words))
     item.setText(_SUMMARY, "✓" if fact.in_summary else "–")
     item.setText(_FIRST_PLACE + [*_PLACES].index(fact.place), "–" if fact.place == "nowhere" else "✓")
-    in_summary = (
-        tr("In {agent}’s summary", agent=agent)
-        if fact.in_summary
-        else tr("Not in {agent}’s summary", agent=agent)
-    )
-    read = dotted((words, in_summary if agent else "", translate(_PLACES[fact.place])))
+    read_summary = ""
+    if agent:
+        within, without = tr("In {agent}’s summary", agent=agent), tr("Not in {agent}’s summary", agent=agent)
+        read_summary = within if fact.in_summary else without
+    read = dotted((words, read_summary, translate(_PLACES[fact.place])))
     item.setData(0, Qt.ItemDataRole.AccessibleTextRole, read)
     return item
 

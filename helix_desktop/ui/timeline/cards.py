@@ -178,17 +178,14 @@ class Rewrite(TimelineCard, frozen=True, kw_only=True):
         """What it did, why, and whether it took what the user had brought back."""
         return dotted((self.title, self.size_text, self.why, retaken_text(self.retaken)))
 
-    def states(self, undone_with: str = "") -> list[Pill]:
-        """Return what says that it was undone, or else that it stands inside a later one."""
-        return state_pills(self.is_undone, self.inside, undone_with)
-
     def name(self, line: str) -> str:
-        return dotted((line, *(pill.words for pill in self.states())))
+        return dotted((line, *(pill.words for pill in state_pills(self.is_undone, self.inside))))
 
     def end(self, look: CardLook, undone_with: str = "") -> list[Box]:
         """Return what stands at the end of its line."""
         undo = undo_links(self.undo_seqs, look, self.is_undone, self.inside, self.carries)
-        return [*self.states(undone_with), time_text(self.at_ms, look), *undo]
+        states = state_pills(self.is_undone, self.inside, undone_with)
+        return [*states, time_text(self.at_ms, look), *undo]
 
     def headline(self, icon: str, look: CardLook, corner: Sequence[Box] = (), undone_with: str = "") -> Box:
         words = Words(self.line, 13, "faint" if self.is_undone else "text", 500)
@@ -299,7 +296,7 @@ def fold(
     title: str,
     note: str,
     color: str,
-    build: Callable[[], Iterable[Box]],
+    build: Callable[[], Iterable[Box]] = tuple,
     *,
     at_first: bool = False,
 ) -> Box:
@@ -329,11 +326,16 @@ def code_frame(content: Sequence[Box]) -> Frame:
 def refused_fold(text: str, look: CardLook) -> Box:
     """Return what a model wrote that was not used, word for word."""
     note = tr.plural(len(text), "%n character", "%n characters")
+    return text_fold(text, look, "refused", tr("Text not used"), note, "muted")
+
+
+def text_fold(text: str, look: CardLook, part: str, title: str, note: str, color: str) -> Box:
+    """Return a text word for word, behind its heading."""
 
     def build() -> list[Box]:
-        return [Frame(Column(long_words(text, "refused", look, "muted", 13)), (20, 0, 0, 4))]
+        return [Frame(Column(long_words(text, part, look, "muted", 13)), (20, 0, 0, 4))]
 
-    return fold(look, "refused", tr("Text not used"), note, "muted", build)
+    return fold(look, part, title, note, color, build)
 
 
 def ledger_fold(ledger: str, look: CardLook, color: str) -> Box:
@@ -358,17 +360,10 @@ def coverage_folds(missing: MissingText, look: CardLook) -> list[Box]:
 
     def build() -> list[Box]:
         wide = max(face(12, 600)[1].horizontalAdvance(kind) for kind, _ in missing.lines) + 2
-        lines = [
-            Row(
-                [
-                    Frame(Words(kind, 12, "muted", 600), wide=wide),
-                    Words(facts, 12, "muted", grow=True, shrink=True),
-                ],
-                12,
-                is_at_top=True,
-            )
-            for kind, facts in missing.lines
-        ]
+        lines = []
+        for kind, facts in missing.lines:
+            words = Words(facts, 12, "muted", grow=True, shrink=True)
+            lines.append(Row([Frame(Words(kind, 12, "muted", 600), wide=wide), words], 12, is_at_top=True))
         return [Column(lines)]
 
     return [fold(look, "missing", missing.heading, dotted(kind for kind, _ in missing.lines), "muted", build)]
@@ -492,15 +487,13 @@ class FormCard(TimelineCard, frozen=True):
             return tr("Preview instead of the requested extract")
         if self.has_failed and self.event.chosen == "rule":
             return tr("No choice was made")
-        match self.event.chosen:
-            case "rule":
-                return tr("By the policy: over the size limit")
-            case "agent":
-                return tr("Chosen by the agent")
-            case "timeout":
-                return tr("The agent didn't choose a part in time")
-            case "user":
-                return tr("Chosen by you")
+        texts = {
+            "rule": tr("By the policy: over the size limit"),
+            "agent": tr("Chosen by the agent"),
+            "timeout": tr("The agent didn't choose a part in time"),
+            "user": tr("Chosen by you"),
+        }
+        return texts[self.event.chosen]
 
     @property
     def line(self) -> str:
@@ -691,15 +684,13 @@ def running_text(what: Attempt) -> str:
 
 
 def phase_text(phase: Phase) -> str:
-    match phase:
-        case "read":
-            return tr("Read", "phase of a compaction: the history is read")
-        case "summarize":
-            return tr("Write")
-        case "check":
-            return tr("Check")
-        case "write":
-            return tr("Save", "phase of a compaction: the handover is recorded")
+    texts: dict[Phase, str] = {
+        "read": tr("Read", "phase of a compaction: the history is read"),
+        "summarize": tr("Write"),
+        "check": tr("Check"),
+        "write": tr("Save", "phase of a compaction: the handover is recorded"),
+    }
+    return texts[phase]
 
 
 def phases_name(phase: Phase) -> str:

@@ -49,6 +49,7 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.text_format import ellipsize, one_line
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.timeline.cards import (
     ActionKind,
     Attempt,
@@ -77,12 +78,18 @@ from helix_desktop.words.message_states import hold_text
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrites import chosen_form_text, context_change_text, excluded_text, pin_text
 from helix_desktop.words.summary_coverage import missing_rules_text
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import translate
 
-tr = Translator("Timeline")
+text = TextContext("Timeline")
 
 R = TypeVar("R", bound=Rewrite)
 _NAME_CHARS = 60  # of an output's name
+_BRANCH = text("Branch begins here")
+_BRANCHES: dict[BranchKind, TranslatableText] = {
+    "edit": text("Version begins here: message edited"),
+    "retry": text("Version begins here: answer retried"),
+    "rewind": text("Branch begins here: rewound"),
+}
 
 
 def build_cards(
@@ -114,7 +121,12 @@ class _CardReducer:
 
     def read(self, log: Sequence[RecordedEvent]) -> tuple[TimelineCard, ...]:
         """Return all cards, newest first."""
-        self._find_newest_attempts(log)
+        for recorded in log:
+            match recorded.event:
+                case HandoverMade() | HandoverFailed():
+                    self._newest_attempt["handover"] = recorded.seq
+                case ObservationsMade() | ObservationsFailed():
+                    self._newest_attempt["observations"] = recorded.seq
         for recorded in log:
             if isinstance(recorded.event, AssistantSpoke):
                 self._is_demo = recorded.event.demo
@@ -135,10 +147,16 @@ class _CardReducer:
                 self._cards[seq] = replace(card, reversal="unpin" if is_pinned else "pin")
         for inner, outer in (*covers_around(self._transcript).items(), *self._covers_of_outputs()):
             name = self._cards.get(outer)
-            if name is not None:
-                self._show_inside(inner, name.title)
-        for seq in self._transcript.rewrites.sweeps:
-            self._show_carried(seq)
+            card = self._cards.get(inner)
+            if name is not None and isinstance(
+                card, Rewrite | ObservationsCard | ManualActionCard | FormCard
+            ):
+                self._cards[inner] = replace(card, inside=name.title)
+        for seq in self._transcript.rewrites.sweeps:  # one that was recorded with another: on that one's card
+            carried, card = self._cards.get(seq), self._cards.get(seq - 1)
+            is_attached = self._transcript.rewrites.attached_to(seq - 1) == seq
+            if carried is not None and is_attached and isinstance(card, Rewrite):
+                self._cards[seq - 1] = replace(card, carries=carried.title)
         placed = {card.facts.seq for card in self._cards.values() if isinstance(card, PlacedCard)}
         return tuple(card for seq, card in reversed(self._cards.items()) if seq not in placed)
 
@@ -149,24 +167,17 @@ class _CardReducer:
             if isinstance(self._cards[seq], FormCard) and cover is not None:
                 yield seq, cover.seq
 
-    def _find_newest_attempts(self, log: Sequence[RecordedEvent]) -> None:
-        for recorded in log:
-            if isinstance(recorded.event, HandoverMade | HandoverFailed):
-                self._newest_attempt["handover"] = recorded.seq
-            elif isinstance(recorded.event, ObservationsMade | ObservationsFailed):
-                self._newest_attempt["observations"] = recorded.seq
-
     def _card(self, recorded: RecordedEvent) -> TimelineCard | None:
         seq, at = recorded.seq, recorded.at
         match recorded.event:
             case HandoverMade() as event:
-                card = _handover(recorded, event, self._handover_titles, self._transcript)
+                card = self._handover(recorded, event)
                 if event.origin:  # that the session starts from, as the inspector lists it
                     return replace(card, after=self._sent.get(seq) or first_handover_tokens(event))
                 before, after = self._sizes.get(seq, (card.before, card.after))
                 return replace(card, before=before, after=after)
             case HandoverDiscarded(prepared=HandoverPrepared(handover=handover, read=read)):
-                card = _handover(recorded, handover, self._handover_titles, self._transcript)
+                card = self._handover(recorded, handover)
                 return replace(card, is_checkpoint=True, read=read, after=handover.tokens)
             case FoldMade() as event:
                 counts = self._transcript.messages.counts(event.after, event.upto)
@@ -185,13 +196,13 @@ class _CardReducer:
             case Redone(target=target) if target in self._cards:
                 return UndoCard(seq, at, "redo", target, self._cards[target].title)
             case FormChosen(target=target) as event:
-                text = chosen_form_text(event, self._transcript)
-                return ManualActionCard(seq, at, "form", text, target, self._is_undone(seq))
+                words = chosen_form_text(event, self._transcript)
+                return ManualActionCard(seq, at, "form", words, target, self._is_undone(seq))
             case Excluded(targets=targets) as event:
-                text, sizes = excluded_text(event, self._transcript), self._sizes.get(seq)
+                words, sizes = excluded_text(event, self._transcript), self._sizes.get(seq)
                 if sizes:
-                    text = f"{text} · {context_change_text(*sizes)}"
-                return ManualActionCard(seq, at, "exclude", text, targets[0], self._is_undone(seq))
+                    words = f"{words} · {context_change_text(*sizes)}"
+                return ManualActionCard(seq, at, "exclude", words, targets[0], self._is_undone(seq))
             case (Pinned(target=target) | Unpinned(target=target)) as event:
                 kind: ActionKind = "pin" if isinstance(event, Pinned) else "unpin"
                 self._pins[target] = seq
@@ -201,7 +212,7 @@ class _CardReducer:
             case HoldSet(on=on):
                 return ManualActionCard(seq, at, "hold" if on else "resume", hold_text(on))
             case SessionBranched(how=how):
-                return ManualActionCard(seq, at, "branch", _branch_text(how))
+                return ManualActionCard(seq, at, "branch", translate(_BRANCHES.get(how, _BRANCH)))
             case HandoverFailed(is_refusal=True):
                 return None
             case ((HandoverFailed() | ObservationsFailed() | EffortRefused() | WindowLearned()) as event) | (
@@ -215,19 +226,20 @@ class _CardReducer:
                 return FormCard(seq, at, event, is_changed, is_demo=self._is_demo)
         return None
 
-    def _show_inside(self, seq: int, title: str) -> None:
-        card = self._cards.get(seq)
-        if isinstance(card, Rewrite | ObservationsCard | ManualActionCard | FormCard):
-            self._cards[seq] = replace(card, inside=title)
-
-    def _show_carried(self, seq: int) -> None:
-        """Say of a sweep that was recorded with another rewrite on the card of that one."""
-        carried = self._cards.get(seq)
-        if carried is None or self._transcript.rewrites.attached_to(seq - 1) != seq:
-            return
-        card = self._cards.get(seq - 1)
-        if isinstance(card, Rewrite):
-            self._cards[seq - 1] = replace(card, carries=carried.title)
+    def _handover(self, recorded: RecordedEvent, event: HandoverMade) -> HandoverCard:
+        return HandoverCard(
+            recorded.seq,
+            recorded.at,
+            event,
+            self._handover_titles[recorded.seq],
+            translate(handover_counts(self._transcript, event).text),
+            before=event.before,
+            after=event.after,
+            is_undone=self._transcript.can_redo(recorded.seq),
+            missing=missing_rules_text(event.coverage),
+            read=event.read,
+            checkpoint=self._handover_titles.get(event.checkpoint, ""),
+        )
 
     def _is_undone(self, seq: int) -> bool:
         return not self._transcript.rewrites.is_active(seq)
@@ -294,7 +306,8 @@ class _CardReducer:
 
     def _observations(self, recorded: RecordedEvent, event: ObservationsMade) -> ObservationsCard:
         counts = self._transcript.messages.counts(event.after, event.upto)
-        quoted = [item for seq in event.quoted if (item := self._transcript.messages.item(seq)) is not None]
+        said = [item for seq in event.quoted if (item := self._transcript.messages.item(seq)) is not None]
+        quotes = [Bullet(item.event.text, (item.seq,)) for item in said if isinstance(item.event, UserSpoke)]
         return ObservationsCard(
             recorded.seq,
             recorded.at,
@@ -302,42 +315,9 @@ class _CardReducer:
             translate(summary_name(counts)),
             translate(counts.text),
             tuple(observation for observation in event.observations if observation in self._ended),
-            tuple(
-                Bullet(quote.event.text, (quote.seq,))
-                for quote in quoted
-                if isinstance(quote.event, UserSpoke)
-            ),
+            tuple(quotes),
             missing=missing_rules_text(event.coverage),
         )
-
-
-def _branch_text(how: BranchKind) -> str:
-    match how:
-        case "edit":
-            return tr("Version begins here: message edited")
-        case "retry":
-            return tr("Version begins here: answer retried")
-        case "rewind":
-            return tr("Branch begins here: rewound")
-    return tr("Branch begins here")
-
-
-def _handover(
-    recorded: RecordedEvent, event: HandoverMade, titles: Mapping[int, str], transcript: Transcript
-) -> HandoverCard:
-    return HandoverCard(
-        recorded.seq,
-        recorded.at,
-        event,
-        titles[recorded.seq],
-        translate(handover_counts(transcript, event).text),
-        before=event.before,
-        after=event.after,
-        is_undone=transcript.can_redo(recorded.seq),
-        missing=missing_rules_text(event.coverage),
-        read=event.read,
-        checkpoint=titles.get(event.checkpoint, ""),
-    )
 
 
 def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[TimelineCard]:

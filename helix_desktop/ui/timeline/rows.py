@@ -14,7 +14,7 @@ from helix_desktop.system.clock import ClockMs
 from helix_desktop.ui.design.buttons import popup_below
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme, current_theme
-from helix_desktop.ui.kit.boxes import Box, Button, Frame, HitArea, PaintState, fold_head
+from helix_desktop.ui.kit.boxes import Box, Button, Frame, HitArea, PaintState
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.intents import (
     ChooseForm,
@@ -39,6 +39,7 @@ from helix_desktop.ui.timeline.cards import (
     TimelineCard,
     TimelineRow,
     ToggleFold,
+    fold,
 )
 from helix_desktop.ui.timeline.summary_cards import (
     ChangeCard,
@@ -90,8 +91,7 @@ class FoldedRow(TimelineRow, frozen=True):
         return format_token_change(sized[-1].before, sized[0].after) if sized else ""
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
-        is_open, action = look.is_open("rewrites"), ToggleFold("rewrites")
-        head = fold_head("fold:rewrites", action, self.text, self.change, "muted", is_open=is_open)
+        head = fold(look, "rewrites", self.text, self.change, "muted")
         return Frame(head, (14, 0, 14, 0)), dotted((self.text, self.change))
 
 
@@ -195,17 +195,6 @@ class CardItem(ListItem):
             painter.drawLine(QPointF(_LINE_X, 0), QPointF(_LINE_X, y - room))
         if not self.ends[1]:
             painter.drawLine(QPointF(_LINE_X, y + room), QPointF(_LINE_X, self.height))
-        color = QColor(self._node_color())
-        if small:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(color)
-            painter.drawEllipse(QPointF(_LINE_X, y), 3.5, 3.5)
-            return
-        painter.setPen(QPen(color, 2.5))
-        painter.setBrush(color if self.node == "live" else QColor(self._theme.canvas))
-        painter.drawEllipse(QPointF(_LINE_X, y), 5.5, 5.5)
-
-    def _node_color(self) -> str:
         theme = self._theme
         colors: dict[Node, str] = {
             "live": theme.accent,
@@ -215,7 +204,15 @@ class CardItem(ListItem):
             "failure": theme.error,
             "limit": theme.warn,
         }
-        return colors.get(self.node, theme.scrollbar)
+        color = QColor(colors.get(self.node, theme.scrollbar))
+        if small:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(color)
+            painter.drawEllipse(QPointF(_LINE_X, y), 3.5, 3.5)
+            return
+        painter.setPen(QPen(color, 2.5))
+        painter.setBrush(color if self.node == "live" else QColor(theme.canvas))
+        painter.drawEllipse(QPointF(_LINE_X, y), 5.5, 5.5)
 
 
 class CardRows:
@@ -448,18 +445,12 @@ def card_menu(row: Row, parent: QWidget) -> QMenu:
             menu.add("continue", tr("Start new session"), ContinueSession(seq))
             menu.add("share", tr("Share document…"), ExportHandover(seq))
         case FormCard():
+            words: dict[Form, str] = {
+                "full": tr("Send full output"),
+                "preview": tr("Send preview"),
+                "compact": tr("Send extract…"),
+            }
             for form in get_args(Form):
                 if form != row.form or row.is_changed or form == "compact":
-                    choice = ChooseForm(row.seq, form, row.event.asked)
-                    menu.add(f"form:{form}", _send_text(form), choice)
+                    menu.add(f"form:{form}", words[form], ChooseForm(row.seq, form, row.event.asked))
     return menu
-
-
-def _send_text(form: Form) -> str:
-    match form:
-        case "full":
-            return tr("Send full output")
-        case "preview":
-            return tr("Send preview")
-        case "compact":
-            return tr("Send extract…")

@@ -27,7 +27,6 @@ from helix_desktop.ui.kit.boxes import (
     Text,
     TwoColumns,
     chip,
-    fold_head,
     link,
     rule,
 )
@@ -42,7 +41,6 @@ from helix_desktop.ui.timeline.cards import (
     SweepCard,
     TimelineCard,
     TimelineRow,
-    ToggleFold,
     bullet_row,
     code_frame,
     coverage_folds,
@@ -55,6 +53,7 @@ from helix_desktop.ui.timeline.cards import (
     long_words,
     refused_fold,
     source_chip,
+    text_fold,
     time_text,
     undo_links,
     undone_pill,
@@ -113,9 +112,8 @@ def _cost_pills(card: HandoverCard | ObservationsCard) -> list[Pill]:
 def _section_fold(section: Section, look: CardLook, color: str, *, is_flagged: bool) -> Box:
     """Return one of the sections, its bullets one below the other."""
     if not section.bullets:
-        return Frame(
-            Row([Text(section.title, 13, color, 600), Text(tr("empty"), 12, "faint")]), (20, 5, 0, 5)
-        )
+        words = Row([Text(section.title, 13, color, 600), Text(tr("empty"), 12, "faint")])
+        return Frame(words, (20, 5, 0, 5))
 
     def build() -> list[Box]:
         bullets = [bullet_row(bullet, color, is_flagged=is_flagged) for bullet in section.bullets]
@@ -197,7 +195,10 @@ class HandoverCard(Rewrite, frozen=True):
                 if section not in above
             ]
             if self.event.quotes:
-                parts.append(_quotes_fold([quote.text for quote in self.event.quotes], look, color))
+                quotes = "\n\n".join(quote.text for quote in self.event.quotes)
+                count = tr.plural(len(self.event.quotes), "%n message", "%n messages")
+                title = tr("Your messages there, word for word")
+                parts.append(text_fold(quotes, look, "quotes", title, count, color))
             parts += [ledger_fold(self.event.ledger, look, color)] if self.event.ledger else []
             parts += [refused_fold(self.event.refused, look)] if self.event.refused else []
             pills = Frame(Flow(self._pills()), (0, 4, 0, 4))
@@ -210,17 +211,7 @@ class HandoverCard(Rewrite, frozen=True):
         content.append(fold(look, "details", tr("All sections"), note, "muted", details))
         if self.parts:
             also = dotted(part.title for part in self.parts)
-            is_open = look.is_open("rewrites")
-            content.append(
-                fold_head(
-                    "fold:rewrites",
-                    ToggleFold("rewrites"),
-                    tr("At the same time"),
-                    also,
-                    "muted",
-                    is_open=is_open,
-                )
-            )
+            content.append(fold(look, "rewrites", tr("At the same time"), also, "muted"))
         parts = [self.title, self.messages_text, self.size_text, tr("Undone") if self.is_undone else ""]
         return framed(content, (14, 9, 12, 12), 7), dotted(parts)
 
@@ -286,16 +277,6 @@ class HandoverCard(Rewrite, frozen=True):
 def _session_chip(words: str, session_id: str) -> Button:
     name = f"session:{session_id}"
     return chip(name, OpenSession(session_id), Pill(words, icon="link"), tr("Open session"))
-
-
-def _quotes_fold(quotes: Sequence[str], look: CardLook, color: str) -> Box:
-    """Return what the user said in another session, word for word."""
-    note = tr.plural(len(quotes), "%n message", "%n messages")
-
-    def build() -> list[Box]:
-        return [Frame(Column(long_words("\n\n".join(quotes), "quotes", look, "muted", 13)), (20, 0, 0, 4))]
-
-    return fold(look, "quotes", tr("Your messages there, word for word"), note, color, build)
 
 
 class Continuation(msgspec.Struct, frozen=True):
@@ -407,12 +388,8 @@ def _observations(card: ObservationsCard, look: CardLook, color: str) -> list[Bo
     if look.is_open("details"):
         if card.quotes:
             note = format_integer(len(card.quotes))
-            content.append(
-                fold(
-                    *(look, "quotes", tr("Your messages, word for word"), note, color),
-                    lambda: _quotes(card, look, color),
-                )
-            )
+            title = tr("Your messages, word for word")
+            content.append(fold(look, "quotes", title, note, color, lambda: _quotes(card, look, color)))
         content += [ledger_fold(card.event.ledger, look, color)] if card.event.ledger else []
         content += [refused_fold(card.event.refused, look)] if card.event.refused else []
         pills: list[Box] = [

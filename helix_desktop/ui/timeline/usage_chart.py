@@ -162,9 +162,7 @@ class _UsageReducer:
         self._transcript = Transcript()
         self._messages = 0  # tokens, by our count, of what stands in the window
         self._overhead = fixed_tokens
-        self._before_rewrites: list[
-            tuple[int, int]
-        ] = []  # since the last answer: seq, what it counted before
+        self._before_rewrites = list[tuple[int, int]]()  # since the last answer: seq, what it counted before
         self._quoted_before: dict[int, int] = {}  # by handover: how many more the policy of then let it quote
         self._sizes: dict[int, tuple[int, int]] = {}  # of the next request, by rewrite, before and after it
         self._freed: dict[int, int] = {}  # tokens, by the rewrites since the last answer
@@ -230,10 +228,8 @@ class _UsageReducer:
         self._append(recorded)
         self._find_report(event.model)
         if event.estimate:
-            report, answer = (
-                self._report,
-                self._transcript.window.entry_tokens(self._transcript.messages.items[-1]),
-            )
+            report, newest = self._report, self._transcript.messages.items[-1]
+            answer = self._transcript.window.entry_tokens(newest)
             is_reported = report is not None and report.newest and report.unchanged
             is_estimated = report is None or not (is_reported and is_small_answer(answer, report))
             self._add_point(recorded.seq, is_estimated=is_estimated)
@@ -253,7 +249,7 @@ class _UsageReducer:
         self._quoted_before[recorded.seq] = max(0, words) - self._quoted_tokens
         self._recount(recorded.seq, "handover")
         self._freed[recorded.seq] = event.before - event.after
-        self._request = self._used_tokens
+        self._request = self._used_tokens()
 
     def _rewrite(self, recorded: RecordedEvent, kind: PointKind) -> None:
         self._add_growth_point(recorded.seq)
@@ -264,10 +260,10 @@ class _UsageReducer:
             case Undone() | Redone():
                 self._end_group()
             case SweepMade(reason=SweepReason.HANDOVER):
-                self._request = self._used_tokens  # what it freed is in the handover's figures
+                self._request = self._used_tokens()  # what it freed is in the handover's figures
             case (SweepMade() | FoldMade() | ObservationsPlaced() | Excluded()) as rewrite:
-                self._request = self._used_tokens
-                self._freed[recorded.seq] = self._projected(rewrite.saved) - self._request
+                self._request = self._used_tokens()
+                self._freed[recorded.seq] = self._used_tokens(rewrite.saved) - self._request
 
     def _end_group(self) -> None:
         """Say of the rewrites before a request what each made of it, at the time of the last of them."""
@@ -280,7 +276,7 @@ class _UsageReducer:
     def _add_growth_point(self, seq: int) -> None:
         """Mark what stood there before a rewrite, if something came since the last point."""
         self._before_rewrites.append((seq, self._messages + self._quoted_tokens))
-        if self.points and self.points[-1].used != self._used_tokens:
+        if self.points and self.points[-1].used != self._used_tokens():
             self._add_point(seq)
 
     def _recount(self, seq: int, kind: PointKind) -> None:
@@ -300,17 +296,13 @@ class _UsageReducer:
         by_policy = handover_tokens(self._transcript, self._policy, self._window)
         return max(0, by_policy - event.tokens - FRAMING_TOKENS + self._quoted_before.get(seq, 0))
 
-    @property
-    def _used_tokens(self) -> int:
-        return self._projected(0)
-
-    def _projected(self, more: int) -> int:
+    def _used_tokens(self, more: int = 0) -> int:
         """Return the tokens of the window as the model counts them, with so many `more` by our count."""
         counted = self._overhead + self._quoted_tokens + self._messages + more
         return projected_tokens(counted, self._report, self._ratio)
 
     def _add_point(self, seq: int, kind: PointKind = "turn", is_estimated: bool = True) -> None:
-        point = UsagePoint(seq, self._used_tokens, kind, self._window, self._at_ms, is_estimated)
+        point = UsagePoint(seq, self._used_tokens(), kind, self._window, self._at_ms, is_estimated)
         self.points.append(point)
 
 
@@ -508,9 +500,9 @@ def downsample(points: Sequence[UsagePoint], max_points: int) -> list[UsagePoint
     return sampled
 
 
-def point_kind_text(kind: PointKind) -> str:
-    """Return what a point of the chart follows; empty for a step of the conversation."""
-    texts: dict[PointKind, str] = {
+def point_text(point: UsagePoint, window_size: int) -> str:
+    """Return tokens in context, their share of the window (its own, else `window_size`), after what."""
+    follows: dict[PointKind, str] = {
         "sweep": tr("after outputs were cached"),
         **dict.fromkeys(("fold", "observations", "handover"), tr("after older messages were compacted")),
         "form": tr("after you sent an output in another form"),
@@ -519,18 +511,13 @@ def point_kind_text(kind: PointKind) -> str:
         "redo": tr("after a redo"),
         "failure": tr("after a failed attempt"),
     }
-    return texts.get(kind, "")
-
-
-def point_text(point: UsagePoint, window_size: int) -> str:
-    """Return tokens in context, their share of the window (its own, else `window_size`), after what."""
     size = point.window or window_size
     about = "≈ " if point.is_estimated else ""
     share = format_whole_percent(point.used / size, is_estimated=point.is_estimated) if size else ""
     parts = (
         about + tr.plural(point.used, "%n token in context", "%n tokens in context"),
         tr("{share} of {size}", share=share, size=format_tokens(size)) if size else "",
-        point_kind_text(point.kind),
+        follows.get(point.kind, ""),
         format_moment(point.at_ms),
         f"e{point.seq}",
     )
@@ -696,8 +683,15 @@ class UsageChart(Themed, QWidget):
         if self.is_overfull:
             self._paint_overfull(painter, plot, area)
         plots.paint_curve(painter, line, self._theme.seg_system)
+        theme = self._theme
+        colors = {
+            **dict.fromkeys(("fold", "observations", "handover"), theme.seg_handover),
+            "sweep": theme.seg_output,
+            "failure": theme.error,
+        }
         for at, point in enumerate(self._points):
-            self._paint_mark(painter, QPointF(plot.x_of(at), plot.y_of(point.used)), point.kind)
+            if color := colors.get(point.kind):
+                plots.paint_dot(painter, QPointF(plot.x_of(at), plot.y_of(point.used)), color, theme)
         painter.end()
 
     def _paint_bounds(self, painter: QPainter, plot: Plot) -> None:
@@ -768,15 +762,6 @@ class UsageChart(Themed, QWidget):
                 painter.setPen(QColor(color))
                 place = QRectF(self.width() - _RIGHT + 6, y - 9, _RIGHT - 6, 18)
                 painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
-
-    def _paint_mark(self, painter: QPainter, position: QPointF, kind: PointKind) -> None:
-        colors = {
-            **dict.fromkeys(("fold", "observations", "handover"), self._theme.seg_handover),
-            "sweep": self._theme.seg_output,
-            "failure": self._theme.error,
-        }
-        if kind in colors:
-            plots.paint_dot(painter, position, colors[kind], self._theme)
 
     def _nearest_point(self, x: float) -> UsagePoint | None:
         return self._points[self.plot.index_at(x)] if self._points else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -18,7 +17,6 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.steps import Step, read_steps
 from helix_desktop.context.summaries.summary_task import NO_SUMMARIES, FallbackRate
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.buttons import PushButton
@@ -55,7 +53,6 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
-GROUPS: tuple[Group, ...] = get_args(Group)
 _CAPTION_ROLES: tuple[TextRole, TextRole] = ("muted", "faint")  # what the chart's figure is of, and a note
 
 MIN_CARDS = 10  # cards; a shorter timeline needs no filter
@@ -82,27 +79,6 @@ class TimelineState(msgspec.Struct, frozen=True):
     is_estimated: bool = False
 
 
-def group_text(group: Group | None) -> str:
-    """Return what the filter calls a kind of cards; None: all."""
-    texts: dict[Group | None, str] = {
-        None: tr("All"),
-        "summaries": tr("Summaries"),
-        "cached": translate(STATE_WORDS["cached"].label),
-        "yours": tr("By you"),
-    }
-    return texts[group]
-
-
-def explain_group(group: Group | None) -> str:
-    """Return what the cards of a kind are about; empty where the name says it."""
-    texts: dict[Group | None, str] = {
-        "summaries": tr("What replaced older messages, or is to replace them."),
-        "cached": tr("What tools returned or were called with, and large outputs that were shortened."),
-        "yours": tr("What you pinned, left out, undid, or sent to the agent in another form."),
-    }
-    return texts.get(group, "")
-
-
 class TimelineFilterBar(HostedRow):
     changed = Signal()
 
@@ -112,9 +88,17 @@ class TimelineFilterBar(HostedRow):
         self.group: Group | None = None
         self._buttons: dict[Group | None, PushButton] = {}
         choice = QButtonGroup(self)
-        for group in (None, *GROUPS):
-            button = PushButton(group_text(group), "filter")
-            button.setToolTip(explain_group(group))
+        about_cached = tr("What tools returned or were called with, and large outputs that were shortened.")
+        about_yours = tr("What you pinned, left out, undid, or sent to the agent in another form.")
+        words: dict[Group | None, tuple[str, str]] = {
+            None: (tr("All"), ""),
+            "summaries": (tr("Summaries"), tr("What replaced older messages, or is to replace them.")),
+            "cached": (translate(STATE_WORDS["cached"].label), about_cached),
+            "yours": (tr("By you"), about_yours),
+        }
+        for group, (name, tip) in words.items():
+            button = PushButton(name, "filter")
+            button.setToolTip(tip)
             button.setObjectName(f"timeline-filter-{group or 'all'}")
             button.setCheckable(True)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -286,13 +270,11 @@ class Timeline(Themed, QWidget):
         self.handovers_button = PushButton(tr("Summaries…"), "link", name="handovers")
         self.handovers_button.clicked.connect(lambda: perform(self, ShowHandovers()))
         actions = [self._topic, self.now_button, self.handovers_button]
-        card.body.addWidget(ResponsiveRow(numbers, actions))
-        card.body.addWidget(self.chart)
         self._no_cards = SelectableText(tr("Nothing has left the context yet."), 12, "muted")
-        card.body.addWidget(self._no_cards)
         self._fallbacks = SelectableText("", 12, "muted")
         self._fallbacks.setToolTip(explain_fallback())
-        card.body.addWidget(self._fallbacks)
+        for part in (ResponsiveRow(numbers, actions), self.chart, self._no_cards, self._fallbacks):
+            card.body.addWidget(part)
         usage = HostedRow("usage", tr("Context over time"))
         usage.setLayout(column(card))
         return usage
@@ -374,7 +356,8 @@ class Timeline(Themed, QWidget):
         at_ms = log[-1].at if log else 0
         if self._is_loaded:  # what follows may take a second on a busy machine
             self.show_usage(gauge, last, at_ms)
-        sent = _handover_as_sent(conversation.window.items())
+        items = conversation.window.items()  # of the handover's tokens the inspector lists these, too
+        sent = {row.seq: row.tokens for row in items if (row.kind, row.state) == ("handover", "summarized")}
         policy, fixed_tokens = conversation.window.policy, conversation.window.frame.fixed_tokens
         points = await asyncio.to_thread(usage_points, log, policy, gauge.window, fixed_tokens)
         cards = await asyncio.to_thread(build_cards, log, transcript, sent, points)
@@ -417,11 +400,8 @@ class Timeline(Themed, QWidget):
         """Return the sessions that continue one; none while the store cannot be read."""
         with suppress(StoreError):
             others = await workspace.sessions()
-            return tuple(
-                Continuation(other.id, session_title(other.title))
-                for other in others
-                if other.origin == session_id
-            )
+            later = (other for other in others if other.origin == session_id)
+            return tuple(Continuation(other.id, session_title(other.title)) for other in later)
         return ()
 
     @handles(ShowInTimeline)
@@ -452,8 +432,3 @@ class Timeline(Themed, QWidget):
 
 def _has(card: TimelineCard, seq: int) -> bool:
     return card.seq == seq or any(below.seq == seq for below in card.below)
-
-
-def _handover_as_sent(items: Sequence[WindowItem]) -> dict[int, int]:
-    """Return the tokens of the handover in the next request, by its event, as the inspector lists them."""
-    return {row.seq: row.tokens for row in items if (row.kind, row.state) == ("handover", "summarized")}

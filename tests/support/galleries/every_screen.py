@@ -304,7 +304,7 @@ _PLAN_TOTALS = EntryTotals(41, 320_000)
 def _entry(number: int, trashed: int = 0) -> CacheEntry:
     row = samples.cache_row(number)
     return CacheEntry(
-        row.created_at_ms, row.last_used_at_ms, row.size, row.size // 3, row.tokens, row.tool, row.target,
+        row.created, row.last_used, row.size, row.size // 3, row.tokens, row.tool, row.target,
         row.first_line, "output", trashed=trashed, digest=row.digest,
     )  # fmt: skip
 

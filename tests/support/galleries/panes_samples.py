@@ -113,17 +113,19 @@ def cache_row(number: int) -> CacheRow:
         target=target,
         first_line=line,
         size=size,
+        stored_size=size // 3,
         tokens=tokens,
+        kind="output",
         saved=tokens - 65 if state in ("cached", "handed_over", "folded", "observed") else 0,
         recalls=(0, 0, 2, 0, 1)[number % 5],
         references=1 + number % 3,
-        created_at_ms=NOW_MS - number * 7 * 60_000,
-        last_used_at_ms=NOW_MS - number * 3 * 60_000,
+        created=NOW_MS - number * 7 * 60_000,
+        last_used=NOW_MS - number * 3 * 60_000,
     )
 
 
 _SORT_KEYS: dict[str, Callable[[CacheRow], Any]] = {
-    "created": lambda row: row.created_at_ms,
+    "created": lambda row: row.created,
     "size": lambda row: row.size,
     "target": lambda row: row.target,
     "tool": lambda row: row.tool,

@@ -27,7 +27,7 @@ from tests.support.window.cache_browser import wait_until
 from tests.support.window.looks import ShowLook
 
 pytestmark = pytest.mark.qt_loop
-PREVIOUS = replace(cache_row(9), created_at_ms=NOW_MS - 3_600_000)
+PREVIOUS = replace(cache_row(9), created=NOW_MS - 3_600_000)
 
 
 @pytest_asyncio.fixture

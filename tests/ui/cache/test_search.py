@@ -328,9 +328,9 @@ async def test_p_pins_and_unpins(qtbot: QtBot, scope: TaskScope) -> None:
     with performed(pane) as intents:
         QTest.keyClick(pane.table, Qt.Key.Key_P)
     assert intents == [PinEntries((cache_row(2).digest,), is_pinned=True)]
-    source.all_rows[2] = replace(source.all_rows[2], is_pinned=True)
+    source.all_rows[2] = replace(source.all_rows[2], pinned=True)
     pane.refresh()
-    await wait_until(lambda: bool((row := pane.model.entry(2)) and row.is_pinned))
+    await wait_until(lambda: bool((row := pane.model.entry(2)) and row.pinned))
     with performed(pane) as intents:
         QTest.keyClick(pane.table, Qt.Key.Key_P)
     assert intents == [PinEntries((cache_row(2).digest,), is_pinned=False)]

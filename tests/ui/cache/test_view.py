@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QModelIndex, QRect, Qt
 from PySide6.QtGui import QAction, QFontMetricsF, QGuiApplication, QHelpEvent, QInputMethodEvent, QTextCursor
 from PySide6.QtTest import QTest
@@ -270,8 +271,7 @@ async def test_a_refresh_displays_the_changes(qtbot: QtBot, scope: TaskScope) ->
     row = source.all_rows[0]
     pane.table.select_row(0)
     pane.show_preview(PreviewState(row, CODE))
-    changed = CacheRow(row.digest, "handed_over", row.tool, row.target, row.first_line, row.size, 777,
-                       9, 9, 9, row.created_at_ms, row.last_used_at_ms)  # fmt: skip
+    changed = replace(row, state="handed_over", tokens=777, saved=9, recalls=9, references=9)
     source.all_rows[0] = changed
     pane.refresh()
     await wait_until(lambda: pane.model.entry(0) == changed)

@@ -552,7 +552,7 @@ async def _check_what_is_pinned_or_needed(rig: WindowRig, unreferenced_contents:
 
         def is_pinned() -> bool:
             row = cache.table.current_row()
-            return row is not None and row.is_pinned
+            return row is not None and row.pinned
 
         assert not is_pinned()
         for on in (True, False):

@@ -529,7 +529,7 @@ class RevertFlow:
             return
         dialog = MergeDialog(files, path, merged)
         if await exec_async(dialog):
-            plan = await changes.resolve_by_hand(files.plan, path, dialog.result_data())
+            plan = await changes.resolve_by_hand(files.plan, path, dialog.editor.data())
             files.show_plan(plan, {path: "merged"})
 
     def connect_merging(self, changes: WorkspaceChanges, files: PlanView) -> None:
@@ -555,13 +555,9 @@ class RevertFlow:
             if not await store.unreported():
                 self._session.notices.end(UNDONE_CHANGES, workspace.id)
             count = len(change_ids)
-            what = (
-                tr.plural(count, "%n file restored.", "%n files restored.")
-                if restore
-                else tr.plural(
-                    count, "%n file taken back. It is kept.", "%n files taken back. They are kept."
-                )
-            )
+            what = tr.plural(count, "%n file taken back. It is kept.", "%n files taken back. They are kept.")
+            if restore:
+                what = tr.plural(count, "%n file restored.", "%n files restored.")
             take_back = PutAutoRun(change_ids, restore=False)
             undo = Answer(tr("Undo"), lambda: self._session.perform(take_back), ",".join(change_ids))
             notice = Notice(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QColor, QFont, QKeySequence, QShowEvent, QTextCursor, QTextFormat
+from PySide6.QtGui import QColor, QFont, QShowEvent, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
 from helix_desktop.domain.file_history.diff import Chunk, ChunkChoice, Merge
@@ -22,6 +22,7 @@ from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column, pane
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
+from helix_desktop.ui.kit.commands import add_shortcut
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -163,10 +164,11 @@ class MergeResult(CodeEdit):
 
     @property
     def open_conflicts(self) -> int:
-        return sum(
-            chunk.kind == "conflict" and self._choices[number] is None and number not in self._edited
-            for number, chunk in enumerate(self._merge.chunks)
-        )
+        return sum(map(self._is_open, range(len(self._merge.chunks))))
+
+    def _is_open(self, number: int) -> bool:
+        is_decided = self._choices[number] is not None or number in self._edited
+        return self._merge.chunks[number].kind == "conflict" and not is_decided
 
     @property
     def current_choice(self) -> ChunkChoice | None:
@@ -235,7 +237,8 @@ class MergeResult(CodeEdit):
         self._show_chunks()
 
     def _lines(self, number: int) -> tuple[bytes, ...]:
-        return _lines_of(self._merge.chunks[number], self._choices[number] or _SUGGESTED)
+        sides = (self._choices[number] or _SUGGESTED).split("_")
+        return tuple(line for side in sides for line in getattr(self._merge.chunks[number], side))
 
     def _text(self, number: int) -> str:
         """Return a chunk as it is shown: with an end of line where another chunk follows."""
@@ -289,32 +292,16 @@ class MergeResult(CodeEdit):
             start, end = self._starts[number], self._starts[number + 1]
             first = self.document().findBlock(start).blockNumber()
             behind = self.document().findBlock(max(start, end - 1)).blockNumber() + 1
-            is_open = self._merge.chunks[number].kind == "conflict" and (
-                self._choices[number] is None and number not in self._edited
-            )
             theme = self._theme
-            color = theme.warn_soft if is_open else theme.ok_soft
+            color = theme.warn_soft if self._is_open(number) else theme.ok_soft
             if end > start:
                 backgrounds.append((first, behind, theme.accent_soft if number == self.current else color))
         self.show_backgrounds(backgrounds)
         self.changed.emit()
 
 
-def _lines_of(chunk: Chunk, choice: ChunkChoice) -> tuple[bytes, ...]:
-    match choice:
-        case "base":
-            return chunk.base
-        case "theirs":
-            return chunk.theirs
-        case "ours_theirs":
-            return (*chunk.ours, *chunk.theirs)
-        case "theirs_ours":
-            return (*chunk.theirs, *chunk.ours)
-    return chunk.ours
-
-
 class MergeDialog(SizedDialog):
-    """Three sides above, the editable result below; accepted: `result_data` is the user's own merge."""
+    """Three sides above, the editable result below; accepted: `editor.data` is the user's own merge."""
 
     def __init__(self, parent: QWidget, path: str, merged: Merge) -> None:
         """Let the user finish the merge of a file: theirs is what was there before the change."""
@@ -345,10 +332,9 @@ class MergeDialog(SizedDialog):
             self._choices[choice] = button
         self.save = PushButton(tr("Use this result"), "primary", name="save_merge", on_click=self.accept)
         self._cancel = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
-        sides = splitter(*self._sides)
         tools = FlowBox([self._previous, self._next, *self._choices.values(), self._count])
         below = pane(column(tools, self.editor, margins=(0, 8, 0, 0), gap=6, stretch=1))
-        split = splitter(sides, below, across=False)
+        split = splitter(splitter(*self._sides), below, across=False)
         lead = tr(
             "The file was changed since. Choose for each difference, or edit the result below. Nothing is "
             "written until you revert."
@@ -363,11 +349,9 @@ class MergeDialog(SizedDialog):
             for other in bars:
                 if other is not bar:
                     bar.valueChanged.connect(other.setValue)
-        for key, by in (("F7", 1), ("Shift+F7", -1)):
-            action = QAction(self)
-            action.setShortcut(QKeySequence(key))
-            action.triggered.connect(lambda _=False, by=by: self.go_to(self.editor.neighbor(by)))
-            self.addAction(action)
+        anywhere = Qt.ShortcutContext.WindowShortcut
+        add_shortcut(self, "F7", lambda: self.go_to(self.editor.neighbor(1)), anywhere)
+        add_shortcut(self, "Shift+F7", lambda: self.go_to(self.editor.neighbor(-1)), anywhere)
         base = b"".join(line for chunk in merged.chunks[:1] for line in (*chunk.base, *chunk.ours))
         encoding = utf16_encoding(base) or "utf-8"
         for side in self._sides:
@@ -378,9 +362,6 @@ class MergeDialog(SizedDialog):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         QTimer.singleShot(0, self, lambda: self.go_to(self.editor.current))
-
-    def result_data(self) -> bytes:
-        return self.editor.data()
 
     def go_to(self, number: int) -> None:
         """Go to a place where the sides differ, by the number of its chunk; -1: there is none."""

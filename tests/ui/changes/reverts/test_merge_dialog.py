@@ -42,7 +42,7 @@ def test_each_choice_gives_the_bytes_of_its_side(qtbot: QtBot) -> None:
         ("use-after", b"first\r\nsecond\r\n"),
     ):
         press(dialog, name)
-        assert dialog.result_data() == lines + b"third\r\nb\xe4d\xff\r\nend"
+        assert dialog.editor.data() == lines + b"third\r\nb\xe4d\xff\r\nend"
         assert dialog.save.isEnabled()
 
 
@@ -50,15 +50,15 @@ def test_an_edit_decides_a_conflict_and_leaves_all_other_bytes(qtbot: QtBot) -> 
     dialog = dialog_of(qtbot, BASE, NOW, BEFORE)
     type_over(dialog, "2nd", "mine\nand more 🙂")
     assert dialog.editor.open_conflicts == 0
-    assert dialog.result_data() == "first\r\nmine\r\nand more 🙂\r\n".encode() + b"third\r\nb\xe4d\xff\r\nend"
+    assert dialog.editor.data() == "first\r\nmine\r\nand more 🙂\r\n".encode() + b"third\r\nb\xe4d\xff\r\nend"
     cursor = dialog.editor.textCursor()
     cursor.movePosition(QTextCursor.MoveOperation.End)
     cursor.insertText("\n")
-    assert dialog.result_data().endswith(b"third\r\nb\xe4d\xff\r\nend\r\n")
+    assert dialog.editor.data().endswith(b"third\r\nb\xe4d\xff\r\nend\r\n")
     dialog.editor.undo()
     dialog.editor.undo()
     press(dialog, "use-current")
-    assert dialog.result_data() == NOW
+    assert dialog.editor.data() == NOW
 
 
 def test_utf_16_stays_utf_16(qtbot: QtBot) -> None:
@@ -69,4 +69,4 @@ def test_utf_16_stays_utf_16(qtbot: QtBot) -> None:
     if dialog.editor.open_conflicts:
         press(dialog, "use-both")
     type_over(dialog, "one", "ein")
-    assert dialog.result_data().decode("utf-16").startswith("ein\n")
+    assert dialog.editor.data().decode("utf-16").startswith("ein\n")

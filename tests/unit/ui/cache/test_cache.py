@@ -219,7 +219,8 @@ def test_a_cut_line_respects_its_limit() -> None:
 @pytest.mark.parametrize("line", ["=1+1", "+1", "-1+cmd", "@sum", "a = 1"])
 def test_no_cell_is_a_formula(line: str) -> None:
     """Programs that take the first sign for one run what follows."""
-    row = CacheRow("d" * 64, "elsewhere", "run_command", "ls\t-l", line, 12, 3, 0, 0, 0, 0, 86_400_000)
+    about = ("run_command", "ls\t-l", line)
+    row = CacheRow(0, 86_400_000, 12, 12, 3, *about, "output", digest="d" * 64, state="elsewhere")
     cells = table_line(row).split("\t")
     assert cells[1:4] == ["run_command", "ls -l", line if line[0] == "a" else f"'{line}"]
     assert cells[-1] == "1970-01-02T00:00:00+00:00"
