@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TypeAlias
 
-from helix_desktop.cli import argument_types
+from helix_desktop.cli import argument_types as types
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """The type of the object that commands are added to; argparse has no public name for it."""
+Arguments: TypeAlias = "argparse._ActionsContainer"
+"""A command, or a group of its options that exclude each other."""
 
 _PROFILES = ("balanced", "lean", "classic", "plain", "off")
 _KEY_VARIABLES = (
@@ -20,59 +23,80 @@ _KEY_VARIABLES = (
 )
 
 
-def add_workspace(command: argparse.ArgumentParser) -> None:
-    """Add `--workspace`, which is required."""
+def add_flag(command: Arguments, option: str, text: str) -> None:
+    command.add_argument(option, action="store_true", help=text)
+
+
+def add_value(
+    command: Arguments,
+    name: str,
+    metavar: str,
+    text: str,
+    parse: Callable[[str], object],
+    default: object = None,
+) -> None:
+    command.add_argument(name, type=parse, default=default, metavar=metavar, help=text)
+
+
+def add_text(command: Arguments, option: str, metavar: str, text: str) -> None:
+    """Add an option whose text must not be blank, and is empty without it."""
+    command.add_argument(option, action=types.NonEmptyText, default="", metavar=metavar, help=text)
+
+
+def add_workspace(command: argparse.ArgumentParser, text: str = "") -> None:
+    """Add `--workspace`; without a text of its own a command requires it."""
     command.add_argument(
         "--workspace",
-        action=argument_types.SinglePath,
-        type=argument_types.path,
-        required=True,
+        action=types.SinglePath,
+        type=types.path,
+        required=not text,
         metavar="PATH",
-        help=tr("project folder"),
+        help=text or tr("project folder"),
     )
 
 
 def add_json(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help=tr("print one JSON document"))
+    add_flag(command, "--json", tr("print one JSON document"))
 
 
 def add_model(command: argparse.ArgumentParser) -> None:
     """Add which model to use, at which address, with which window."""
-    argument_types.add_text(command, "--model", "PROVIDER/NAME", tr("model to use"))
-    argument_types.add_text(
-        command, "--base-url", "URL", tr("address of a server with the OpenAI Chat Completions API")
-    )
+    add_text(command, "--model", "PROVIDER/NAME", tr("model to use"))
+    add_text(command, "--base-url", "URL", tr("address of a server with the OpenAI Chat Completions API"))
     add_window(command, default=0)
 
 
 def add_window(command: argparse.ArgumentParser, default: int) -> None:
     """Add `--window`, in tokens."""
-    command.add_argument(
+    add_value(
+        command,
         "--window",
-        type=argument_types.window_tokens,
+        "TOKENS",
+        tr("size of the model's context window"),
+        types.window_tokens,
         default=default,
-        metavar="TOKENS",
-        help=tr("size of the model's context window"),
     )
 
 
 def add_policy(command: argparse.ArgumentParser) -> None:
     """Add `--policy`: a profile, or a file."""
-    command.add_argument(
+    add_value(
+        command,
         "--policy",
-        type=argument_types.non_empty_text,
+        "NAME",
+        tr("TOML file, or one of the profiles {profiles}", profiles=_PROFILES),
+        types.non_empty_text,
         default="balanced",
-        metavar="NAME",
-        help=tr("TOML file, or one of the profiles {profiles}", profiles=_PROFILES),
     )
 
 
 def add_patience(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
+    add_value(
+        command,
         "--patience",
-        type=argument_types.seconds,
-        metavar="SECONDS",
-        help=tr("how long to wait for a model server that doesn't answer (default: 10 minutes)"),
+        "SECONDS",
+        tr("how long to wait for a model server that doesn't answer (default: 10 minutes)"),
+        types.seconds,
     )
 
 
