@@ -10,8 +10,7 @@ from itertools import islice
 from typing import NoReturn
 
 from helix_desktop.cli import argument_types
-from helix_desktop.cli.parsers.all_commands import add_commands
-from helix_desktop.cli.parsers.options import Commands, add_workspace
+from helix_desktop.cli.parsers.all_commands import Commands, add_commands, add_workspace
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
