@@ -95,7 +95,7 @@ def _installation_command(command: str) -> Command:
 
 
 def _workspace_command(command: str) -> Command:
-    from helix_desktop.cli import backup, commands, foreign_import, run, search, sessions
+    from helix_desktop.cli import backup, commands, run, search, sessions
     from helix_desktop.cli.cache_command import cache
 
     if command.startswith("changes "):
@@ -111,7 +111,7 @@ def _workspace_command(command: str) -> Command:
         "cache export": backup.export,
         "cache import": backup.import_file,
         "backup": backup.backup,
-        "import": foreign_import.import_sessions,
+        "import": backup.import_sessions,
         "search": search.search,
     }
     return functions.get(command, cache)

@@ -94,11 +94,6 @@ class NonEmptyText(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def add_text(command: argparse.ArgumentParser, option: str, metavar: str, text: str) -> None:
-    """Add an option whose text must not be blank, and is empty without it; `words` explain it."""
-    command.add_argument(option, action=NonEmptyText, default="", metavar=metavar, help=text)
-
-
 def number_between(minimum: int, maximum: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         number = _integer(text)

@@ -45,10 +45,15 @@ from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.revert.reverts import Reverts
-from helix_desktop.file_history.tree.call_captures import CallCaptures, ProcessLock
 from helix_desktop.file_history.tree.rules import included_place
 from helix_desktop.file_history.tree.scan import MAX_PATHS, TooManyPaths
-from helix_desktop.file_history.tree.tree import WorkspaceTree, measure_file_coverage, uncovered_files
+from helix_desktop.file_history.tree.tree import (
+    CallCaptures,
+    ProcessLock,
+    WorkspaceTree,
+    measure_file_coverage,
+    uncovered_files,
+)
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.task_scope import TaskScope
 

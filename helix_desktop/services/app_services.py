@@ -32,7 +32,7 @@ from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
-from helix_desktop.services.backup import BackupService
+from helix_desktop.services.backup import BackupService, SharingService, texts_in
 from helix_desktop.services.build_info import BuildInfoService
 from helix_desktop.services.cache_server import CacheEndpoints
 from helix_desktop.services.closed_workspaces import ClosedSessions, check_data_is_there
@@ -52,7 +52,6 @@ from helix_desktop.services.prompt_files import PromptFiles
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.services.samples import SAMPLES, add_sample, play_session
 from helix_desktop.services.search import SearchService
-from helix_desktop.services.sharing import SharingService, texts_in
 from helix_desktop.services.tool_service import ToolService
 from helix_desktop.store.remote.client import RemoteStore, open_as_owner, open_store
 from helix_desktop.store.remote.server import SharedStore

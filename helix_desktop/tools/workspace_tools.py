@@ -31,7 +31,7 @@ from helix_desktop.tools.files.read import reading_tools
 from helix_desktop.tools.files.skills import SkillJail
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
-from helix_desktop.tools.shell.git_paths import is_run_by_git
+from helix_desktop.tools.shell.git_config import is_run_by_git
 from helix_desktop.tools.shell.reading_access import ReadingAccess
 from helix_desktop.tools.shell.run_command import CommandContext, CurrentReadingLines, RunCommand
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, no_sandbox_provider

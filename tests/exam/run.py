@@ -11,7 +11,7 @@ from pathlib import Path
 from helix_desktop.agent.ports import Model
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.output import ProgressPrinter, print_notice, print_out
-from helix_desktop.cli.parsers.options import add_model, add_patience, add_policy, keys_text
+from helix_desktop.cli.parsers.all_commands import add_model, add_patience, add_policy, add_text, keys_text
 from helix_desktop.cli.replay import load_policy
 from helix_desktop.cli.run import requested_model
 from helix_desktop.cli.workspace_command import with_services
@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
         help="folder with the questions and their keys (default: tests/exam)",
     )
     add_model(parser)
-    argument_types.add_text(parser, "--judge", "PROVIDER/NAME", "model that judges the answers too")
+    add_text(parser, "--judge", "PROVIDER/NAME", "model that judges the answers too")
     parser.add_argument(
         "--limit",
         type=argument_types.count,

@@ -1,29 +1,23 @@
-"""The grammar of all commands."""
+"""The grammar of all commands, and the options that several of them have."""
 
 from __future__ import annotations
 
 import argparse
-from typing import get_args
+from collections.abc import Callable
+from typing import Literal, TypeAlias, get_args
 
-from helix_desktop.cli import argument_types
-from helix_desktop.cli.parsers.cache import AddCommand, add_cleanup_commands, add_find_commands
-from helix_desktop.cli.parsers.changes import add_changes_commands
-from helix_desktop.cli.parsers.options import (
-    Commands,
-    add_json,
-    add_model,
-    add_patience,
-    add_policy,
-    add_window,
-    add_workspace,
-    keys_text,
-)
+from helix_desktop.cli import argument_types as types
 from helix_desktop.domain.choices import (
     AGENT_NAMES,
     ARCHIVE_SUFFIX,
     EFFORT_LEVELS,
+    MAX_RECALL_CONTEXT,
+    MAX_RECALL_TOKENS,
+    MIN_RECALL_TOKENS,
     SHARED_SUFFIXES,
     PermissionMode,
+    RevertChoice,
+    SortColumn,
 )
 from helix_desktop.domain.digest import CACHE_TOOLS
 from helix_desktop.system.exit_codes import USAGE
@@ -31,12 +25,119 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
 
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+"""The type of the object that commands are added to; argparse has no public name for it."""
+Arguments: TypeAlias = "argparse._ActionsContainer"
+"""A command, or a group of its options that exclude each other."""
+
+_PROFILES = ("balanced", "lean", "classic", "plain", "off")
+_KEY_VARIABLES = (
+    *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY", "GEMINI_API_KEY"),
+    *("GROQ_API_KEY", "MISTRAL_API_KEY", "TOGETHER_API_KEY", "XAI_API_KEY"),
+)
+
+
+def add_flag(command: Arguments, option: str, text: str) -> None:
+    command.add_argument(option, action="store_true", help=text)
+
+
+def add_value(
+    command: Arguments,
+    name: str,
+    metavar: str,
+    text: str,
+    parse: Callable[[str], object],
+    default: object = None,
+) -> None:
+    command.add_argument(name, type=parse, default=default, metavar=metavar, help=text)
+
+
+def add_text(command: Arguments, option: str, metavar: str, text: str) -> None:
+    """Add an option whose text must not be blank, and is empty without it."""
+    command.add_argument(option, action=types.NonEmptyText, default="", metavar=metavar, help=text)
+
+
+def add_workspace(command: argparse.ArgumentParser, text: str = "") -> None:
+    """Add `--workspace`; without a text of its own a command requires it."""
+    command.add_argument(
+        "--workspace",
+        action=types.SinglePath,
+        type=types.path,
+        required=not text,
+        metavar="PATH",
+        help=text or tr("project folder"),
+    )
+
+
+def add_json(command: argparse.ArgumentParser) -> None:
+    add_flag(command, "--json", tr("print one JSON document"))
+
+
+def add_model(command: argparse.ArgumentParser) -> None:
+    """Add which model to use, at which address, with which window."""
+    add_text(command, "--model", "PROVIDER/NAME", tr("model to use"))
+    add_text(command, "--base-url", "URL", tr("address of a server with the OpenAI Chat Completions API"))
+    add_window(command, default=0)
+
+
+def add_window(command: argparse.ArgumentParser, default: int) -> None:
+    """Add `--window`, in tokens."""
+    add_value(
+        command,
+        "--window",
+        "TOKENS",
+        tr("size of the model's context window"),
+        types.window_tokens,
+        default=default,
+    )
+
+
+def add_policy(command: argparse.ArgumentParser) -> None:
+    """Add `--policy`: a profile, or a file."""
+    add_value(
+        command,
+        "--policy",
+        "NAME",
+        tr("TOML file, or one of the profiles {profiles}", profiles=_PROFILES),
+        types.non_empty_text,
+        default="balanced",
+    )
+
+
+def add_patience(command: argparse.ArgumentParser) -> None:
+    add_value(
+        command,
+        "--patience",
+        "SECONDS",
+        tr("how long to wait for a model server that doesn't answer (default: 10 minutes)"),
+        types.seconds,
+    )
+
+
+def keys_text() -> str:
+    return tr(
+        "API keys: the key of a provider comes from the keychain, otherwise from an environment variable. "
+        "{variables} belong to the provider of that name. Any other provider reads {pattern}: "
+        "{provider} reads {variable}. With {base_url}, a provider that isn't set up and isn't one of these "
+        "also reads {openai}. A line on standard error shows which variable went to which host.",
+        variables=_KEY_VARIABLES,
+        pattern="HELIX_NAME_KEY",
+        provider="my-server",
+        variable="HELIX_MY_SERVER_KEY",
+        base_url="--base-url",
+        openai="OPENAI_API_KEY",
+    )
+
+
+AddCommand = Callable[[str, str], argparse.ArgumentParser]
+"""Add a command by name and help, with `--workspace` and `--json`."""
+
+_SEARCH_LIMIT = 20
+
 
 def add_demo(commands: Commands, common: argparse.ArgumentParser) -> None:
     demo = commands.add_parser("demo", parents=[common], help=tr("run the guided demo without a display"))
-    demo.add_argument(
-        "--out", type=argument_types.path, required=True, metavar="DIR", help=tr("output directory")
-    )
+    demo.add_argument("--out", type=types.path, required=True, metavar="DIR", help=tr("output directory"))
 
 
 def add_installation(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -47,15 +148,13 @@ def add_installation(commands: Commands, common: argparse.ArgumentParser) -> Non
         parents=[common],
         help=tr("list bundled components and their licenses"),
     )
-    licenses.add_argument("--texts", action="store_true", help=tr("include the license texts"))
+    add_flag(licenses, "--texts", tr("include the license texts"))
     add_json(licenses)
     check = commands.add_parser("self-check", parents=[common], help=tr("check this installation"))
     add_json(check)
-    check.add_argument("--keyring", action="store_true", help=tr("store and delete a key in the keychain"))
-    check.add_argument(
-        "--bundle", type=argument_types.path, metavar="FILE", help=tr("save a zip for a report")
-    )
-    check.add_argument("--with-names", action="store_true", help=tr("keep your names in the bundle"))
+    add_flag(check, "--keyring", tr("store and delete a key in the keychain"))
+    add_value(check, "--bundle", "FILE", tr("save a zip for a report"), types.path)
+    add_flag(check, "--with-names", tr("keep your names in the bundle"))
     check.add_argument("--paint-only", action="store_true", help=argparse.SUPPRESS)  # how it calls itself
 
 
@@ -79,9 +178,7 @@ def add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
             name=_NAME,
         ),
     )
-    replay.add_argument(
-        "files", nargs="+", type=argument_types.path, metavar="FILE", help=tr("recordings, sessions")
-    )
+    replay.add_argument("files", nargs="+", type=types.path, metavar="FILE", help=tr("recordings, sessions"))
     add_policy(replay)
     add_window(replay, default=128_000)
     add_json(replay)
@@ -103,14 +200,14 @@ def add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_workspace(run)
     run.add_argument(
         "--message",
-        type=argument_types.non_empty_text,
+        type=types.non_empty_text,
         required=True,
         metavar="TEXT",
         help=tr("message to send"),
     )
     run.add_argument(
         "--attach",
-        type=argument_types.attached_file,
+        type=types.attached_file,
         action="append",
         default=[],
         metavar="FILE[:LINES]",
@@ -123,41 +220,26 @@ def add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
     )
     add_model(run)
     session = run.add_mutually_exclusive_group()
-    session.add_argument(
-        "--session",
-        action=argument_types.NonEmptyText,
-        default="",
-        metavar="ID",
-        help=tr("session to continue ({last} = the newest)", last="last"),
-    )
-    session.add_argument(
+    add_text(session, "--session", "ID", tr("session to continue ({last} = the newest)", last="last"))
+    add_text(
+        session,
         "--from-handover",
-        action=argument_types.NonEmptyText,
-        default="",
-        metavar="ID[:EVENT]",
-        help=tr(
+        "ID[:EVENT]",
+        tr(
             "start a new session with the summary of this one as it would be now, or with the summary of "
             "an event ({last} = the newest session)",
             last="last",
         ),
     )
     _add_run_limits(run)
-    run.add_argument("--json", action="store_true", help=tr("print every event as a JSON line"))
+    add_flag(run, "--json", tr("print every event as a JSON line"))
 
 
 def _add_run_limits(run: argparse.ArgumentParser) -> None:
-    run.add_argument(
-        "--budget-tokens",
-        type=argument_types.token_budget,
-        metavar="N",
-        help=tr("token budget of the session (0 = unlimited)"),
+    add_value(
+        run, "--budget-tokens", "N", tr("token budget of the session (0 = unlimited)"), types.token_budget
     )
-    run.add_argument(
-        "--budget-usd",
-        type=argument_types.usd,
-        metavar="X",
-        help=tr("budget of the session in US dollars (0 = unlimited)"),
-    )
+    add_value(run, "--budget-usd", "X", tr("budget of the session in US dollars (0 = unlimited)"), types.usd)
     add_patience(run)
     run.add_argument(
         "--effort",
@@ -176,19 +258,16 @@ def _add_run_limits(run: argparse.ArgumentParser) -> None:
         help=tr("permission mode (default: the session's)"),
     )
     instructions = run.add_mutually_exclusive_group()
-    instructions.add_argument(
-        "--instructions",
-        type=argument_types.path,
-        metavar="FILE",
-        help=tr("also tell the agent the instructions in FILE"),
+    add_value(
+        instructions, "--instructions", "FILE", tr("also tell the agent the instructions in FILE"), types.path
     )
-    instructions.add_argument(
+    add_flag(
+        instructions,
         "--no-instructions",
-        action="store_true",
-        help=tr("read no instructions and list no skills: neither yours nor those of the workspace"),
+        tr("read no instructions and list no skills: neither yours nor those of the workspace"),
     )
-    run.add_argument("--trust", action="store_true", help=tr("trust the folder from now on"))
-    run.add_argument("--yes", action="store_true", help=tr("approve all requests"))
+    add_flag(run, "--trust", tr("trust the folder from now on"))
+    add_flag(run, "--yes", tr("approve all requests"))
 
 
 def add_slash_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -203,13 +282,7 @@ def add_slash_commands(commands: Commands, common: argparse.ArgumentParser) -> N
             run="run --message /NAME",
         ),
     )
-    listing.add_argument(
-        "--workspace",
-        action=argument_types.SinglePath,
-        type=argument_types.path,
-        metavar="PATH",
-        help=tr("also list the prompt files and skills of this project folder"),
-    )
+    add_workspace(listing, tr("also list the prompt files and skills of this project folder"))
     add_json(listing)
 
 
@@ -218,10 +291,8 @@ def add_sessions(commands: Commands, common: argparse.ArgumentParser) -> None:
     sessions = commands.add_parser(
         "sessions", parents=[common], help=tr("list sessions, each branch below its parent")
     )
-    sessions.add_argument("--archived", action="store_true", help=tr("also list archived sessions"))
-    sessions.add_argument(
-        "--versions", action="store_true", help=tr("list each version made by an edit or a retry")
-    )
+    add_flag(sessions, "--archived", tr("also list archived sessions"))
+    add_flag(sessions, "--versions", tr("list each version made by an edit or a retry"))
     branch = commands.add_parser(
         "branch",
         parents=[common],
@@ -232,18 +303,20 @@ def add_sessions(commands: Commands, common: argparse.ArgumentParser) -> None:
             run="run --session ID",
         ),
     )
-    branch.add_argument(
+    add_value(
+        branch,
         "session",
-        type=argument_types.non_empty_text,
-        metavar="SESSION",
-        help=tr("session to branch ({last} = the newest)", last="last"),
+        "SESSION",
+        tr("session to branch ({last} = the newest)", last="last"),
+        types.non_empty_text,
     )
-    branch.add_argument(
+    add_value(
+        branch,
         "--at",
-        type=argument_types.event_number,
+        "EVENT",
+        tr("last event that the branch shares, such as {event} (default: all)", event="e39"),
+        types.event_number,
         default=0,
-        metavar="EVENT",
-        help=tr("last event that the branch shares, such as {event} (default: all)", event="e39"),
     )
     branch.add_argument("--title", default="", metavar="TEXT", help=tr("title of the branch"))
     for command in (sessions, branch):
@@ -266,13 +339,7 @@ def add_search(commands: Commands, common: argparse.ArgumentParser) -> None:
         metavar="WORDS",
         help=tr("words to find, in upper or lower case; {quotes} for a phrase", quotes='"…"'),
     )
-    searching.add_argument(
-        "--workspace",
-        action=argument_types.SinglePath,
-        type=argument_types.path,
-        metavar="PATH",
-        help=tr("search only this project folder"),
-    )
+    add_workspace(searching, tr("search only this project folder"))
     kinds = ("message", "output", "handover", "file")
     searching.add_argument(
         "--kind",
@@ -281,19 +348,16 @@ def add_search(commands: Commands, common: argparse.ArgumentParser) -> None:
         metavar="KIND",
         help=tr("only these: {kinds}; can be repeated", kinds=kinds),
     )
-    searching.add_argument(
-        "--since",
-        type=argument_types.duration_ms,
-        default=None,
-        metavar="TIME",
-        help=tr("only within this time, such as 12h, 7d or 4w"),
+    add_value(
+        searching, "--since", "TIME", tr("only within this time, such as 12h, 7d or 4w"), types.duration_ms
     )
-    searching.add_argument(
+    add_value(
+        searching,
         "--limit",
-        type=argument_types.positive_count,
+        "N",
+        tr("maximum number of sessions (default: {limit})", limit=50),
+        types.positive_count,
         default=50,
-        metavar="N",
-        help=tr("maximum number of sessions (default: {limit})", limit=50),
     )
     add_json(searching)
 
@@ -313,46 +377,152 @@ def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
     add = _verbs_of(cache, common)
     add_find_commands(add)
     show = add("show", tr("write the exact bytes of an entry"))
-    show.add_argument(
-        "sha", type=argument_types.non_empty_text, metavar="SHA", help=tr("SHA-256, or its first digits")
-    )
+    add_value(show, "sha", "SHA", tr("SHA-256, or its first digits"), types.non_empty_text)
     verify = add("verify", tr("check everything, or one entry, without changing it"))
     verify.add_argument(
         "sha",
-        type=argument_types.non_empty_text,
+        type=types.non_empty_text,
         metavar="SHA",
         nargs="?",
         help=tr("entry to check (default: everything)"),
     )
     add("repair", tr("check everything and repair damage"))
     export = add("export", tr("write sessions and cached outputs to one file"))
-    export.add_argument(
+    add_value(
+        export,
         "file",
-        type=argument_types.path,
-        metavar="FILE",
-        help=tr(
+        "FILE",
+        tr(
             "file to write; {suffix} is added if missing. With {option}, a name that ends in {endings} gets "
             "a document for others, without keys",
             suffix=ARCHIVE_SUFFIX,
             option="--session",
             endings=", ".join(SHARED_SUFFIXES),
         ),
+        types.path,
     )
-    argument_types.add_text(
+    add_text(
         export,
         "--session",
         "ID",
         tr("only this session, with its subagents and its outputs ({last} = the newest)", last="last"),
     )
-    export.add_argument("--force", action="store_true", help=tr("overwrite FILE if it exists"))
+    add_flag(export, "--force", tr("overwrite FILE if it exists"))
     importing = add("import", tr("add what a file contains; nothing is overwritten"))
-    importing.add_argument(
-        "file",
-        type=argument_types.path,
-        metavar="FILE",
-        help=tr("exported file ({suffix})", suffix=ARCHIVE_SUFFIX),
-    )
+    add_value(importing, "file", "FILE", tr("exported file ({suffix})", suffix=ARCHIVE_SUFFIX), types.path)
     add_cleanup_commands(add)
+
+
+def add_find_commands(add_command: AddCommand) -> None:
+    """Add `cache list`, `cache search` and `cache recall`."""
+    listed = add_command("list", tr("list entries, newest first"))
+    _add_filters(listed)
+    columns = get_args(SortColumn)
+    listed.add_argument(
+        "--sort",
+        choices=columns,
+        default="created",
+        metavar="COLUMN",
+        help=tr("column to sort by, largest first: {columns}", columns=columns),
+    )
+    add_flag(listed, "--reverse", tr("reverse order"))
+    add_value(listed, "--limit", "N", tr("maximum number of results"), types.positive_count, default=0)
+    search = add_command("search", tr("find entries and summaries that contain all words"))
+    search.add_argument(
+        "query",
+        metavar="QUERY",
+        help=tr("words to find, in upper or lower case; {quotes} for a phrase", quotes='"…"'),
+    )
+    _add_filters(search)
+    add_value(
+        search,
+        "--limit",
+        "N",
+        tr("maximum number of results (default: {limit})", limit=_SEARCH_LIMIT),
+        types.positive_count,
+        default=_SEARCH_LIMIT,
+    )
+    add_flag(
+        search, "--agent", tr("print what the agent of the session in {option} gets", option="--from-session")
+    )
+    _add_recall(add_command)
+
+
+def _add_recall(add_command: AddCommand) -> None:
+    recall = add_command("recall", tr("print what the agent gets when it recalls"))
+    recall.add_argument(
+        "handle",
+        metavar="HANDLE",
+        help=tr("SHA-256, or its first digits; or entry numbers such as {entries}", entries="e39-e45"),
+    )
+    add_text(recall, "--from-session", "ID", tr("the session whose agent recalls"))
+    recall.add_argument("--pattern", default="", metavar="REGEX", help=tr("only lines that match"))
+    add_value(recall, "--start-line", "N", tr("first line, from 1"), types.positive_count)
+    add_value(recall, "--end-line", "N", tr("last line"), types.positive_count)
+    tokens = types.number_between(MIN_RECALL_TOKENS, MAX_RECALL_TOKENS)
+    add_value(recall, "--max-tokens", "N", tr("maximum number of tokens"), tokens)
+    lines = types.number_between(0, MAX_RECALL_CONTEXT)
+    add_value(recall, "--context", "N", tr("number of lines around each match"), lines)
+
+
+def _add_filters(command: argparse.ArgumentParser) -> None:
+    add_text(command, "--tool", "NAME", tr("only outputs of this tool"))
+    add_text(command, "--path", "TEXT", tr("only targets that contain this text"))
+    add_text(command, "--from-session", "ID", tr("only entries that this session saved first"))
+    add_value(command, "--prefix", "HEX", tr("only digests with this prefix"), types.hash_prefix)
+    smallest, largest = tr("minimum size, such as 100KB or 2MB"), tr("maximum size, such as 100KB or 2MB")
+    add_value(command, "--min-size", "SIZE", smallest, types.byte_count, default=0)
+    add_value(command, "--max-size", "SIZE", largest, types.byte_count)
+    newer = tr("only entries saved within this time, such as 12h, 7d or 4w")
+    older = tr("only entries saved longer ago than this, such as 12h, 7d or 4w")
+    add_value(command, "--newer", "TIME", newer, types.duration_ms)
+    add_value(command, "--older", "TIME", older, types.duration_ms)
+    add_flag(command, "--unused", tr("only entries that were never recalled"))
+    add_flag(command, "--orphan", tr("only unreferenced entries"))
+    add_flag(command, "--pinned", tr("only pinned entries"))
+
+
+def _add_trash_ids(command: argparse.ArgumentParser, count: Literal["*", "+"]) -> None:
+    command.add_argument(
+        "ids",
+        type=types.non_empty_text,
+        nargs=count,
+        metavar="ID",
+        help=tr("SHA-256 or session ID, or its first digits"),
+    )
+
+
+def add_cleanup_commands(add_command: AddCommand) -> None:
+    """Add `cache gc`, `trash`, `restore`, `delete` and `forget`."""
+    gc = add_command("gc", tr("move unreferenced entries to the trash"))
+    add_flag(gc, "--dry-run", tr("show what would be moved, and why the rest stays"))
+    add_value(
+        gc, "--quota", "SIZE", tr("stop when the cache is down to this size"), types.byte_count, default=0
+    )
+    add_value(
+        gc, "--older-than", "TIME", tr("only entries not used for this long"), types.duration_ms, default=0
+    )
+    trash = add_command("trash", tr("list the trash"))
+    add_flag(trash, "--empty", tr("permanently delete everything in the trash"))
+    restore = add_command("restore", tr("restore entries and sessions from the trash"))
+    _add_trash_ids(restore, "*")
+    add_flag(restore, "--all", tr("restore everything"))
+    delete = add_command(
+        "delete", tr("permanently delete items of the trash (dry run without {yes})", yes="--yes")
+    )
+    _add_trash_ids(delete, "+")
+    add_flag(delete, "--yes", tr("delete them; this can't be undone"))
+    forget = add_command("forget", tr("permanently remove a secret (dry run without {yes})", yes="--yes"))
+    forget.add_argument(
+        "sha",
+        type=types.non_empty_text,
+        nargs="*",
+        metavar="SHA",
+        help=tr("digests of outputs to redact"),
+    )
+    add_flag(forget, "--stdin", tr("also remove the text on standard input, wherever it occurs"))
+    add_flag(forget, "--yes", tr("remove it; this can't be undone"))
+    add_flag(forget, "--lift", tr("allow removed outputs to be saved again instead"))
 
 
 def _verbs_of(command: argparse.ArgumentParser, common: argparse.ArgumentParser) -> AddCommand:
@@ -382,13 +552,14 @@ def add_mcp(commands: Commands, common: argparse.ArgumentParser) -> None:
         ),
     )
     add_workspace(mcp)
-    mcp.add_argument("--http", action="store_true", help=tr("use HTTP on the loopback address"))
-    mcp.add_argument(
+    add_flag(mcp, "--http", tr("use HTTP on the loopback address"))
+    add_value(
+        mcp,
         "--port",
-        type=argument_types.port,
+        "N",
+        tr("port for {http} (default: any free one)", http="--http"),
+        types.port,
         default=0,
-        metavar="N",
-        help=tr("port for {http} (default: any free one)", http="--http"),
     )
 
 
@@ -401,23 +572,78 @@ def add_changes(commands: Commands, common: argparse.ArgumentParser) -> None:
             "open in the window."
         ),
     )
-    add_changes_commands(_verbs_of(changes, common))
+    add_command = _verbs_of(changes, common)
+    listed = add_command(
+        "list", tr("list what was changed, by turn and step, and what was taken back after commands")
+    )
+    _add_selection(listed)
+    diff = add_command("diff", tr("print changes as a patch that git can apply"))
+    _add_selection(diff)
+    add_flag(diff, "--head", tr("everything that differs from the last git commit, whoever changed it"))
+    revert = add_command("revert", tr("revert changes of a file, step, turn or session"))
+    _add_selection(revert)
+    _add_outcome(revert)
+    redo = add_command(
+        "redo", tr("undo a revert (default: the last one), or restore what was taken back after a command")
+    )
+    _add_session(redo)
+    _add_step(redo)
+    _add_outcome(redo)
+    accept = add_command("accept", tr("mark changes as reviewed"))
+    _add_session(accept)
+    _add_files(accept)
+
+
+def _add_selection(command: argparse.ArgumentParser) -> None:
+    _add_session(command)
+    add_value(
+        command, "--turn", "N", tr("only the turn of this message of yours, from 1"), types.positive_count
+    )
+    _add_step(command)
+    _add_files(command)
+
+
+def _add_session(command: argparse.ArgumentParser) -> None:
+    add_text(command, "--session", "ID", tr("session (default: {last}, the newest)", last="last"))
+
+
+def _add_step(command: argparse.ArgumentParser) -> None:
+    add_text(command, "--step", "ID", tr("only the step with this ID, or its first digits"))
+
+
+def _add_files(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--file",
+        type=types.non_empty_text,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help=tr("only this file, by its path in the workspace; can be repeated"),
+    )
+
+
+def _add_outcome(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--on-conflict",
+        choices=get_args(RevertChoice),
+        default=None,
+        help=tr(
+            "what becomes of files that were changed since: {keep} leaves them as they are, {restore} "
+            "overwrites them, {merge} merges both (default: change nothing)",
+            keep="present",
+            restore="former",
+            merge="merged",
+        ),
+    )
+    add_flag(command, "--dry-run", tr("only print what would be done"))
 
 
 def add_backup(commands: Commands, common: argparse.ArgumentParser) -> None:
     backup = commands.add_parser(
         "backup", parents=[common], help=tr("back up every workspace to its own file")
     )
-    backup.add_argument(
-        "folder", type=argument_types.path, metavar="FOLDER", help=tr("folder for the backup files")
-    )
-    backup.add_argument(
-        "--workspace",
-        action=argument_types.SinglePath,
-        type=argument_types.path,
-        metavar="PATH",
-        help=tr("back up only this project folder"),
-    )
+    add_value(backup, "folder", "FOLDER", tr("folder for the backup files"), types.path)
+    add_workspace(backup, tr("back up only this project folder"))
     add_json(backup)
 
 
@@ -435,12 +661,12 @@ def add_import(commands: Commands, common: argparse.ArgumentParser) -> None:
     importing.add_argument(
         "paths",
         nargs="*",
-        type=argument_types.path,
+        type=types.path,
         metavar="PATH",
         help=tr("session file, folder of sessions, or exported file ({suffix})", suffix=ARCHIVE_SUFFIX),
     )
-    importing.add_argument("--list", action="store_true", help=tr("only list what is found"))
-    importing.add_argument("--all", action="store_true", help=tr("import all that is found"))
+    add_flag(importing, "--list", tr("only list what is found"))
+    add_flag(importing, "--all", tr("import all that is found"))
     importing.add_argument(
         "--agent",
         choices=tuple(AGENT_NAMES),
@@ -448,24 +674,14 @@ def add_import(commands: Commands, common: argparse.ArgumentParser) -> None:
         metavar="AGENT",
         help=tr("only sessions of this agent: {agents}", agents=", ".join(AGENT_NAMES)),
     )
-    importing.add_argument(
-        "--workspace",
-        action=argument_types.SinglePath,
-        type=argument_types.path,
-        metavar="PATH",
-        help=tr("project folder to import into"),
-    )
+    add_workspace(importing, tr("project folder to import into"))
     add_json(importing)
 
 
 def add_move(commands: Commands, common: argparse.ArgumentParser) -> None:
     move = commands.add_parser("move-data", parents=[common], help=tr("move the data directory"))
-    move.add_argument(
-        "folder", type=argument_types.path, metavar="FOLDER", help=tr("an empty folder, or a new one")
-    )
-    move.add_argument(
-        "--remove-old", action="store_true", help=tr("delete the old copy after everything is verified")
-    )
+    add_value(move, "folder", "FOLDER", tr("an empty folder, or a new one"), types.path)
+    add_flag(move, "--remove-old", tr("delete the old copy after everything is verified"))
     add_json(move)
     move.add_argument("--window", action="store_true", help=argparse.SUPPRESS)  # how the window calls it
 

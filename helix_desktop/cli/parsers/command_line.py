@@ -10,8 +10,7 @@ from itertools import islice
 from typing import NoReturn
 
 from helix_desktop.cli import argument_types
-from helix_desktop.cli.parsers.all_commands import add_commands
-from helix_desktop.cli.parsers.options import Commands
+from helix_desktop.cli.parsers.all_commands import Commands, add_commands, add_workspace
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
@@ -205,13 +204,7 @@ def build_command_parsers() -> tuple[argparse.ArgumentParser, Commands]:
         parents=[common],
     )
     root.add_argument("--version", action=_Version, nargs=0, help=tr("show the version and build"))
-    root.add_argument(
-        "--workspace",
-        action=argument_types.SinglePath,
-        type=argument_types.path,
-        metavar="PATH",
-        help=tr("project folder; without a command, the window opens it"),
-    )
+    add_workspace(root, tr("project folder; without a command, the window opens it"))
     root.add_argument("--demo", action="store_true", help=tr("open the guided sample in the window"))
     commands = root.add_subparsers(dest="command", metavar="COMMAND | TARGET")
     # Not listed, having no help text. Nothing may follow a target: a program that opens a link for a user

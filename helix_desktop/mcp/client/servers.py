@@ -480,13 +480,13 @@ class ServerActor:
     async def _list_offers(self) -> None:
         await asyncio.sleep(_SETTLE_S)
         if self._session is not None:
-            offers = importlib.import_module("helix_desktop.mcp.client.offers")
+            offers = importlib.import_module("helix_desktop.mcp.client.session")
             self.prompts = await offers.list_prompts(self.config.name, self._session)
             self.resources = await offers.list_resources(self.config.name, self._session)
 
     async def get_prompt(self, prompt: ServerPrompt, arguments: dict[str, str]) -> FilledPrompt:
         """Return a prompt filled in. Raises InvalidInput."""
-        offers = importlib.import_module("helix_desktop.mcp.client.offers")
+        offers = importlib.import_module("helix_desktop.mcp.client.session")
         filled_prompt: FilledPrompt = await self._fetch(
             lambda session: offers.get_prompt(session, prompt, arguments)
         )
@@ -494,7 +494,7 @@ class ServerActor:
 
     async def read_resource(self, resource: ServerResource) -> bytes:
         """Return the bytes of a resource. Raises InvalidInput."""
-        offers = importlib.import_module("helix_desktop.mcp.client.offers")
+        offers = importlib.import_module("helix_desktop.mcp.client.session")
         data: bytes = await self._fetch(lambda session: offers.read_resource(session, resource))
         return data
 

@@ -33,7 +33,7 @@ from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 from helix_desktop.permissions.auto_run import AT_LOGIN, NOT_COPIED, WAITING_NAMES, auto_run_kind
 from helix_desktop.tools.files.jail import startup_files
-from helix_desktop.tools.shell.folder_tree import FolderTree
+from helix_desktop.tools.shell.file_lookups import FolderTree
 from helix_desktop.tools.shell.git_config import (
     GitSetting,
     InvalidConfig,
@@ -41,22 +41,20 @@ from helix_desktop.tools.shell.git_config import (
     parse_git_config,
     without_settings,
 )
-from helix_desktop.tools.shell.path_content import (
+from helix_desktop.tools.shell.saved_changes import (
     NOTHING,
+    AutoRunState,
     Content,
+    Kind,
+    OpenState,
+    SavedChange,
+    SavedChanges,
     held_parent,
     is_link_to,
     read_content,
     read_content_at,
     read_through,
     write_content,
-)
-from helix_desktop.tools.shell.saved_changes import (
-    AutoRunState,
-    Kind,
-    OpenState,
-    SavedChange,
-    SavedChanges,
 )
 
 text = TextContext("Tools")

@@ -23,10 +23,10 @@ from msgspec.structs import replace
 from helix_desktop.system.folders import NEW_FILE, OpenFolders, stat_in
 from helix_desktop.tools.process import ProcessSpec
 from helix_desktop.tools.shell.file_lookups import read_text
-from helix_desktop.tools.shell.git_paths import GitPaths, find_git_paths
+from helix_desktop.tools.shell.git_config import GitPaths, find_git_paths
 from helix_desktop.tools.shell.home_view import filtered
-from helix_desktop.tools.shell.landlock_syscalls import SCOPE_SINCE, abi_version, create_socket_restriction
 from helix_desktop.tools.shell.sandbox import NetworkReach, SandboxKind, SandboxScope, sandbox_environment
+from helix_desktop.tools.shell.sandbox_landlock import SCOPE_SINCE, abi_version, create_socket_restriction
 
 _SEARCH_PATH = "/usr/bin:/bin:/usr/local/bin"
 _NETWORK_PROBE_S = 10

@@ -1,30 +1,203 @@
-"""The sandbox by Landlock, where bubblewrap does not work: the kernel keeps a command to allowed paths."""
+"""The sandbox by Landlock, where bubblewrap does not work: the kernel keeps a command to allowed paths.
+
+Numbers and bits are those of the kernel's `linux/landlock.h`, `linux/seccomp.h` and `linux/filter.h`.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
-from collections.abc import Iterator, Mapping
+import platform
+import stat
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
 from helix_desktop.tools.process import ProcessSpec
 from helix_desktop.tools.shell.file_lookups import read_text
 from helix_desktop.tools.shell.home_view import filtered, redirect_git_files
-from helix_desktop.tools.shell.landlock_syscalls import (
-    EXECUTE,
-    MOVE,
-    READ,
-    READ_DIR,
-    READ_FILE,
-    abi_version,
-    all_rights,
-    allow,
-    create_restriction,
-    open_ruleset,
-)
 from helix_desktop.tools.shell.sandbox import NetworkReach, SandboxKind, SandboxScope, sandbox_environment
+
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, _REMOVE_DIR, _REMOVE_FILE = (1 << bit for bit in range(6))
+_REFER, _TRUNCATE, _IOCTL = 1 << 13, 1 << 14, 1 << 15
+READ = EXECUTE | READ_FILE | READ_DIR
+MOVE = _REMOVE_DIR | _REMOVE_FILE | _REFER
+"""What a move needs, and a link to a file of another folder; one in the same folder needs none of it."""
+_OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL
+_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}  # bits known by each version of the interface; later ones: 16
+_NET_SINCE, SCOPE_SINCE = 4, 6
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+_NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
+_BENEATH, _VERSION = 1, 1
+_ABSTRACT_SOCKETS = 1
+_DROP_CAPABILITY, _CAPABILITIES = 24, 64
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = (("fs", ctypes.c_uint64), ("net", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
+
+
+class _PathBeneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
+
+
+class _Instruction(ctypes.Structure):
+    _fields_ = (
+        ("code", ctypes.c_uint16),
+        ("yes", ctypes.c_uint8),
+        ("no", ctypes.c_uint8),
+        ("k", ctypes.c_uint32),
+    )
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_uint16), ("filter", ctypes.POINTER(_Instruction)))
+
+
+@cache
+def _libc() -> Any:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def abi_version() -> int:
+    """Return the interface version of this kernel; 0: none, or an unknown machine."""
+    if sys.platform != "linux" or platform.machine() not in _MACHINES:
+        return 0
+    return max(0, int(_libc().syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))))
+
+
+def all_rights(abi: int) -> int:
+    return (1 << _RIGHTS.get(abi, 16)) - 1
+
+
+def open_ruleset(abi: int, network: bool) -> int:
+    """Open a new ruleset that allows nothing yet; return its descriptor. Raises OSError."""
+    scoped = 3 if abi >= SCOPE_SINCE else 0  # no signals to others, no sockets without a path
+    attributes = _Ruleset(all_rights(abi), 0 if network or abi < _NET_SINCE else 3, scoped)
+    size = 24 if abi >= SCOPE_SINCE else 16 if abi >= _NET_SINCE else 8
+    return _checked(
+        _libc().syscall(_CREATE, ctypes.byref(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))
+    )
+
+
+def create_socket_restriction(abi: int) -> Callable[[], None] | None:
+    """Return the function by which a new process gives up sockets without a path; None: not in this kernel.
+
+    Those of what it starts itself stay within reach, as do localhost and names, which builds and tests need.
+    """
+    if abi < SCOPE_SINCE:
+        return None
+    libc, attributes = _libc(), _Ruleset(0, 0, _ABSTRACT_SOCKETS)
+
+    def restrict() -> None:
+        ruleset = libc.syscall(_CREATE, ctypes.byref(attributes), ctypes.c_size_t(24), ctypes.c_uint32(0))
+        failed = ruleset < 0 or libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        if failed or libc.syscall(_RESTRICT, ruleset, 0):
+            os._exit(126)  # rather no command than one that is not held back
+
+    return restrict
+
+
+def allow(ruleset: int, path: str, rights: int) -> None:
+    """Allow rights on what lies at a path; nothing happens when it is gone. Raises OSError."""
+    try:
+        path_fd = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return
+    try:
+        if not stat.S_ISDIR(os.fstat(path_fd).st_mode):
+            rights &= _OF_FILES
+        rule = _PathBeneath(rights, path_fd)
+        _checked(_libc().syscall(_ADD, ruleset, _BENEATH, ctypes.byref(rule), ctypes.c_uint32(0)))
+    finally:
+        os.close(path_fd)
+
+
+def create_restriction(ruleset: int, network: bool, is_read_only: bool = False) -> Callable[[], None]:
+    """Return the function that a new process calls to restrict itself; prepare all it needs.
+
+    With `is_read_only` it can't change modes, times or the like of files that it can read.
+    """
+    libc = _libc()
+    program = None if network and not is_read_only else _filter(network, not is_read_only)
+
+    def restrict() -> None:
+        for capability in range(
+            _CAPABILITIES
+        ):  # only root has any to lose; with them it could look into others
+            libc.prctl(_DROP_CAPABILITY, capability, 0, 0, 0)
+        failed = libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        failed = failed or libc.syscall(_RESTRICT, ruleset, 0)
+        if program is not None:
+            failed = failed or libc.prctl(_SECCOMP, _FILTER, ctypes.byref(program), 0, 0)
+        if failed:
+            os._exit(126)  # rather no command than one that is not held back
+
+    return restrict
+
+
+_X86, _ARM = (0xC000003E, 41, 42), (0xC00000B7, 198, 203)  # audit name; numbers of socket and connect
+_MACHINES = {"x86_64": _X86, "aarch64": _ARM, "arm64": _ARM}
+_IO_URING, _X32, _UNIX, _NONE = 425, 0x40000000, 1, 0xFFFFFFFF
+_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
+_NUMBER_AT, _ARCH_AT, _FIRST_AT = 0, 4, 16
+
+
+# chmod, fchmod, fchmodat, fchmodat2; chown, fchown, lchown, fchownat; utime, utimes, futimesat, utimensat;
+# setxattr, lsetxattr, fsetxattr, setxattrat; removexattr, lremovexattr, fremovexattr, removexattrat;
+# truncate, file_setattr
+_SETS_ATTRIBUTES = {
+    _X86: (
+        90, 91, 268, 452, 92, 93, 94, 260, 132, 235, 261, 280, 188, 189, 190, 463, 197, 198, 199, 466, 76,
+        469,
+    ),
+    _ARM: (52, 53, 452, 54, 55, 88, 5, 6, 7, 463, 14, 15, 16, 466, 45, 469),
+}  # fmt: skip
+"""By machine, the calls that change a file that can be read only, which Landlock does not refuse."""
+
+
+def _filter(sockets: bool, attributes: bool) -> _Program:
+    """No `sockets` but local ones, and those lead to no other program; no change of files' `attributes`.
+
+    No way around it: by io_uring, or by calls of another kind of program.
+    """
+    machine = _MACHINES[platform.machine()]
+    arch, socket, connect = machine
+    refused = [_IO_URING]
+    refused += [] if sockets else [connect]
+    refused += _SETS_ATTRIBUTES[machine] if not attributes else ()
+    checks = len(refused) + 4  # lines between the first check of a number and the refusal
+    lines = [
+        (_LOAD, 0, 0, _ARCH_AT),
+        (_EQUAL, 1, 0, arch),
+        (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, _NUMBER_AT),
+        (_AT_LEAST, checks - 1, 0, _X32),
+        *((_EQUAL, checks - 2 - at, 0, number) for at, number in enumerate(refused)),
+        (_EQUAL, 0, 3, _NONE if sockets else socket),
+        (_LOAD, 0, 0, _FIRST_AT),
+        (_EQUAL, 1, 0, _UNIX),
+        (_RETURN, 0, 0, _REFUSE | errno.EACCES),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+    array = (_Instruction * len(lines))(*(_Instruction(*line) for line in lines))
+    return _Program(len(lines), ctypes.cast(array, ctypes.POINTER(_Instruction)))
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
 _SHARED_MEMORY = Path(

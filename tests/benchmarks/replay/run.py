@@ -11,7 +11,7 @@ from functools import partial
 
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.output import print_err, print_out
-from helix_desktop.cli.parsers.options import add_json, add_policy, add_window
+from helix_desktop.cli.parsers.all_commands import add_json, add_policy, add_window
 from helix_desktop.cli.replay import load_policy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.replay import Replayer

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.files.mention import find_mentions
 from helix_desktop.domain.mcp_server import FilledPrompt, PromptArgument, ServerPrompt, ServerResource
-from helix_desktop.mcp.client.offers import (
+from helix_desktop.mcp.client.session import (
     MAX_BYTES,
     MAX_FILES,
     MAX_OFFERS,

@@ -18,7 +18,7 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.text_variants import ReportRedaction
-from helix_desktop.services.sharing import SharedText, SharingService
+from helix_desktop.services.backup import SharedText, SharingService
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.words.session_html import markdown_page
 from tests.support.store.builders import START_MS, make_content, make_summary

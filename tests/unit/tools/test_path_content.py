@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.tools.shell.path_content import Content, held_parent, read_content, write_content
+from helix_desktop.tools.shell.saved_changes import Content, held_parent, read_content, write_content
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands have no such guard there")
 
