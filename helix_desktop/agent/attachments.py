@@ -134,7 +134,8 @@ class AttachmentIntake:
 
     async def attach_paste(self, session_id: str, text: str) -> Attachment:
         """Store a pasted text and return it attached. Raises InvalidInput if it is too large."""
-        name, data = _first_words(text), text.encode("utf-8", "replace")
+        name = ellipsize(" ".join(escape_hidden(text[: 4 * _NAME_CHARS]).split()), _NAME_CHARS)
+        data = text.encode("utf-8", "replace")
         _require_size(name, len(data), MAX_TEXT_BYTES)
         return await self._from_text(session_id, _unread(name, "paste"), data.decode(), data)
 
@@ -230,10 +231,6 @@ class AttachmentIntake:
 
 def _unread(name: str, kind: AttachmentKind) -> Attachment:
     return Attachment("", name, "", 0, 0, kind=kind)
-
-
-def _first_words(text: str) -> str:
-    return ellipsize(" ".join(escape_hidden(text[: 4 * _NAME_CHARS]).split()), _NAME_CHARS)
 
 
 def _content(attachment: Attachment, data: bytes, text: str, tokens: int) -> Content:

@@ -329,11 +329,14 @@ class Redactor:
                 reference.session, reference.seq, search_result.removed.get(reference.session, {})
             )
         for digest in search_result.labels:
-            self._clean_labels(digest)
+            if (record := ROWS.record.get(self._batch, digest)) is not None:
+                ROWS.record.put(self._batch, self._with_clean_labels(record), digest)
         for session_id in search_result.titles:
-            self._redact_summary(session_id)
+            if (summary := ROWS.summary.get(self._batch, session_id)) is not None:
+                ROWS.summary.put(self._batch, self._redaction.redact_summary(summary), session_id)
         for session_id in search_result.drafts:
-            self._redact_draft(session_id)
+            if (draft := ROWS.draft.get(self._batch, session_id)) is not None:
+                ROWS.draft.put(self._batch, self._redaction.redact_draft(draft), session_id)
         for entry in search_result.contents:
             self._replace_by_tombstone(entry.digest)
         for digest in search_result.rewritten_indexes:
@@ -363,11 +366,6 @@ class Redactor:
             first_line=redact(record.first_line),
         )
 
-    def _clean_labels(self, digest: str) -> None:
-        record = ROWS.record.get(self._batch, digest)
-        if record is not None:
-            ROWS.record.put(self._batch, self._with_clean_labels(record), digest)
-
     def _redact_event(self, session_id: str, seq: int, removed: Mapping[int, OutputCopies]) -> None:
         previous = ROWS.event.get(self._batch, session_id, seq)
         if previous is not None:
@@ -381,16 +379,6 @@ class Redactor:
             remove_reference(self._batch, session_id, redacted.seq, digest)
         for digest in after - before:
             add_reference(self._batch, session_id, redacted.seq, digest)
-
-    def _redact_summary(self, session_id: str) -> None:
-        summary = ROWS.summary.get(self._batch, session_id)
-        if summary is not None:
-            ROWS.summary.put(self._batch, self._redaction.redact_summary(summary), session_id)
-
-    def _redact_draft(self, session_id: str) -> None:
-        draft = ROWS.draft.get(self._batch, session_id)
-        if draft is not None:
-            ROWS.draft.put(self._batch, self._redaction.redact_draft(draft), session_id)
 
     def _replace_by_tombstone(self, digest: str, successor: str = "") -> None:
         record = ROWS.record.get(self._batch, digest)

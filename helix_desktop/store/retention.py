@@ -49,11 +49,6 @@ from helix_desktop.store.writer import WriteBatch
 _log = logging.getLogger(__name__)
 
 
-def read_plan(view: RowView, contents: ContentStore, rule: RetentionRule, at_ms: int) -> CleanupPlan:
-    """Return what a clean-up at `at_ms` would do. Raise RowDamaged."""
-    return plan_cleanup(_entries(view), index_reader(view, contents), rule, at_ms)
-
-
 def read_collectable(
     view: RowView, contents: ContentStore, digests: Iterable[str], grace_ms: int, at_ms: int
 ) -> list[str]:
@@ -497,7 +492,11 @@ class RowRetention:
 
     async def plan(self, rule: RetentionRule) -> CleanupPlan:
         at_ms = self._access.clock()
-        return await self._access.run_query(lambda view: read_plan(view, self._access.contents, rule, at_ms))
+
+        def read(view: RowView) -> CleanupPlan:
+            return plan_cleanup(_entries(view), index_reader(view, self._access.contents), rule, at_ms)
+
+        return await self._access.run_query(read)
 
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
         at_ms, trashed_ms = self._access.clock(), await self._trash_time_ms()

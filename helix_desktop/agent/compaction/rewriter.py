@@ -62,7 +62,13 @@ class NoteTokens:
 
         Not those of words so long that a note with them is counted in chunks: there they end elsewhere.
         """
-        short = (item for item in items if not _has_long_words(item))
+        short = (
+            item
+            for item in items
+            if not (
+                isinstance(item.event, UserSpoke | AssistantSpoke) and len(item.event.text) > MAX_CHUNK_CHARS
+            )
+        )
         with suppress(HelixError):
             await self._read(chain.from_iterable(map(parts_of_message, short)))
 
@@ -75,10 +81,6 @@ class NoteTokens:
         if new:
             tokens.update(zip(new, await self._counter.count(new), strict=True))
         return tokens
-
-
-def _has_long_words(item: LogItem) -> bool:
-    return isinstance(item.event, UserSpoke | AssistantSpoke) and len(item.event.text) > MAX_CHUNK_CHARS
 
 
 _READ_TOGETHER = 4  # messages whose parts one task counts
