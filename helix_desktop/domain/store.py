@@ -642,7 +642,6 @@ class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
     partial_outputs: tuple[PartialOutput, ...] = ()
 
     def __bool__(self) -> bool:
-        """Return True if the message is not empty."""
         return bool(self.text or self.attachments)
 
     @property

@@ -92,7 +92,6 @@ def join_text_parts(texts: Sequence[str]) -> str:
 
 
 def get_object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return the object under a key; an empty one if there is none."""
     item = value.get(key)
     return item if isinstance(item, dict) else {}
 

@@ -18,8 +18,7 @@ from helix_desktop.domain.store import SessionVersions
 from helix_desktop.domain.text_variants import REMOVED, ReportRedaction
 from helix_desktop.store.archive_file import refused_write
 from helix_desktop.system.files import write_text_durably
-from helix_desktop.words.session_html import markdown_page
-from helix_desktop.words.session_markdown import session_markdown
+from helix_desktop.words.session_markdown import markdown_page, session_markdown
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 

@@ -138,12 +138,10 @@ class LevelDbStore(RowStore):
         return tuple(await self._ask_index(lambda index: search_index.read_tools(index.db)))
 
     async def wait_until_indexed(self) -> None:
-        """Wait until the search index is complete; results are the same without."""
         self._check_open()
         await asyncio.wrap_future(self._index.when_indexed())
 
     async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
-        """Return one page of a listing; with normalized terms, without entries that cannot hold them all."""
         match = match_expression(terms)
         return await self._ask_index(
             lambda index: search_index.read_page(index, entry_query, match), is_part_of_search=bool(match)

@@ -399,14 +399,12 @@ class RowRedaction:
     async def preview(
         self, request: RedactionRequest, on_progress: OnProgress = no_progress
     ) -> RedactionMatches:
-        """Return where the request matches; change nothing. Raise InvalidInput."""
         redaction = Redaction(request, self._access.clock())
         return await self._matches(await find_secret(self._access, redaction, on_progress), redaction)
 
     async def redact(
         self, request: RedactionRequest, on_progress: OnProgress = no_progress
     ) -> RedactionMatches:
-        """Remove the matches in this store; return what was changed. Raise InvalidInput."""
         at_ms = self._access.clock()
         redaction = Redaction(request, at_ms)
         found = await find_secret(self._access, redaction, on_progress)
@@ -414,14 +412,11 @@ class RowRedaction:
         return await self._matches(found, redaction)
 
     async def redacted_at(self, digest: str) -> int:
-        """Return when a content was redacted, in ms since 1970; 0 if it was not, or may be stored again."""
         kinds.digest_bytes(digest)
         tombstone = await self._access.run_query(lambda view: ROWS.tombstone.get(view, digest))
         return tombstone.at if tombstone is not None and not tombstone.lifted else 0
 
     async def lift(self, digest: str) -> bool:
-        """Allow a redacted content to be stored again; return True if it was redacted."""
-
         def stage(batch: WriteBatch) -> bool:
             tombstone = ROWS.tombstone.get(batch, digest)
             if tombstone is None or tombstone.lifted:

@@ -523,7 +523,6 @@ class RowRetention:
         return await self._set_trashed(session_id, await self._trash_time_ms())
 
     async def restore_session(self, session_id: str) -> tuple[str, ...]:
-        """Restore a session and its subagents' sessions from the trash; return the ids that were restored."""
         return await self._set_trashed(session_id, 0)
 
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:

@@ -67,8 +67,6 @@ class RowStore(StoreSearch):
         return await self._access.run_query(lambda view: self._access.contents.read(view, digest))
 
     async def entry(self, digest: str) -> CacheEntry:
-        """Return the metadata of a content. Raise DigestUnknown, ContentDamaged."""
-
         def query(view: RowView) -> CacheEntry:
             try:
                 record = ROWS.record.get(view, digest) if is_digest(digest) else None
@@ -88,25 +86,13 @@ class RowStore(StoreSearch):
         return await self._access.run_query(kinds.read_totals)
 
     async def save_draft(self, session_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
-        """Save what was typed and attached but not sent; if both are empty, delete the draft.
-
-        Raise StoreWriteFailed.
-        """
         draft = Draft(text, tuple(attachments))
         await self._change_draft(session_id, draft.size, text=text, attachments=draft.attachments)
 
     async def save_partial_answer(self, session_id: str, answer: RecordedEvent | None) -> None:
-        """Save what came so far of an answer, until it is recorded; None: delete it.
-
-        Raise StoreWriteFailed.
-        """
         await self._change_draft(session_id, partial_answer=answer)
 
     async def save_partial_outputs(self, session_id: str, outputs: Sequence[PartialOutput]) -> None:
-        """Save what running calls printed so far, until their answers are recorded; empty: delete it.
-
-        Raise StoreWriteFailed.
-        """
         size = sum(len(output.text) for output in outputs)
         await self._change_draft(session_id, size, partial_outputs=tuple(outputs))
 

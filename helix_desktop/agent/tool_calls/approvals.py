@@ -296,7 +296,6 @@ class FixedApprover:
         return self._reply
 
     async def reply(self, session_id: str, question: Question) -> QuestionReply | None:
-        """Return None: no user is there."""
         return None
 
 

@@ -63,17 +63,9 @@ class Toolset:
         return self._specs
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
-        """Return what the user is asked before a call, for approval or a reply; None if that is nothing.
-
-        Raises ToolError if the call is refused whatever the user would answer.
-        """
         return await self._source_for(call).approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call; `on_output` gets its output as it comes. Raises ToolError with the agent's text.
-
-        Canceling stops it; with the message STOPPED or TURN_ENDED, the result may be the output so far.
-        """
         return await self._source_for(call).run(call, on_output)
 
     def listen(self, listener: Listener) -> Callable[[], None]:

@@ -522,7 +522,6 @@ class Transcript:
 
     @property
     def skill_folders(self) -> frozenset[str]:
-        """Return the folders of the skills that the agent is told of."""
         skills = self.standing_texts.get(("skills", ""))
         return listed_folders(skills.text) if skills is not None else frozenset()
 
@@ -531,7 +530,6 @@ class Transcript:
         return seq if self.window.last_rewrite_seq > seq else 0
 
     def can_undo(self, seq: int) -> bool:
-        """Return True if that seq is an active rewrite."""
         return self.rewrites.is_undoable(seq) and self.rewrites.is_active(seq)
 
     def can_redo(self, seq: int) -> bool:

@@ -455,7 +455,6 @@ class OwnerEndpoint(msgspec.Struct, frozen=True):
 
 
 def new_secret() -> bytes:
-    """Return a secret for one opening of a store."""
     return secrets.token_bytes(_SECRET_BYTES)
 
 

@@ -55,8 +55,8 @@ from helix_desktop.replay.measure import (
     FactPlace,
     RecordingFigures,
     as_model_counts,
+    measure_session,
 )
-from helix_desktop.replay.measure_process import measure_session
 from helix_desktop.replay.policy.policy_replay import facts_of, is_user_rewrite
 from helix_desktop.replay.recording import recording_facts
 from helix_desktop.system.files import replace_file
