@@ -49,8 +49,7 @@ from helix_desktop.store.repair.salvage import (
     inspect_files,
     read_current_name,
 )
-from helix_desktop.store.rows.access import StoreAccess
-from helix_desktop.store.rows.contents import ContentStore
+from helix_desktop.store.rows import ContentStore, StoreAccess
 from helix_desktop.store.store_errors import write_failure_reason
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 

@@ -31,9 +31,14 @@ from helix_desktop.store.database import Database
 from helix_desktop.store.files import Quarantine, StoreFiles, delete_database
 from helix_desktop.store.kinds import ROWS, PendingDeletion, RowDamaged, RowView, Tombstone
 from helix_desktop.store.retention import remove_content
-from helix_desktop.store.rows.access import StoreAccess
-from helix_desktop.store.rows.contents import ContentStore
-from helix_desktop.store.rows.event_log import add_reference, log_parts, read_branches, remove_reference
+from helix_desktop.store.rows import (
+    ContentStore,
+    StoreAccess,
+    add_reference,
+    log_parts,
+    read_branches,
+    remove_reference,
+)
 from helix_desktop.store.writer import WriteBatch
 
 text = TextContext("Store")

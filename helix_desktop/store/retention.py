@@ -35,9 +35,11 @@ from helix_desktop.domain.retention import (
 from helix_desktop.domain.store import CacheEntry, EntryRecord, SessionSummary, StoreTotals
 from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowDatabase, RowUnknown, RowView
-from helix_desktop.store.rows.access import StoreAccess
-from helix_desktop.store.rows.contents import MAX_SINGLE_ROW_BYTES, ContentStore, find_digests
-from helix_desktop.store.rows.event_log import (
+from helix_desktop.store.rows import (
+    MAX_SINGLE_ROW_BYTES,
+    ContentStore,
+    StoreAccess,
+    find_digests,
     is_referenced,
     read_draft_digests,
     read_references,

@@ -23,9 +23,14 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowView
 from helix_desktop.store.passage_index import scan_passages
-from helix_desktop.store.rows.access import StoreAccess
-from helix_desktop.store.rows.contents import find_digests, missing_error
-from helix_desktop.store.rows.event_log import read_events, read_handovers, stage_commit
+from helix_desktop.store.rows import (
+    StoreAccess,
+    find_digests,
+    missing_error,
+    read_events,
+    read_handovers,
+    stage_commit,
+)
 from helix_desktop.store.store_search import StoreSearch
 
 _text = TextContext("Store")

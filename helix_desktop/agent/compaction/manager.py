@@ -55,7 +55,7 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import PlacementReason, SweepReason, Undone
+from helix_desktop.domain.events.rewrite import PlacementReason, Undone
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,
@@ -441,7 +441,6 @@ def _event(spent: Spending, prepared: HandoverPrepared | None) -> HandoverDiscar
 
 OverflowStep = Callable[[int], Awaitable[None]]
 """Frees about so many tokens of the model, or what it can."""
-_OVERFLOW = SweepReason.OVERFLOW
 
 
 class OverflowSteps:
@@ -460,11 +459,11 @@ class OverflowSteps:
         """
         return await self._run(
             limit,
-            lambda tokens: self._rewriter.sweep_oldest(tokens, 1, _OVERFLOW, restored=False),
-            lambda tokens: self._rewriter.sweep_images(tokens, _OVERFLOW),
+            lambda tokens: self._rewriter.sweep_oldest(tokens, 1, restored=False),
+            self._rewriter.sweep_images,
             self._place_observations,
             self._rewriter.fold_oldest,
-            lambda tokens: self._rewriter.sweep_oldest(tokens, 1, _OVERFLOW),
+            lambda tokens: self._rewriter.sweep_oldest(tokens, 1),
         )
 
     async def finish(self, limit: int, floor: int, why_no_model: OptionalText) -> bool:
@@ -477,8 +476,8 @@ class OverflowSteps:
         return await self._run(
             limit,
             lambda _: self._rewriter.truncate(self._used_tokens - floor),
-            lambda tokens: self._rewriter.sweep_oldest(tokens, 0, _OVERFLOW),
-            lambda tokens: self._rewriter.sweep_images(tokens, _OVERFLOW, newest=True),
+            lambda tokens: self._rewriter.sweep_oldest(tokens, 0),
+            lambda tokens: self._rewriter.sweep_images(tokens, newest=True),
         )
 
     async def _run(self, limit: int, *steps: OverflowStep) -> bool:

@@ -373,21 +373,23 @@ class WindowRewriter:
 
         await self._session.record_decided(decide)
 
-    async def sweep_oldest(
-        self, tokens: int, newest: int, reason: SweepReason, restored: bool = True
-    ) -> None:
+    async def sweep_oldest(self, tokens: int, newest: int, restored: bool = True) -> None:
         """Mask the oldest content that frees these tokens of the model, but for so many newest steps.
 
         What the user brought back only if `restored`.
         """
         policy, needed = self._session.policy, self._own_count(tokens)
         transcript = self._session.transcript
-        await self._sweep(lambda: planner.sweep_now(transcript, policy, newest, needed, restored), reason)
+        await self._sweep(
+            lambda: planner.sweep_now(transcript, policy, newest, needed, restored), SweepReason.OVERFLOW
+        )
 
-    async def sweep_images(self, tokens: int, reason: SweepReason, newest: bool = False) -> None:
+    async def sweep_images(self, tokens: int, newest: bool = False) -> None:
         """Mask the oldest images that free these tokens, with `newest` also those of the newest message."""
         needed = self._own_count(tokens)
-        await self._sweep(lambda: planner.sweep_images(self._session.transcript, newest, needed), reason)
+        await self._sweep(
+            lambda: planner.sweep_images(self._session.transcript, newest, needed), SweepReason.OVERFLOW
+        )
 
     async def fold_oldest(self, tokens: int) -> None:
         """Replace the oldest steps that free these tokens of the model by notes, if the policy makes any."""

@@ -56,8 +56,7 @@ from helix_desktop.store.repair.leveldb_files import (
     read_newest,
     read_table,
 )
-from helix_desktop.store.rows.contents import ContentStore, holds_content, rebuild_head, row_created_ms
-from helix_desktop.store.rows.event_log import read_branches
+from helix_desktop.store.rows import ContentStore, holds_content, read_branches, rebuild_head, row_created_ms
 from helix_desktop.store.writer import WriteBatch
 from helix_desktop.system.files import read_regular
 

@@ -37,7 +37,7 @@ from helix_desktop.ui.inspector.inspector_data import (
 )
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.gauge_source import own_count_text
+from helix_desktop.words.message_states import own_count_text
 from helix_desktop.words.numbers import (
     format_token_count,
     format_tokens,

@@ -28,7 +28,7 @@ from helix_desktop.ui.kit.boxes import Dot, Pen
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
 from helix_desktop.ui.kit.window_commands import ContextCommands
-from helix_desktop.words.gauge_source import gauge_source_text
+from helix_desktop.words.message_states import gauge_source_text
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 

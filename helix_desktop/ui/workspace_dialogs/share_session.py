@@ -14,10 +14,9 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.viewer.content_viewer import TEXT_NAME, TextsDialog
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import removed_text
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, error_text
 
 tr = Translator("Workspaces")
 

@@ -41,9 +41,9 @@ from helix_desktop.domain.store_reports import ImportResult, LostContent, Repair
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.words.call_targets import failed_tests_text, shown_target
-from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
 from helix_desktop.words.git import git_text
 from helix_desktop.words.instructions import instructions_text
+from helix_desktop.words.message_states import gauge_source_text, own_count_text
 from helix_desktop.words.numbers import (
     format_size,
     format_token_difference,
