@@ -37,8 +37,7 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.system.exit_codes import FAILED, INTERRUPTED, LOCKED, USAGE
-from helix_desktop.words.errors import error_text
-from helix_desktop.words.translation import Translator, use_language
+from helix_desktop.words.translation import Translator, error_text, use_language
 
 log = logging.getLogger(__name__)
 

@@ -146,7 +146,8 @@ class SessionBranches:
         A version has the title of the session, but a first message that is edited titles it again unless the
         user did.
         """
-        is_untitled = _is_before_messages(source.transcript, seq) and how != "rewind"
+        users = source.transcript.messages.user_items
+        is_untitled = (not users or users[0].seq > seq) and how != "rewind"  # its first message titles it
         if not title and how in ("edit", "retry"):
             title = NEW_TITLE if is_untitled and source.transcript.titled_by else source.transcript.title
         elif not title:
@@ -217,12 +218,6 @@ def _later_checkpoint(log: Sequence[RecordedEvent], seq: int) -> list[Event]:
             continue
         return [HandoverDiscarded(unpriced=0, prepared=HandoverPrepared(handover, checkpoint.history))]
     return []
-
-
-def _is_before_messages(transcript: Transcript, seq: int) -> bool:
-    """Return True if no message precedes the point behind event `seq`: the branch's first one titles it."""
-    users = transcript.messages.user_items
-    return not users or users[0].seq > seq
 
 
 def _require_branchable(source: BranchSource) -> None:

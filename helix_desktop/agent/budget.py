@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NoReturn
 
 import msgspec
-from msgspec.structs import replace
 
 from helix_desktop.agent.models import ModelRoles, ModelWrapper, RunSettingsSource
 from helix_desktop.agent.ports import Model
@@ -211,16 +210,8 @@ class BudgetedSettings:
         """Return policy, frame and models; the same objects until one changes."""
         policy, frame, roles = self._settings()
         if self._cached is None or self._cached[0] is not roles:
-            self._cached = roles, self._budgeted(roles)
+            self._cached = roles, roles.map_models(lambda model: BudgetedModel(model, self._budget))
         return policy, frame, self._cached[1]
-
-    def _budgeted(self, roles: ModelRoles) -> ModelRoles:
-        others = {
-            name: BudgetedModel(model, self._budget)
-            for name in ("fast", "summary", "long")
-            if (model := getattr(roles, name)) is not None
-        }
-        return replace(roles, main=BudgetedModel(roles.main, self._budget), **others)
 
 
 _text = TextContext("Agent")

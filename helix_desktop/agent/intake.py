@@ -173,7 +173,9 @@ class Intake:
         """
         extra_images = _extra_images(result)
         if extra_images:
-            result = _with_image_markers(result, extra_images)
+            # A marker line for each image, so that its text always refers to them.
+            lines = "\n".join(image.marker.replace("Image left out", "Image", 1) for image in extra_images)
+            result = msgspec.structs.replace(result, content=result.content + f"\n\n{lines}".encode())
         if len(result.content) > _THREAD_THRESHOLD:
             text, digest, exact = await asyncio.to_thread(_decode_result, result)
         else:
@@ -222,7 +224,10 @@ class Intake:
         if not result.recalled:
             size = image_tokens if result.image else full_tokens
             content = Content(digest, result.content, call.name, output.target, about, size)
-        images = _image_contents(output, result, extra_images)
+        images = tuple(
+            Content(image.digest, data, output.name, output.target, image.summary, image.tokens)
+            for image, data in zip(extra_images, result.image_data, strict=True)
+        )
         return ReceivedOutput(output, content, text, full_tokens, images, result.keep_whole)
 
     async def _read_names(self, tool: str, result: ToolResult, text: str) -> tuple[str, tuple[str, ...]]:
@@ -366,21 +371,6 @@ def _extra_images(result: ToolResult) -> tuple[Image, ...]:
     if None in images:
         raise ValueError("a picture beside an output is no image")
     return tuple(image for image in images if image is not None)
-
-
-def _image_contents(
-    output: ToolAnswered, result: ToolResult, extra_images: Sequence[Image]
-) -> tuple[Content, ...]:
-    return tuple(
-        Content(image.digest, data, output.name, output.target, image.summary, image.tokens)
-        for image, data in zip(extra_images, result.image_data, strict=True)
-    )
-
-
-def _with_image_markers(result: ToolResult, extra_images: Sequence[Image]) -> ToolResult:
-    """Return the output with a marker line for each image, so that its text always refers to them."""
-    lines = "\n".join(image.marker.replace("Image left out", "Image", 1) for image in extra_images)
-    return msgspec.structs.replace(result, content=result.content + f"\n\n{lines}".encode())
 
 
 def _decode_result(result: ToolResult) -> tuple[str, str, bool]:

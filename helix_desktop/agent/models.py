@@ -47,7 +47,6 @@ class ModelWrapper:
         return self._model.info
 
     def wire_request(self, request: ModelRequest) -> WireRequest | None:
-        """Return a request as it would be sent; None if the model has no server."""
         return wire_request(self._model, request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:

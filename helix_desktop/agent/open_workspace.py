@@ -13,9 +13,9 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from helix_desktop.agent.attachments import ContentAccess
 from helix_desktop.agent.branches import SessionBranches, continuation
 from helix_desktop.agent.budget import SessionBudget
-from helix_desktop.agent.content_access import ContentAccess
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.models import ConfiguredModels, ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import Model, Store
@@ -394,7 +394,9 @@ class OpenWorkspace:
                     policy, model, role, permissions, own.roles
                 ),
                 self._release_subagent,
-                lambda: self._subagent_policy(transcript.session_policy),
+                lambda: (
+                    (transcript.session_policy or self._policy).for_subagents() or transcript.session_policy
+                ),
             )
         own_summary = _find_summary(listed, session_id)
         ratios = own_summary.ratios if own_summary is not None else {}
@@ -446,10 +448,6 @@ class OpenWorkspace:
         if conversation is None:
             return self.policy, REFERENCE_WINDOW
         return conversation.window.policy, conversation.model.window
-
-    def _subagent_policy(self, session_policy: ContextPolicy | None) -> ContextPolicy | None:
-        """Return the policy that subagents of a session start with now; None: the workspace's."""
-        return (session_policy or self._policy).for_subagents() or session_policy
 
     def _parent_budget(self, parent: str) -> SessionBudget | None:
         """Return the budget of a subagent's parent session; None while that is not open."""

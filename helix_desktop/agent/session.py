@@ -748,7 +748,7 @@ def with_cache_hints(request: ModelRequest, window: Window, session: Session) ->
     transcript, info = session.transcript, session.frame.info
     next_input = round(window.estimate * session.frame.ratio)
     gaps = measured_gaps(transcript, info.label, session.clock(), next_input)
-    tree = transcript.first_parent or session.id  # branches begin with what their parent has cached
+    tree = next(iter(transcript.ancestors), session.id)  # branches begin with what their parent has cached
     hints = CacheHints(
         key=digest_of(tree.encode())[:_KEY_DIGITS],
         ends=layer_ends(window, transcript, session.policy),

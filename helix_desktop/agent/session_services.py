@@ -89,7 +89,6 @@ class SessionServices:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as a request holds them."""
         return request_tools((*self.tools.specs, *([self.delegate_spec] if self.delegate_spec else [])))
 
     def create_session(

@@ -19,7 +19,6 @@ IsTrusted = Callable[[], bool]
 
 
 def require_trust(is_trusted: IsTrusted) -> None:
-    """Raise WorkspaceUntrusted unless the folder is trusted."""
     if not is_trusted():
         raise WorkspaceUntrusted(
             text("This folder isn't trusted yet."),
@@ -34,7 +33,6 @@ class TrustGatedModel(ModelWrapper):
         self._is_trusted = is_trusted
 
     async def prepare(self, request: ModelRequest) -> ModelRequest:
-        """Return the request. Raises WorkspaceUntrusted."""
         require_trust(self._is_trusted)
         return request
 

@@ -40,13 +40,11 @@ class QtLanguage:
         self._day_format = _without_year(self._locale.dateFormat(QLocale.FormatType.ShortFormat))
 
     def find(self, text: TranslatableText) -> str:
-        """Return the template of a text in the form for its count; the English one if none is there."""
         count = text.number if text.singular else -1
         found = self._translator.translate(text.context, text.source, text.comment or None, count)
         return found or (text.singular if text.singular and text.number == 1 else text.source)
 
     def show_fact(self, fact: object) -> str:
-        """Return a fact as a text has it: numbers in groups of digits, several things as a list."""
         if type(fact) is int:
             return self._locale.toString(fact)
         if isinstance(fact, tuple):

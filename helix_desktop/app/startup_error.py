@@ -15,7 +15,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.dialogs import show_error_dialog
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import error_text
 
 
 def show_startup_error(

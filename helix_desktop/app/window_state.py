@@ -37,7 +37,6 @@ class WindowStateFile:
             return
 
     def get(self, name: str) -> bytes:
-        """Return the stored bytes; empty if there are none."""
         try:
             return base64.b64decode(str(self._fields.get(name, "")), validate=True)
         except binascii.Error:

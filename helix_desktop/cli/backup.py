@@ -22,11 +22,10 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.foreign.discovery import FoundSession
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.exit_codes import FAILED
-from helix_desktop.words.errors import error_text
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import export_summary, import_summary, removed_text
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, error_text, translate
 
 tr = Translator("Command line")
 text = TextContext("Command line")

@@ -23,9 +23,8 @@ from helix_desktop.domain.store_reports import IntegrityReport, RepairReport
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.system.exit_codes import FAILED
-from helix_desktop.words.errors import error_text
 from helix_desktop.words.store_reports import history_check_lines, repair_notice
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, error_text, translate
 
 tr = Translator("Command line")
 

@@ -34,10 +34,14 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.git import select_paths
 from helix_desktop.system.exit_codes import FAILED
-from helix_desktop.words.errors import error_text
-from helix_desktop.words.file_changes import auto_run_reason, changed_lines_text
-from helix_desktop.words.revert_plans import plan_status_text, problem_text, revert_effect_text
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.file_changes import (
+    auto_run_reason,
+    changed_lines_text,
+    plan_status_text,
+    problem_text,
+    revert_effect_text,
+)
+from helix_desktop.words.translation import Translator, error_text, translate
 
 tr = Translator("Command line")
 text = TextContext("Command line")

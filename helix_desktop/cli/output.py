@@ -53,7 +53,6 @@ from helix_desktop.domain.translatable_text import join_sentences, plain_text
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.costs import price_text
-from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.file_changes import (
     auto_run_rules_text,
     auto_run_texts,
@@ -61,6 +60,7 @@ from helix_desktop.words.file_changes import (
     recorded_changes_text,
 )
 from helix_desktop.words.instructions import instructions_text
+from helix_desktop.words.models import effort_refused_text
 from helix_desktop.words.numbers import format_size, format_usd, format_whole_percent
 from helix_desktop.words.rewrites import files_changed_text
 from helix_desktop.words.translation import Translator, translate

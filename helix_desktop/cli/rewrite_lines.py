@@ -36,8 +36,13 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.words.models import recorded_writer
-from helix_desktop.words.rewrite_reasons import placement_text, retaken_text, sweep_reason_text, trigger_text
-from helix_desktop.words.rewrites import gist_sections
+from helix_desktop.words.rewrites import (
+    gist_sections,
+    placement_text,
+    retaken_text,
+    sweep_reason_text,
+    trigger_text,
+)
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")

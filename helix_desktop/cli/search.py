@@ -23,10 +23,9 @@ from helix_desktop.services.search import (
     SessionHits,
 )
 from helix_desktop.system.clock import wall_clock_ms
-from helix_desktop.words.errors import error_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_date_and_time
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, error_text
 
 tr = Translator("Command line")
 

@@ -18,7 +18,7 @@ from helix_desktop.domain.text_format import ellipsize, ellipsize_title, title_l
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.words.fallbacks import fallback_advice, fallback_text
+from helix_desktop.words.summaries import fallback_advice, fallback_text
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator, translate
 

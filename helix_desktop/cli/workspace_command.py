@@ -37,9 +37,8 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.instructions import RunInstructions
 from helix_desktop.system.exit_codes import HUNG_UP, TERMINATED
 from helix_desktop.tools.environment import MAX_FILE_BYTES
-from helix_desktop.words.errors import error_text
-from helix_desktop.words.file_coverage import uncovered_line
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.file_changes import uncovered_line
+from helix_desktop.words.translation import Translator, error_text
 from helix_desktop.workspaces.registry import WorkspaceRecord, check_is_folder
 
 tr = Translator("Command line")

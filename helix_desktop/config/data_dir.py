@@ -71,7 +71,8 @@ class DataDirMove(msgspec.Struct, frozen=True):
     def switch(self) -> None:
         """Switch to the new folder. Raises DataDirUnavailable; then the old one stays in use."""
         try:
-            _sync_folders(self.target)
+            for folder, _, _ in os.walk(self.target):
+                sync_folder(Path(folder))  # the new file names are durable, where the system needs that
             remove_pointers(self.target)  # where the data returns to a former place
             write_pointer(self.source, self.target)
             (self.target / MARK_FILE).unlink(missing_ok=True)
@@ -190,12 +191,6 @@ def _hash_file(path: Path, done: int, on_progress: Callable[[int], None]) -> tup
             done += len(part)
             on_progress(done)
     return digest.digest(), done
-
-
-def _sync_folders(root: Path) -> None:
-    """Sync all folders to make the new file names durable, where the system needs that."""
-    for folder, _, _ in os.walk(root):
-        sync_folder(Path(folder))
 
 
 def _existing_parent(path: Path) -> Path:

@@ -7,7 +7,7 @@ import json
 import platform
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import Distribution, PackageMetadata
 from pathlib import Path
@@ -127,7 +127,7 @@ def canonical_name(name: str) -> str:
 def _bundled_component(fields: Mapping[str, Any], folder: Path) -> LicensedComponent:
     texts = tuple((Path(name).name, _read(folder / name)) for name in fields["texts"])
     version = str(fields.get("version", ""))
-    resolved_version = _VERSION_PROBES[version.removeprefix("@")]() if version.startswith("@") else version
+    resolved_version = _included_version(version.removeprefix("@")) if version.startswith("@") else version
     return LicensedComponent(
         fields["name"],
         resolved_version,
@@ -225,61 +225,30 @@ def _license_name(metadata: PackageMetadata) -> str:
     return _LICENSE_IDS.get(name, name)
 
 
-def _openssl() -> str:
-    import ssl
-
-    return ssl.OPENSSL_VERSION.removeprefix("OpenSSL ").partition(" ")[0]
-
-
-def _sqlite() -> str:
+def _included_version(name: str) -> str:
+    """Return the version of what comes with Python or with a package; empty if that is not installed."""
+    import pyexpat
     import sqlite3
-
-    return sqlite3.sqlite_version
-
-
-def _leveldb() -> str:
-    import plyvel
-
-    return str(plyvel.__leveldb_version__)
-
-
-def _zstd() -> str:
-    import zstandard
-
-    return ".".join(map(str, zstandard.ZSTD_VERSION))
-
-
-def _zlib() -> str:
+    import ssl
     import zlib
 
-    return zlib.ZLIB_RUNTIME_VERSION
+    import plyvel
+    import zstandard
+
+    if name in _DISTRIBUTIONS:
+        installed = _distribution(_DISTRIBUTIONS[name])
+        return installed.version if installed is not None else ""
+    versions = {
+        "helix": __version__,
+        "python": platform.python_version(),
+        "openssl": ssl.OPENSSL_VERSION.removeprefix("OpenSSL ").partition(" ")[0],
+        "sqlite": sqlite3.sqlite_version,
+        "leveldb": str(plyvel.__leveldb_version__),
+        "zstd": ".".join(map(str, zstandard.ZSTD_VERSION)),
+        "zlib": zlib.ZLIB_RUNTIME_VERSION,
+        "expat": pyexpat.EXPAT_VERSION.removeprefix("expat_"),
+    }
+    return versions[name]
 
 
-def _expat() -> str:
-    import pyexpat
-
-    return pyexpat.EXPAT_VERSION.removeprefix("expat_")
-
-
-def _qt() -> str:
-    here = _distribution("PySide6-Essentials")
-    return here.version if here else ""
-
-
-def _latex2mathml() -> str:
-    installed = _distribution("latex2mathml")
-    return installed.version if installed is not None else ""
-
-
-_VERSION_PROBES: Mapping[str, Callable[[], str]] = {
-    "helix": lambda: __version__,
-    "python": platform.python_version,
-    "qt": _qt,
-    "openssl": _openssl,
-    "sqlite": _sqlite,
-    "leveldb": _leveldb,
-    "zstd": _zstd,
-    "zlib": _zlib,
-    "expat": _expat,
-    "latex2mathml": _latex2mathml,
-}
+_DISTRIBUTIONS = {"qt": "PySide6-Essentials", "latex2mathml": "latex2mathml"}

@@ -45,7 +45,6 @@ class ViewStates:
             return
 
     def get(self, session_id: str) -> ViewState:
-        """Return the view state of a session; the default one if there is none."""
         return self._states.get(session_id, ViewState())
 
     def put(self, session_id: str, state: ViewState) -> None:

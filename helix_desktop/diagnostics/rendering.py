@@ -11,8 +11,7 @@ from pathlib import Path
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.words.errors import error_text
-from helix_desktop.words.translation import translate
+from helix_desktop.words.translation import error_text, translate
 
 text = TextContext("Self-check")
 

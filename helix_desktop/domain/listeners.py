@@ -78,7 +78,6 @@ class TypedListeners:
 
 
 def types_of(kind: type | UnionType) -> tuple[type, ...]:
-    """Return a type, or those of a union."""
     return get_args(kind) if isinstance(kind, UnionType) else (kind,)
 
 

@@ -143,7 +143,6 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def secret_names(self) -> tuple[str, ...]:
-        """The names of its secret variables, or of its secret headers."""
         return self.secret_headers if self.url else self.secret_env
 
     @property

@@ -228,7 +228,6 @@ class ModelInfo(msgspec.Struct, frozen=True):
 
     @property
     def offered_efforts(self) -> tuple[EffortLevel, ...]:
-        """The levels to offer the user; none if the model cannot think."""
         return () if self.reasoning is False or self.demo else self.efforts or USUAL_LEVELS
 
     def fit_effort(self, effort: Effort) -> SentEffort:

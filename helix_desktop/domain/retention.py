@@ -99,7 +99,6 @@ class TrashContents(msgspec.Struct, frozen=True):
 
     @property
     def stored_size(self) -> int:
-        """Return the bytes on disk of the contents in it."""
         return sum(entry.stored_size for entry in self.entries)
 
 

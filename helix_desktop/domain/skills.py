@@ -148,7 +148,6 @@ _JOIN_TOKENS = 2  # of what joins a skill to the next one
 
 
 def skill_line(skill: Skill) -> str:
-    """Return what the agent is told of a skill."""
     return f"- {skill.name}: {skill.description}"
 
 

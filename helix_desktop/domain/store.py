@@ -373,9 +373,20 @@ Position = tuple[int | str, ...]
 
 def matches_filter(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
     return (
-        _matches_names(entry, entry_filter)
-        and _matches_ranges(entry, entry_filter)
-        and _matches_state(entry, entry_filter)
+        entry.digest.startswith(entry_filter.prefix)
+        and (not entry_filter.tool or entry.tool == entry_filter.tool)
+        and entry.tool not in entry_filter.except_tools
+        and (not entry_filter.kinds or entry.kind in entry_filter.kinds)
+        and (not entry_filter.session or entry.session == entry_filter.session)
+        and (not entry_filter.target or normalize(entry_filter.target) in normalize(entry.target))
+        and entry.size >= entry_filter.min_size
+        and (entry_filter.max_size is None or entry.size <= entry_filter.max_size)
+        and entry.created >= entry_filter.since
+        and (entry_filter.until is None or entry.created <= entry_filter.until)
+        and not (entry_filter.unused and entry.recalls)
+        and not (entry_filter.orphan and entry.references)
+        and entry_filter.pinned in (None, entry.pinned)
+        and entry_filter.trashed in (None, bool(entry.trashed))
     )
 
 
@@ -412,35 +423,6 @@ def tiebreak(digest: str) -> int:
 def text_key(text: str) -> str:
     """Return the key by which a text is sorted and compared, regardless of case."""
     return normalize(text)[:_KEY_CHARACTERS]
-
-
-def _matches_names(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
-    return (
-        entry.digest.startswith(entry_filter.prefix)
-        and (not entry_filter.tool or entry.tool == entry_filter.tool)
-        and entry.tool not in entry_filter.except_tools
-        and (not entry_filter.kinds or entry.kind in entry_filter.kinds)
-        and (not entry_filter.session or entry.session == entry_filter.session)
-        and (not entry_filter.target or normalize(entry_filter.target) in normalize(entry.target))
-    )
-
-
-def _matches_ranges(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
-    return (
-        entry.size >= entry_filter.min_size
-        and (entry_filter.max_size is None or entry.size <= entry_filter.max_size)
-        and entry.created >= entry_filter.since
-        and (entry_filter.until is None or entry.created <= entry_filter.until)
-    )
-
-
-def _matches_state(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
-    return (
-        not (entry_filter.unused and entry.recalls)
-        and not (entry_filter.orphan and entry.references)
-        and entry_filter.pinned in (None, entry.pinned)
-        and entry_filter.trashed in (None, bool(entry.trashed))
-    )
 
 
 class SessionVersions:
@@ -660,7 +642,6 @@ class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
     partial_outputs: tuple[PartialOutput, ...] = ()
 
     def __bool__(self) -> bool:
-        """Return True if the message is not empty."""
         return bool(self.text or self.attachments)
 
     @property

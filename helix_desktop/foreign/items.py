@@ -191,22 +191,18 @@ def _decode_halves(raw: bytes) -> Any:
 
 
 def encode(value: object) -> bytes:
-    """Return decoded JSON as JSON on one line."""
     return msgspec.json.encode(value)
 
 
 def as_text(value: object) -> str:
-    """Return a text, or nothing for anything else."""
     return value if isinstance(value, str) else ""
 
 
 def as_dict(value: object) -> dict[str, Any]:
-    """Return an object, or an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: object) -> list[Any]:
-    """Return a list, or an empty one for anything else."""
     return value if isinstance(value, list) else []
 
 

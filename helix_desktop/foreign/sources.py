@@ -28,10 +28,6 @@ import zstandard
 from helix_desktop.domain.choices import ForeignAgent
 from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.image import MAX_IMAGE_BYTES
-from helix_desktop.foreign.chat_messages import ChatMessagesReader
-from helix_desktop.foreign.claude_code import ClaudeCodeReader
-from helix_desktop.foreign.cline import ClineReader, history_messages
-from helix_desktop.foreign.codex import CodexReader
 from helix_desktop.foreign.items import (
     Reader,
     Record,
@@ -43,8 +39,14 @@ from helix_desktop.foreign.items import (
     encode,
     rest_of,
 )
-from helix_desktop.foreign.opencode import OpencodeReader, of_second_format
-from helix_desktop.foreign.pi import PiReader
+from helix_desktop.foreign.message_readers import (
+    ChatMessagesReader,
+    ClineReader,
+    OpencodeReader,
+    history_messages,
+    of_second_format,
+)
+from helix_desktop.foreign.record_readers import ClaudeCodeReader, CodexReader, PiReader
 
 HISTORY_NAMES = ("api_conversation_history.json", "claude_messages.json")
 """Of the messages of a task of Cline and Roo Code; the second one only of old versions."""

@@ -31,10 +31,12 @@ from helix_desktop.providers.answers import (
     split_thinking,
     stop_reason,
 )
-from helix_desktop.providers.dialect import VARIANT_ERROR_STATUSES, AnswerDelta, NewId, RequestEffort
-from helix_desktop.providers.http import HttpError
-from helix_desktop.providers.json_wire import (
+from helix_desktop.providers.dialect import (
     PART_SEPARATOR,
+    VARIANT_ERROR_STATUSES,
+    AnswerDelta,
+    NewId,
+    RequestEffort,
     ToolCallIds,
     arguments_object,
     as_integer,
@@ -46,6 +48,7 @@ from helix_desktop.providers.json_wire import (
     named_calls,
     unwrapped_arguments,
 )
+from helix_desktop.providers.http import HttpError
 
 EffortForm = Literal["adaptive", "budget"]
 """A level with adaptive thinking (from Claude 4.6 on), or a number of tokens for thinking (before)."""

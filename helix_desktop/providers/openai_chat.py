@@ -36,8 +36,6 @@ from helix_desktop.providers.dialect import (
     CacheFields,
     NewId,
     RequestEffort,
-)
-from helix_desktop.providers.json_wire import (
     ToolCallIds,
     arguments_text,
     as_integer,

@@ -32,14 +32,12 @@ from helix_desktop.providers.answers import (
 )
 from helix_desktop.providers.dialect import (
     BREAKPOINT,
+    PART_SEPARATOR,
     VARIANT_ERROR_STATUSES,
     AnswerDelta,
     CacheFields,
     NewId,
     RequestEffort,
-)
-from helix_desktop.providers.json_wire import (
-    PART_SEPARATOR,
     ToolCallIds,
     arguments_text,
     as_integer,

@@ -28,10 +28,9 @@ from helix_desktop.domain.messages import (
 from helix_desktop.domain.model_spec import LearnedWindow
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.providers.answers import MalformedCall, is_written_call, malformed_call_error
-from helix_desktop.providers.dialect import AnswerAssembler, Dialect, Exchange, StreamedError
+from helix_desktop.providers.dialect import AnswerAssembler, Dialect, Exchange, StreamedError, is_json_object
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, HttpResponse
-from helix_desktop.providers.json_wire import is_json_object
 from helix_desktop.providers.retry import RetryPolicy, RetryState, TransientError
 from helix_desktop.providers.server_errors import body_excerpt, error_in, status_of_error
 

@@ -180,7 +180,6 @@ class PrefetchingTokenCounter:
         self._pending |= {text: (counts, place) for place, text in enumerate(texts)}
 
     async def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text."""
         found = ((text, self._pending.get(text)) for text in texts)
         return [
             count_text(self._encoding, text) if ahead is None else ahead[0].result()[ahead[1]]

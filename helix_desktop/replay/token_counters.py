@@ -223,7 +223,6 @@ class RequestTotals:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The tokens of each request so far."""
         return tuple(self._sums)
 
     def result(self, summary_tokens: Sequence[int]) -> SentTotals:

@@ -26,8 +26,7 @@ from helix_desktop.services.closed_workspaces import BorrowStore
 from helix_desktop.store.archive_file import file_name, read_info, refused_write
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.files import non_folder_in, write_text_durably
-from helix_desktop.words.session_html import markdown_page
-from helix_desktop.words.session_markdown import session_markdown
+from helix_desktop.words.session_markdown import markdown_page, session_markdown
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry

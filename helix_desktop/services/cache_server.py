@@ -22,7 +22,7 @@ from helix_desktop.services.app_command import app_command
 from helix_desktop.services.closed_workspaces import AnyStore, BorrowStore, LazyStore
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.workspace_tools import cache_tool_specs, create_cache_tools
-from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import error_text
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 CACHE_SERVER_SESSION = "mcp"

@@ -27,7 +27,7 @@ from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.foreign.discovery import FoundSession
 from helix_desktop.providers.tiktoken_counter import PrefetchingTokenCounter
 from helix_desktop.services.foreign_conversion import Conversion, Marks, converted, session_id_of
-from helix_desktop.store.archive_spool import ArchiveSpool
+from helix_desktop.store.archive_file import ArchiveSpool
 from helix_desktop.system.worker_process import end_process, run_in_background, start_process
 
 text = TextContext("Services")

@@ -63,9 +63,9 @@ from helix_desktop.store.archive_file import (
 )
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowView, Tombstone
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.rows.access import StoreSnapshot
-from helix_desktop.store.rows.contents import ContentStore
-from helix_desktop.store.rows.event_log import (
+from helix_desktop.store.rows import (
+    ContentStore,
+    StoreSnapshot,
     log_parts,
     read_events,
     stage_branch,
@@ -488,7 +488,8 @@ class _Importer:
     async def _import_session(self, archived: ArchivedSession) -> None:
         """Import one session as new, longer, unchanged, or diverged; a branch behind its parent here."""
         unchanged = _with_parent(archived, self._session_ids)
-        archived = _in_ask(unchanged)
+        # Its agent asks: to act unasked is allowed on this computer.
+        archived = ArchivedSession(unchanged.header, unchanged.events.changed(_event_in_ask))
         point = archived.header.branch
         shared = (await self._store.events(point.parent))[: point.seq] if point is not None else []
         count = len(shared) + len(archived.events)
@@ -614,11 +615,6 @@ def _open_calls(log: Sequence[RecordedEvent]) -> set[str]:
             case _:
                 pass
     return open_calls
-
-
-def _in_ask(archived: ArchivedSession) -> ArchivedSession:
-    """Return a session of an archive whose agent asks: to act unasked is allowed on this computer."""
-    return ArchivedSession(archived.header, archived.events.changed(_event_in_ask))
 
 
 def _event_in_ask(recorded: RecordedEvent) -> RecordedEvent:

@@ -261,10 +261,24 @@ class Database:
             try:
                 status = (self._path / _CURRENT).stat()
             except OSError:
-                return _files_missing(self._path)
+                missing = (
+                    path for path in (*reversed(self._path.parents), self._path) if not os.path.exists(path)
+                )
+                return StoreWriteFailed(
+                    _text("Nothing can be saved: the workspace data is gone."),
+                    _text(
+                        "{folder} was deleted or moved, or its drive was disconnected.",
+                        folder=next(missing, self._path),
+                    ),
+                    _text("Put it back to continue, or export the workspace before you quit."),
+                )
             if self._current is None or os.path.samestat(status, os.fstat(self._current.fileno())):
                 return None
-        return _files_replaced(self._path)
+        return StoreWriteFailed(
+            _text("Nothing can be saved: the workspace data was replaced."),
+            _text("{folder} is no longer the folder that was opened.", folder=self._path),
+            _text("Export the workspace to keep what is here, then quit and open it again."),
+        )
 
     def ensure_open(self) -> None:
         """Reopen the files if a failure closed them, before a write. Raise StoreWriteFailed.
@@ -458,23 +472,6 @@ def _probe_write(path: Path) -> None:
             _sync(file.fileno())
     finally:
         path.unlink(missing_ok=True)
-
-
-def _files_missing(db: Path) -> StoreWriteFailed:
-    missing = (path for path in reversed((db, *db.parents)) if not os.path.exists(path))
-    return StoreWriteFailed(
-        _text("Nothing can be saved: the workspace data is gone."),
-        _text("{folder} was deleted or moved, or its drive was disconnected.", folder=next(missing, db)),
-        _text("Put it back to continue, or export the workspace before you quit."),
-    )
-
-
-def _files_replaced(db: Path) -> StoreWriteFailed:
-    return StoreWriteFailed(
-        _text("Nothing can be saved: the workspace data was replaced."),
-        _text("{folder} is no longer the folder that was opened.", folder=db),
-        _text("Export the workspace to keep what is here, then quit and open it again."),
-    )
 
 
 def _write_failed(why: OptionalText) -> StoreWriteFailed:

@@ -413,7 +413,6 @@ class StoreFiles(msgspec.Struct, frozen=True):
         return self.folder / "search.db"
 
     def create_folders(self) -> None:
-        """Create the folders. Raise DataDirUnavailable."""
         try:
             self.quarantine.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -592,10 +592,8 @@ def delete_reference(sink: RowSink, session_id: str, seq: int, digest: str) -> N
 
 
 def read_sequence(source: RowSource) -> int:
-    """Return the number of writes so far. Raise RowDamaged."""
     return ROWS.sequence.get(source) or 0
 
 
 def read_totals(source: RowSource) -> StoreTotals:
-    """Return counts and sizes of the store. Raise RowDamaged."""
     return ROWS.totals.get(source) or NO_TOTALS

@@ -30,8 +30,7 @@ from helix_desktop.store.redaction import RowRedaction
 from helix_desktop.store.repair.integrity_check import IntegrityChecker
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.store.row_store import RowStore
-from helix_desktop.store.rows.access import StoreAccess
-from helix_desktop.store.rows.contents import ContentStore
+from helix_desktop.store.rows import ContentStore, StoreAccess
 from helix_desktop.store.store_search import EntryQuery, page_from_ordered, page_of
 from helix_desktop.store.writer import StoreCounters, WriteBatch
 from helix_desktop.system.clock import ClockMs, wall_clock_ms

@@ -43,15 +43,13 @@ from helix_desktop.store.repair.integrity_check import IntegrityChecker
 from helix_desktop.store.repair.salvage import (
     BulkWriter,
     Salvage,
-    SalvageResult,
     StagedProgress,
     file_sizes,
     find_torn_log,
     inspect_files,
     read_current_name,
 )
-from helix_desktop.store.rows.access import StoreAccess
-from helix_desktop.store.rows.contents import ContentStore
+from helix_desktop.store.rows import ContentStore, StoreAccess
 from helix_desktop.store.store_errors import write_failure_reason
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
@@ -309,8 +307,21 @@ class RepairLadder:
             self._check_rebuilt(target)
         finally:
             target.close()
-        report = self._build_report(problems, result, backup_folder)
-        return msgspec.structs.replace(report, uncounted=uncounted)
+        return RepairReport(
+            self._clock(),
+            tuple(dict.fromkeys([*problems, *result.problems])),
+            result.totals.entries,
+            result.totals.sessions,
+            result.events,
+            tuple(result.lost_contents),
+            tuple(result.truncated_sessions),
+            writes=result.lost_writes,
+            rows=result.lost_rows,
+            vanished=result.lost_entries,
+            copy=str(backup_folder / "db"),
+            aside=str(backup_folder),
+            uncounted=uncounted,
+        )
 
     def _check_rebuilt(self, target: Database) -> None:
         """Check all of the new database before it replaces the old one. Raise StoreUnreadable."""
@@ -322,24 +333,6 @@ class RepairLadder:
             raise store_unreadable(
                 text("The recovered data is inconsistent: {problem}.", problem=checker.result.problems[0])
             )
-
-    def _build_report(
-        self, problems: list[str], salvaged: SalvageResult, backup_folder: Path
-    ) -> RepairReport:
-        return RepairReport(
-            self._clock(),
-            tuple(dict.fromkeys([*problems, *salvaged.problems])),
-            salvaged.totals.entries,
-            salvaged.totals.sessions,
-            salvaged.events,
-            tuple(salvaged.lost_contents),
-            tuple(salvaged.truncated_sessions),
-            writes=salvaged.lost_writes,
-            rows=salvaged.lost_rows,
-            vanished=salvaged.lost_entries,
-            copy=str(backup_folder / "db"),
-            aside=str(backup_folder),
-        )
 
 
 def another_version(error: RowUnknown) -> StoreUnreadable:

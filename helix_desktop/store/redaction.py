@@ -31,9 +31,14 @@ from helix_desktop.store.database import Database
 from helix_desktop.store.files import Quarantine, StoreFiles, delete_database
 from helix_desktop.store.kinds import ROWS, PendingDeletion, RowDamaged, RowView, Tombstone
 from helix_desktop.store.retention import remove_content
-from helix_desktop.store.rows.access import StoreAccess
-from helix_desktop.store.rows.contents import ContentStore
-from helix_desktop.store.rows.event_log import add_reference, log_parts, read_branches, remove_reference
+from helix_desktop.store.rows import (
+    ContentStore,
+    StoreAccess,
+    add_reference,
+    log_parts,
+    read_branches,
+    remove_reference,
+)
 from helix_desktop.store.writer import WriteBatch
 
 text = TextContext("Store")
@@ -329,11 +334,14 @@ class Redactor:
                 reference.session, reference.seq, search_result.removed.get(reference.session, {})
             )
         for digest in search_result.labels:
-            self._clean_labels(digest)
+            if (record := ROWS.record.get(self._batch, digest)) is not None:
+                ROWS.record.put(self._batch, self._with_clean_labels(record), digest)
         for session_id in search_result.titles:
-            self._redact_summary(session_id)
+            if (summary := ROWS.summary.get(self._batch, session_id)) is not None:
+                ROWS.summary.put(self._batch, self._redaction.redact_summary(summary), session_id)
         for session_id in search_result.drafts:
-            self._redact_draft(session_id)
+            if (draft := ROWS.draft.get(self._batch, session_id)) is not None:
+                ROWS.draft.put(self._batch, self._redaction.redact_draft(draft), session_id)
         for entry in search_result.contents:
             self._replace_by_tombstone(entry.digest)
         for digest in search_result.rewritten_indexes:
@@ -363,11 +371,6 @@ class Redactor:
             first_line=redact(record.first_line),
         )
 
-    def _clean_labels(self, digest: str) -> None:
-        record = ROWS.record.get(self._batch, digest)
-        if record is not None:
-            ROWS.record.put(self._batch, self._with_clean_labels(record), digest)
-
     def _redact_event(self, session_id: str, seq: int, removed: Mapping[int, OutputCopies]) -> None:
         previous = ROWS.event.get(self._batch, session_id, seq)
         if previous is not None:
@@ -381,16 +384,6 @@ class Redactor:
             remove_reference(self._batch, session_id, redacted.seq, digest)
         for digest in after - before:
             add_reference(self._batch, session_id, redacted.seq, digest)
-
-    def _redact_summary(self, session_id: str) -> None:
-        summary = ROWS.summary.get(self._batch, session_id)
-        if summary is not None:
-            ROWS.summary.put(self._batch, self._redaction.redact_summary(summary), session_id)
-
-    def _redact_draft(self, session_id: str) -> None:
-        draft = ROWS.draft.get(self._batch, session_id)
-        if draft is not None:
-            ROWS.draft.put(self._batch, self._redaction.redact_draft(draft), session_id)
 
     def _replace_by_tombstone(self, digest: str, successor: str = "") -> None:
         record = ROWS.record.get(self._batch, digest)
@@ -411,14 +404,12 @@ class RowRedaction:
     async def preview(
         self, request: RedactionRequest, on_progress: OnProgress = no_progress
     ) -> RedactionMatches:
-        """Return where the request matches; change nothing. Raise InvalidInput."""
         redaction = Redaction(request, self._access.clock())
         return await self._matches(await find_secret(self._access, redaction, on_progress), redaction)
 
     async def redact(
         self, request: RedactionRequest, on_progress: OnProgress = no_progress
     ) -> RedactionMatches:
-        """Remove the matches in this store; return what was changed. Raise InvalidInput."""
         at_ms = self._access.clock()
         redaction = Redaction(request, at_ms)
         found = await find_secret(self._access, redaction, on_progress)
@@ -426,14 +417,11 @@ class RowRedaction:
         return await self._matches(found, redaction)
 
     async def redacted_at(self, digest: str) -> int:
-        """Return when a content was redacted, in ms since 1970; 0 if it was not, or may be stored again."""
         kinds.digest_bytes(digest)
         tombstone = await self._access.run_query(lambda view: ROWS.tombstone.get(view, digest))
         return tombstone.at if tombstone is not None and not tombstone.lifted else 0
 
     async def lift(self, digest: str) -> bool:
-        """Allow a redacted content to be stored again; return True if it was redacted."""
-
         def stage(batch: WriteBatch) -> bool:
             tombstone = ROWS.tombstone.get(batch, digest)
             if tombstone is None or tombstone.lifted:

@@ -35,9 +35,11 @@ from helix_desktop.domain.retention import (
 from helix_desktop.domain.store import CacheEntry, EntryRecord, SessionSummary, StoreTotals
 from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowDatabase, RowUnknown, RowView
-from helix_desktop.store.rows.access import StoreAccess
-from helix_desktop.store.rows.contents import MAX_SINGLE_ROW_BYTES, ContentStore, find_digests
-from helix_desktop.store.rows.event_log import (
+from helix_desktop.store.rows import (
+    MAX_SINGLE_ROW_BYTES,
+    ContentStore,
+    StoreAccess,
+    find_digests,
     is_referenced,
     read_draft_digests,
     read_references,
@@ -47,11 +49,6 @@ from helix_desktop.store.rows.event_log import (
 from helix_desktop.store.writer import WriteBatch
 
 _log = logging.getLogger(__name__)
-
-
-def read_plan(view: RowView, contents: ContentStore, rule: RetentionRule, at_ms: int) -> CleanupPlan:
-    """Return what a clean-up at `at_ms` would do. Raise RowDamaged."""
-    return plan_cleanup(_entries(view), index_reader(view, contents), rule, at_ms)
 
 
 def read_collectable(
@@ -497,7 +494,11 @@ class RowRetention:
 
     async def plan(self, rule: RetentionRule) -> CleanupPlan:
         at_ms = self._access.clock()
-        return await self._access.run_query(lambda view: read_plan(view, self._access.contents, rule, at_ms))
+
+        def read(view: RowView) -> CleanupPlan:
+            return plan_cleanup(_entries(view), index_reader(view, self._access.contents), rule, at_ms)
+
+        return await self._access.run_query(read)
 
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
         at_ms, trashed_ms = self._access.clock(), await self._trash_time_ms()
@@ -524,7 +525,6 @@ class RowRetention:
         return await self._set_trashed(session_id, await self._trash_time_ms())
 
     async def restore_session(self, session_id: str) -> tuple[str, ...]:
-        """Restore a session and its subagents' sessions from the trash; return the ids that were restored."""
         return await self._set_trashed(session_id, 0)
 
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:

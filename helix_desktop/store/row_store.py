@@ -23,9 +23,14 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowView
 from helix_desktop.store.passage_index import scan_passages
-from helix_desktop.store.rows.access import StoreAccess
-from helix_desktop.store.rows.contents import find_digests, missing_error
-from helix_desktop.store.rows.event_log import read_events, read_handovers, stage_commit
+from helix_desktop.store.rows import (
+    StoreAccess,
+    find_digests,
+    missing_error,
+    read_events,
+    read_handovers,
+    stage_commit,
+)
 from helix_desktop.store.store_search import StoreSearch
 
 _text = TextContext("Store")
@@ -67,8 +72,6 @@ class RowStore(StoreSearch):
         return await self._access.run_query(lambda view: self._access.contents.read(view, digest))
 
     async def entry(self, digest: str) -> CacheEntry:
-        """Return the metadata of a content. Raise DigestUnknown, ContentDamaged."""
-
         def query(view: RowView) -> CacheEntry:
             try:
                 record = ROWS.record.get(view, digest) if is_digest(digest) else None
@@ -88,25 +91,13 @@ class RowStore(StoreSearch):
         return await self._access.run_query(kinds.read_totals)
 
     async def save_draft(self, session_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
-        """Save what was typed and attached but not sent; if both are empty, delete the draft.
-
-        Raise StoreWriteFailed.
-        """
         draft = Draft(text, tuple(attachments))
         await self._change_draft(session_id, draft.size, text=text, attachments=draft.attachments)
 
     async def save_partial_answer(self, session_id: str, answer: RecordedEvent | None) -> None:
-        """Save what came so far of an answer, until it is recorded; None: delete it.
-
-        Raise StoreWriteFailed.
-        """
         await self._change_draft(session_id, partial_answer=answer)
 
     async def save_partial_outputs(self, session_id: str, outputs: Sequence[PartialOutput]) -> None:
-        """Save what running calls printed so far, until their answers are recorded; empty: delete it.
-
-        Raise StoreWriteFailed.
-        """
         size = sum(len(output.text) for output in outputs)
         await self._change_draft(session_id, size, partial_outputs=tuple(outputs))
 

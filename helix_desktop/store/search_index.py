@@ -21,7 +21,7 @@ from msgspec.structs import astuple
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import HEX_DIGITS
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
-from helix_desktop.domain.store import CacheEntry, EntryFilter, EntryPage, EntryRecord, text_key, tiebreak
+from helix_desktop.domain.store import EntryFilter, EntryPage, EntryRecord, text_key, tiebreak
 from helix_desktop.domain.text_search import normalize, split_chunks
 from helix_desktop.domain.unicode_safety import repair_surrogates
 from helix_desktop.store.kinds import DIGEST_BYTES, ROWS, RowDamaged
@@ -230,12 +230,6 @@ def key_columns(column: SortColumn) -> tuple[str, ...]:
     return ends if column == "created" else (_SORTED_BY.get(column, column), *ends)
 
 
-def decode_entry(row: Sequence[Any]) -> CacheEntry:
-    """Return the entry in a row of COLUMNS."""
-    record: EntryRecord = _RECORD.decode(row[1])
-    return record.to_entry(row[0].hex())
-
-
 def match_expression(terms: Sequence[str]) -> str:
     """Return an FTS5 query that matches every text with all of the terms; empty if none is possible."""
     words = (to_indexed_text(repair_surrogates(term)) for term in terms)
@@ -351,7 +345,10 @@ def read_page(index: SearchIndex, entry_query: EntryQuery, match: str = "") -> E
         unindexed > _MAX_SORTED_MATCHES or _count_matches(index.db, match) > _MAX_SORTED_MATCHES
     )
     query, values = page_query(entry_query, match, is_common)
-    page = page_from_ordered(entry_query, [decode_entry(row) for row in index.db.execute(query, values)])
+    page = page_from_ordered(
+        entry_query,
+        [_RECORD.decode(row[1]).to_entry(row[0].hex()) for row in index.db.execute(query, values)],
+    )
     return msgspec.structs.replace(page, unindexed=unindexed) if unindexed else page
 
 

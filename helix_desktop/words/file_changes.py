@@ -1,15 +1,25 @@
-"""What changed in the files of a workspace, in one line each."""
+"""What changed in the files of a workspace, in words: states, diffs, reverts, and what is not covered."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from helix_desktop.domain.events.session import ChangesRecorded
-from helix_desktop.domain.file_history.changes import FileChange
+from helix_desktop.domain.file_history.changes import (
+    FileChange,
+    FileCoverage,
+    FileState,
+    PlannedFile,
+    RevertProblem,
+    RevertStatus,
+    UncoveredReason,
+)
+from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.tools import ANY, AutoRunChange, PermissionRule
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.direction import with_sign
-from helix_desktop.words.numbers import format_integer
+from helix_desktop.words.numbers import format_integer, format_size
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Changes")
@@ -147,3 +157,168 @@ def auto_run_texts(changes: Iterable[AutoRunChange]) -> list[str]:
     if lines["left"]:
         texts.append(tr("Changed what other programs run: {files}", files=tuple(lines["left"])))
     return texts
+
+
+text = TextContext("Changes")
+
+_LISTED = 3  # places that the line names
+_DETAILED = 30  # places with their reasons
+_REASONS: dict[UncoveredReason, TranslatableText] = {
+    "pending": text("Not copied yet"),
+    "ignored": text("Ignored by git, or a build folder"),
+    "secret": text("May contain a secret: only its digest is saved"),
+    "too_large": text("Over the size limit"),
+    "mount": text("On another file system"),
+    "special": text("Not a regular file"),
+    "unreadable": text("Can't be read"),
+    "hard_links": text("Has other names (hard links)"),
+    "name": text("Its name isn't valid text"),
+    "quota": text("The file history's limit is reached"),
+    "own_data": text("Belongs to Helix Desktop"),
+    "git": text("Belongs to git"),
+}
+
+
+def uncovered_reason_text(reason: UncoveredReason) -> str:
+    return translate(_REASONS[reason])
+
+
+def uncovered_line(coverage: FileCoverage) -> str:
+    """Return in one line where a call's changes could not be undone; empty: everywhere they can."""
+    if coverage.error:
+        return tr("Can't be undone: {reason}", reason=coverage.error)
+    if not coverage.uncovered:
+        return "" if coverage.is_complete else tr("Can't be undone in files that are not copied yet")
+    names = ", ".join(escape_hidden_name(place.path) for place in coverage.places[:_LISTED])
+    if coverage.uncovered > _LISTED:
+        names = tr("{names} …", names=names)
+    return tr.plural(
+        coverage.uncovered,
+        "Can't be undone in %n place: {names}",
+        "Can't be undone in %n places: {names}",
+        names=names,
+    )
+
+
+def uncovered_details(coverage: FileCoverage) -> tuple[str, ...]:
+    """Return each place that is not covered, the first ones, with its reason; one a line."""
+    lines = [
+        f"{escape_hidden_name(place.path)} · {uncovered_reason_text(place.reason)}"
+        for place in coverage.places[:_DETAILED]
+    ]
+    left = coverage.uncovered - len(lines)
+    if left > 0 and lines:
+        lines.append(tr.plural(left, "and %n more place", "and %n more places"))
+    if lines and not coverage.is_complete and not coverage.error:
+        lines.append(tr("Files that are not copied yet"))
+    return tuple(lines)
+
+
+_HASH_DIGITS = 12
+
+
+def describe_mode(diff: FileDiff) -> str:
+    """Return how the permissions changed; empty if they did not."""
+    before, after = diff.before, diff.after
+    if before is None or after is None or before.mode == after.mode or "link" in (before.kind, after.kind):
+        return ""
+    return tr("Permissions: {before} → {after}", before=f"{before.mode:o}", after=f"{after.mode:o}")
+
+
+def missing_line_end_note() -> str:
+    return tr("no newline at end of file")
+
+
+def describe_without_lines(diff: FileDiff) -> list[str]:
+    """Return what happened, sentence by sentence, where no lines or images are compared."""
+    lines = []
+    match diff.kind:
+        case "text":
+            lines = [] if diff.hunks else [_empty_text(diff)]
+        case "binary":
+            lines = [tr("Binary file."), *_contents(diff)]
+        case "too_large":
+            lines = [tr("Too large to compare."), *_contents(diff)]
+        case "hash_only":
+            lines = [tr("Content not saved, so it can't be shown."), *_contents(diff)]
+        case "link" | "folder":
+            lines = _replacement(diff)
+        case "mode":
+            lines = [] if describe_mode(diff) else [tr("No changes.")]
+    mode = describe_mode(diff)
+    return [*lines, mode] if mode else lines
+
+
+def describe_state(state: FileState | None) -> str:
+    """Return what is at a path: a file's size and the beginning of its hash, where a link leads, a folder."""
+    if state is None:
+        return tr("Nothing")
+    if state.kind == "link":
+        return tr("Link to {target}", target=escape_hidden_name(state.target))
+    if state.kind == "folder":
+        return tr("Folder")
+    if not state.digest:
+        return format_size(state.size)
+    return tr("{size}, SHA-256 {digest}…", size=format_size(state.size), digest=state.digest[:_HASH_DIGITS])
+
+
+def _contents(diff: FileDiff) -> list[str]:
+    lines = []
+    if diff.before is not None:
+        lines.append(tr("Before: {content}", content=describe_state(diff.before)))
+    if diff.after is not None:
+        lines.append(tr("After: {content}", content=describe_state(diff.after)))
+    return lines
+
+
+def _empty_text(diff: FileDiff) -> str:
+    if diff.before is None and diff.after is not None:
+        return tr("Empty file created.")
+    if diff.before is not None and diff.after is None:
+        return tr("Empty file deleted.")
+    return tr("No changes.")
+
+
+def _replacement(diff: FileDiff) -> list[str]:
+    if diff.before is None:
+        return [tr("Created: {content}", content=describe_state(diff.after))]
+    if diff.after is None:
+        return [tr("Deleted: {content}", content=describe_state(diff.before))]
+    return _contents(diff)
+
+
+_PROBLEMS: dict[RevertProblem, TranslatableText] = {
+    "not_covered": text("The previous content isn't saved."),
+    "content_removed": text("The previous content isn't in the file history."),
+    "folder_gone": text("Its folder is gone."),
+    "not_a_folder": text("Its folder is something else now."),
+    "not_empty": text("The folder holds other files."),
+    "no_permission": text("You don't have permission to change it."),
+    "disk_full": text("There isn't enough disk space."),
+    "hard_links": text("It has other names (hard links) that would change too."),
+    "outside": text("A link leads out of the workspace."),
+    "busy": text("A command that may change it is running."),
+}
+_STATUSES: dict[RevertStatus, TranslatableText] = {
+    "conflict": text("Changed since, in conflict"),
+    "merge": text("Changed since in other lines"),
+    "blocked": text("Can't be reverted"),
+    "ready": text("Ready"),
+    "same": text("Nothing to do"),
+}
+
+
+def problem_text(problem: RevertProblem) -> str:
+    return translate(_PROBLEMS[problem]) if problem in _PROBLEMS else tr("It can't be changed now.")
+
+
+def plan_status_text(status: RevertStatus) -> str:
+    return translate(_STATUSES[status])
+
+
+def revert_effect_text(file: PlannedFile) -> str:
+    if file.former is None:
+        return tr("Delete")
+    if file.present is None:
+        return tr("Create again")
+    return tr("Restore")

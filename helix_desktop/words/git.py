@@ -31,7 +31,6 @@ NO_GIT = GitText()
 
 
 def git_text(status: GitStatus | None) -> GitText:
-    """Return the text for a state; an empty one for none."""
     if status is None:
         return NO_GIT
     worktree = tr("worktree {name}", name=status.worktree) if status.worktree else ""

@@ -1,7 +1,9 @@
-"""The names of models as text."""
+"""The names of models, and of levels of reasoning effort, as text."""
 
 from __future__ import annotations
 
+from helix_desktop.domain.choices import Effort, SentEffort
+from helix_desktop.domain.events.session import EffortRefused
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Models")
@@ -38,4 +40,32 @@ def slow_model_text(label: str) -> str:
         "{model} wasn't asked how to keep it: it was too slow before. "
         "To ask it again, go to Settings → Model roles.",
         model=label,
+    )
+
+
+def effort_name(effort: Effort) -> str:
+    """Return the display name of a level; empty for none."""
+    names: dict[Effort, str] = {
+        "": "",
+        "default": tr("Provider default"),
+        "none": tr("No reasoning"),
+        "minimal": tr("Minimal", "reasoning effort"),
+        "low": tr("Low", "reasoning effort"),
+        "medium": tr("Medium", "reasoning effort"),
+        "high": tr("High", "reasoning effort"),
+        "xhigh": tr("Extra high", "reasoning effort"),
+        "max": tr("Max", "reasoning effort"),
+    }
+    return names[effort]
+
+
+def with_effort(model: str, effort: SentEffort) -> str:
+    return f"{model} · {effort_name(effort)}" if effort else model
+
+
+def effort_refused_text(event: EffortRefused) -> str:
+    return tr(
+        "{model} doesn't accept this reasoning effort: {effort}. Requests continue without it.",
+        model=event.model,
+        effort=effort_name(event.effort),
     )

@@ -17,7 +17,6 @@ _KILO = 1024
 
 
 def format_integer(number: int) -> str:
-    """Return a whole number in groups of digits: `1,200`."""
     return current_language().show_fact(number)
 
 

@@ -1,13 +1,15 @@
-"""What changed in the context, and what was chosen for a session, in a few words each."""
+"""What changed in the context, why, and when the next compaction is due, in a few words each; no Qt."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import FIELDS, ContextPolicy
+from helix_desktop.context.rewrites.planner import BREAKER_FAILURES, CompactionOutlook, CompactionState
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.summaries.sections import KINDS
-from helix_desktop.context.window.usage_gauge import output_tokens
+from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge, output_tokens
 from helix_desktop.domain.choices import Effort, PermissionMode
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import (
@@ -15,7 +17,11 @@ from helix_desktop.domain.events.rewrite import (
     FoldMade,
     Form,
     FormChosen,
+    HandoverTrigger,
     Pinned,
+    PlacementReason,
+    SweepMade,
+    SweepReason,
     Unpinned,
 )
 from helix_desktop.domain.events.session import BudgetSet, FilesChanged
@@ -27,12 +33,21 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.efforts import effort_name
-from helix_desktop.words.models import recorded_writer
-from helix_desktop.words.numbers import format_token_count, format_token_difference, format_tokens, format_usd
+from helix_desktop.words.message_states import explain_hold
+from helix_desktop.words.models import effort_name, recorded_writer
+from helix_desktop.words.numbers import (
+    format_integer,
+    format_percent,
+    format_token_count,
+    format_token_difference,
+    format_tokens,
+    format_usd,
+)
 from helix_desktop.words.sessions import session_title
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.times import format_duration
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Compaction")
 
@@ -202,3 +217,225 @@ def _output_name(seq: int, transcript: Transcript) -> str:
     if item is None or not isinstance(item.event, ToolAnswered):
         return f"e{seq}"
     return ellipsize(" ".join(f"{item.event.name} {item.event.target}".split()), _NAME_CAP)
+
+
+text = TextContext("Compaction")
+
+_TOO_LARGE = text("context was full")
+_MANUAL = text("by you")
+_OUTPUTS, _MESSAGES = text("older outputs cached"), text("older messages compacted")
+_COMPACTED = text("with a compaction")
+_PLACEMENTS: dict[PlacementReason, TranslatableText] = {
+    PlacementReason.IMMEDIATE: text("at once"),
+    PlacementReason.REWRITE: text("with another change"),
+    PlacementReason.OVERFLOW: _TOO_LARGE,
+    PlacementReason.MANUAL: _MANUAL,
+}
+_SWEEPS: dict[SweepReason, TranslatableText] = {
+    SweepReason.FOLD: _COMPACTED,
+    SweepReason.OBSERVATIONS: _COMPACTED,
+    SweepReason.HANDOVER: _COMPACTED,
+    SweepReason.OVERFLOW: _TOO_LARGE,
+    SweepReason.MANUAL: _MANUAL,
+    SweepReason.REFUSED: text("provider refused the images"),
+}
+
+
+def trigger_text(trigger: HandoverTrigger, threshold: float) -> str:
+    """Return what started a handover; `threshold` is what the policy said, 0: not known."""
+    match trigger:
+        case HandoverTrigger.MANUAL:
+            return translate(_MANUAL)
+        case HandoverTrigger.OVERFLOW:
+            return translate(_TOO_LARGE)
+        case HandoverTrigger.CONTINUED:
+            return tr("start of this session")
+    return _fill_text(limit_text(trigger, threshold)) if threshold else tr("automatic")
+
+
+def limit_text(trigger: HandoverTrigger, limit: float) -> str:
+    """Return where a trigger of the policy is due, in the unit of its field."""
+    field = FIELDS[trigger.policy_field]
+    if field.is_share:
+        return format_percent(limit)
+    return tr("{number} {unit}", number=format_integer(int(limit)), unit=translate(field.unit))
+
+
+def _distance_text(trigger: CompactionTrigger) -> str:
+    distance = max(0, trigger.distance)
+    if FIELDS[trigger.kind.policy_field].is_share:
+        return format_tokens(distance)
+    return limit_text(trigger.kind, distance)
+
+
+def placement_text(reason: PlacementReason, threshold: float, averted_handover_at: float = 0.0) -> str:
+    """Return why observations were put in place; empty for the usual reason: they are older."""
+    if averted_handover_at:
+        return _fill_text(format_percent(averted_handover_at))
+    if reason is not PlacementReason.THRESHOLD:
+        return translate(_PLACEMENTS.get(reason, ""))
+    if not threshold:
+        return tr("context above the threshold")
+    return _fill_text(format_percent(threshold))
+
+
+def _fill_text(share: str) -> str:
+    return tr("context reached {share}", share=share)
+
+
+def sweep_reason_text(reason: SweepReason, averted_handover_at: float = 0.0) -> str:
+    """Return why outputs were cached; empty for the usual reason: they are older."""
+    if averted_handover_at and reason not in _SWEEPS:
+        return _fill_text(format_percent(averted_handover_at))
+    return translate(_SWEEPS.get(reason, ""))
+
+
+def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
+    """Return what a rewrite did, for a line in the chat."""
+    match event:
+        case HandoverMade(revises=revises) if revises:
+            return tr("summary edited")
+        case Excluded():
+            return tr("something left out")
+        case SweepMade(reason=SweepReason.REFUSED):
+            return tr("images cached")
+        case SweepMade():
+            return translate(_OUTPUTS)
+    return translate(_MESSAGES)
+
+
+def divider_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
+    """Return why the context changed, for the end of one line; empty where older parts left as usual."""
+    match event:
+        case Excluded():
+            return translate(_MANUAL)
+        case HandoverMade(revises=revises) if revises:
+            return translate(_MANUAL)
+        case HandoverMade(trigger=trigger, threshold=threshold):
+            return trigger_text(trigger, threshold)
+        case SweepMade(reason=SweepReason.MANUAL) | ObservationsPlaced(reason=PlacementReason.MANUAL):
+            return translate(_MANUAL)
+        case (
+            SweepMade(reason=SweepReason.OVERFLOW)
+            | ObservationsPlaced(reason=PlacementReason.OVERFLOW)
+            | FoldMade(how="truncate")
+        ):
+            return translate(_TOO_LARGE)
+        case (
+            SweepMade(averted_handover_at=share)
+            | FoldMade(averted_handover_at=share)
+            | ObservationsPlaced(averted_handover_at=share)
+        ) if share:
+            return _fill_text(format_percent(share))
+        case SweepMade(reason=SweepReason.REFUSED):
+            return translate(_SWEEPS[SweepReason.REFUSED])
+    return ""
+
+
+def retaken_text(outputs: int) -> str:
+    """Return that a rewrite took so many outputs that the user had brought back; empty if none."""
+    if not outputs:
+        return ""
+    return tr.plural(
+        outputs, "including %n output that you had restored", "including %n outputs that you had restored"
+    )
+
+
+def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
+    """Return where it is compacted, and where in a model's context window if that is earlier."""
+    usual = limit_text(trigger.kind, round(getattr(policy, trigger.kind.policy_field), 2))
+    here = limit_text(trigger.kind, trigger.limit)
+    if here == usual:
+        return usual
+    return tr("{usual}, here {here} to leave room for the answer", usual=usual, here=here)
+
+
+def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:
+    """Return when the conversation is compacted; if it is above the threshold and isn't, why, in a line."""
+    state = outlook.state
+    if state == "off":
+        return tr("Context management is off.")
+    if state == "hold":
+        return explain_hold()
+    if state == "paused":
+        return tr.plural(
+            BREAKER_FAILURES,
+            "Compaction only when you start it: the last try failed or freed too little.",
+            "Compaction only when you start it: the last %n tries failed or freed too little.",
+        )
+    share, left = limit_text(gauge.trigger.kind, gauge.trigger.limit), _distance_text(gauge.trigger)
+    room = tr("Older outputs are cached. Compacts at {share}, {tokens} left.", share=share, tokens=left)
+    if policy.fold_after_steps or policy.observe_at:
+        room = tr(
+            "Older parts are cached or compacted as you work; more at {share}, {tokens} left.",
+            share=share,
+            tokens=left,
+        )
+    texts: dict[CompactionState, str] = {
+        "room": room,
+        "due": tr("Compacts at {share}: due now.", share=share),
+        **dict.fromkeys(("full", "facts"), tr("Compacts at {share}, with the next request.", share=share)),
+        "waiting": tr(
+            "Compacts at {share}, at least {time} after the last try.",
+            share=share,
+            time=_pause_text(outlook.wait_ms // 1000),
+        ),
+        "too_little": tr("Compacts at {share}, once that frees enough.", share=share)
+        + "\n"
+        + _too_little_text(outlook),
+    }
+    return texts[state]
+
+
+def _too_little_text(outlook: CompactionOutlook) -> str:
+    least = format_token_count(round(outlook.least))
+    if outlook.freed is None:
+        return tr("Too few messages lie before the newest ones, which always stay.")
+    if outlook.freed <= 0:
+        return tr("It would free nothing now. It has to free {least}.", least=least)
+    return tr(
+        "It would free about {tokens} now. It has to free {least}.",
+        tokens=format_token_count(outlook.freed),
+        least=least,
+    )
+
+
+def _pause_text(seconds: int) -> str:
+    """Return how long a pause is; whole minutes without seconds."""
+    if seconds % 60:
+        return format_duration(seconds * 1000)
+    return tr("{minutes} min", minutes=seconds // 60)
+
+
+def gauge_compaction_text(trigger: CompactionTrigger, is_managed: bool, is_on_hold: bool) -> str:
+    if not is_managed:
+        return tr("compaction off")
+    if is_on_hold:
+        return tr("paused")
+    if trigger.is_due:
+        return tr("above {share}", share=limit_text(trigger.kind, trigger.limit))
+    return tr("compaction in ≈ {tokens}", tokens=_distance_text(trigger))
+
+
+def next_try_text(failures: int) -> str:
+    """Return whether Helix tries again by itself after so many failures in a row."""
+    if failures >= BREAKER_FAILURES:
+        return tr.plural(
+            failures,
+            "Helix doesn't try again by itself: %n attempt failed.",
+            "Helix doesn't try again by itself: %n attempts in a row failed.",
+        )
+    return tr.plural(
+        BREAKER_FAILURES,
+        "Helix tries again later, until %n attempt has failed.",
+        "Helix tries again later, until %n attempts in a row have failed.",
+    )
+
+
+def breaker_text() -> str:
+    """Return why only the user compacts the conversation now."""
+    return tr.plural(
+        BREAKER_FAILURES,
+        "The last attempt failed or freed too little.",
+        "The last %n attempts failed or freed too little.",
+    )

@@ -9,7 +9,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Protocol
 
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText, english_fact, fill
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.translatable_text import (
+    TextContext,
+    TranslatableText,
+    english_fact,
+    fill,
+    join_sentences,
+)
 from helix_desktop.words.english import English
 
 
@@ -106,3 +113,8 @@ def _show(fact: object) -> str:
     if isinstance(fact, tuple):
         return _language.show_fact(tuple(_show(part) for part in fact))
     return _language.show_fact(fact)
+
+
+def error_text(error: HelixError) -> str:
+    """Return an error as the user reads it: what happened, why, and what to do."""
+    return translate(join_sentences(error.what, error.why, error.fix))

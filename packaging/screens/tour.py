@@ -25,8 +25,7 @@ from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.row_types import ChatModel, ToolRow
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.settings.view import SettingsPage
-from helix_desktop.words.errors import error_text
-from helix_desktop.words.translation import use_language
+from helix_desktop.words.translation import error_text, use_language
 from screens import pixels
 from screens.samples import SampleScreens
 from screens.states import REPLAY_TIMEOUT_S, StateScreens, opened_dialog

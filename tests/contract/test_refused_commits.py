@@ -62,7 +62,7 @@ def _state(transcript: Transcript) -> dict[str, Any]:
     parts = {name: vars(getattr(transcript, name)) for name in ("messages", "rewrites")}
     own = {name: value for name, value in vars(transcript).items() if name not in _PARTS}
     shown = (transcript.window.entries(), transcript.window.covers, transcript.window.tokens)
-    files = (transcript.superseded, transcript.worked_on, transcript.reverted_files.by_path)
+    files = (transcript.superseded, transcript.staleness.in_work, transcript.reverted_files.by_path)
     return own | parts | {"window": shown, "files": files}
 
 

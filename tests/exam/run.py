@@ -19,9 +19,8 @@ from helix_desktop.domain.errors import HelixError, InvalidInput, ModelError
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.exit_codes import FAILED, USAGE
-from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_integer, format_usd
-from helix_desktop.words.translation import translate
+from helix_desktop.words.translation import error_text, translate
 from tests.benchmarks.replay.measure import find_recordings
 from tests.exam.examiner import CONDITIONS, Examiner, ExamPart, QuestionResult, plan_exam
 from tests.exam.interview import MAX_CALLS

@@ -31,7 +31,7 @@ PARTIAL: dict[str, set[Any]] = {
     "ui/settings/permissions_page.py: _KINDS": {"exact", "server"},
     "ui/settings/permissions_page.py: _OUTDATED": {""},
     "words/provider_cache.py: _CAUSES": {"idle", "model"},
-    "words/revert_plans.py: _PROBLEMS": {""},
+    "words/file_changes.py: _PROBLEMS": {""},
 }
 """The tables that are never asked for some values, and for which."""
 

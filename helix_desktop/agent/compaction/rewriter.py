@@ -62,7 +62,13 @@ class NoteTokens:
 
         Not those of words so long that a note with them is counted in chunks: there they end elsewhere.
         """
-        short = (item for item in items if not _has_long_words(item))
+        short = (
+            item
+            for item in items
+            if not (
+                isinstance(item.event, UserSpoke | AssistantSpoke) and len(item.event.text) > MAX_CHUNK_CHARS
+            )
+        )
         with suppress(HelixError):
             await self._read(chain.from_iterable(map(parts_of_message, short)))
 
@@ -75,10 +81,6 @@ class NoteTokens:
         if new:
             tokens.update(zip(new, await self._counter.count(new), strict=True))
         return tokens
-
-
-def _has_long_words(item: LogItem) -> bool:
-    return isinstance(item.event, UserSpoke | AssistantSpoke) and len(item.event.text) > MAX_CHUNK_CHARS
 
 
 _READ_TOGETHER = 4  # messages whose parts one task counts
@@ -371,21 +373,23 @@ class WindowRewriter:
 
         await self._session.record_decided(decide)
 
-    async def sweep_oldest(
-        self, tokens: int, newest: int, reason: SweepReason, restored: bool = True
-    ) -> None:
+    async def sweep_oldest(self, tokens: int, newest: int, restored: bool = True) -> None:
         """Mask the oldest content that frees these tokens of the model, but for so many newest steps.
 
         What the user brought back only if `restored`.
         """
         policy, needed = self._session.policy, self._own_count(tokens)
         transcript = self._session.transcript
-        await self._sweep(lambda: planner.sweep_now(transcript, policy, newest, needed, restored), reason)
+        await self._sweep(
+            lambda: planner.sweep_now(transcript, policy, newest, needed, restored), SweepReason.OVERFLOW
+        )
 
-    async def sweep_images(self, tokens: int, reason: SweepReason, newest: bool = False) -> None:
+    async def sweep_images(self, tokens: int, newest: bool = False) -> None:
         """Mask the oldest images that free these tokens, with `newest` also those of the newest message."""
         needed = self._own_count(tokens)
-        await self._sweep(lambda: planner.sweep_images(self._session.transcript, newest, needed), reason)
+        await self._sweep(
+            lambda: planner.sweep_images(self._session.transcript, newest, needed), SweepReason.OVERFLOW
+        )
 
     async def fold_oldest(self, tokens: int) -> None:
         """Replace the oldest steps that free these tokens of the model by notes, if the policy makes any."""

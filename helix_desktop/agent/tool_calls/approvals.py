@@ -170,7 +170,9 @@ class ApprovalService:
                 secrets=decision.secrets,
                 mcp_change=decision.mcp_change or request.mcp_change,
                 is_safe=is_safe,
-                offers_demo_calls=self._offers_demo_calls(decision),
+                offers_demo_calls=decision.rule is None  # a rule that asks still would
+                and self._is_demo()
+                and self._permissions.offers_demo_calls(),
                 variables=near[1] if near is not None else (),
                 uncovering_rule=near[0].subject if near is not None else "",
             )
@@ -188,10 +190,6 @@ class ApprovalService:
         places = tuple(place for place in coverage.places if place.path not in self._named_places)
         known = len(coverage.places) - len(places)
         return msgspec.structs.replace(coverage, places=places, uncovered=coverage.uncovered - known)
-
-    def _offers_demo_calls(self, decision: PermissionDecision) -> bool:
-        """Return True if one answer may let the demo model's script run; a rule that asks still would."""
-        return decision.rule is None and self._is_demo() and self._permissions.offers_demo_calls()
 
     def _allow_demo_calls(self) -> ApprovalOutcome:
         """Allow the call, and all others of the demo model if that can be saved."""
@@ -298,7 +296,6 @@ class FixedApprover:
         return self._reply
 
     async def reply(self, session_id: str, question: Question) -> QuestionReply | None:
-        """Return None: no user is there."""
         return None
 
 

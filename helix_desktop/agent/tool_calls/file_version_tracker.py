@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -12,7 +12,6 @@ from helix_desktop.agent.ports import FileVersionChecker
 from helix_desktop.agent.session import Session
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import FilesChanged
 from helix_desktop.domain.files.content import ChangedFile, FileVersion
 from helix_desktop.domain.files.file_use import file_use
@@ -100,7 +99,8 @@ class FileVersionTracker:
             unchecked = report.unchecked + event.unchecked
             return [msgspec.structs.replace(event, files=changed, unchecked=unchecked)] if changed else []
 
-        return _files_in(await self._session.record_decided(decide))
+        recorded = [entry.event for entry in await self._session.record_decided(decide)]
+        return tuple(file for event in recorded if isinstance(event, FilesChanged) for file in event.files)
 
     def _versions(self, paths: Collection[str]) -> list[FileVersion]:
         versions = self._staleness.file_versions
@@ -109,12 +109,6 @@ class FileVersionTracker:
     @property
     def _staleness(self) -> Staleness:
         return self._session.transcript.staleness
-
-
-def _files_in(recorded: Iterable[RecordedEvent]) -> tuple[ChangedFile, ...]:
-    return tuple(
-        file for entry in recorded if isinstance(entry.event, FilesChanged) for file in entry.event.files
-    )
 
 
 def _may_change_files(request: ApprovalRequest | None) -> bool:

@@ -595,14 +595,9 @@ class ToolRunner:
         if not redacted_at_ms:
             return received
         # Redacted content must not come back by running the same call again.
-        withheld = _withheld(result, redacted_at_ms)
+        mark = f"{redaction_mark(redacted_at_ms)} {WITHHELD}".encode()
+        withheld = msgspec.structs.replace(result, content=mark, model_text="")
         return await self._intake.from_tool_result(call, withheld, duration_ms, digits)
-
-
-def _withheld(result: ToolResult, redacted_at_ms: int) -> ToolResult:
-    return msgspec.structs.replace(
-        result, content=f"{redaction_mark(redacted_at_ms)} {WITHHELD}".encode(), model_text=""
-    )
 
 
 def _unexpected_failure(call: ToolCall, error: Exception) -> ToolResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 
 from helix_desktop.agent.ports import Tools
 from helix_desktop.domain.errors import UnknownTool
@@ -63,17 +63,9 @@ class Toolset:
         return self._specs
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
-        """Return what the user is asked before a call, for approval or a reply; None if that is nothing.
-
-        Raises ToolError if the call is refused whatever the user would answer.
-        """
         return await self._source_for(call).approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call; `on_output` gets its output as it comes. Raises ToolError with the agent's text.
-
-        Canceling stops it; with the message STOPPED or TURN_ENDED, the result may be the output so far.
-        """
         return await self._source_for(call).run(call, on_output)
 
     def listen(self, listener: Listener) -> Callable[[], None]:
@@ -91,7 +83,7 @@ class Toolset:
     def _reload(self) -> None:
         names_by_likeness: dict[str, str] = {}
         self._source_by_name, specs = {}, []
-        for source, spec in self._all_specs():
+        for source, spec in ((tools, each) for tools in self._sources for each in tools.specs):
             likeness = spec.name.casefold().replace("-", "_")
             if not _NAME.fullmatch(spec.name) or likeness in names_by_likeness:
                 log.info("a tool called %.80r is left out: the name is taken or not usable", spec.name)
@@ -100,9 +92,6 @@ class Toolset:
             self._source_by_name[spec.name] = source
             specs.append(spec)
         self._specs = tuple(specs)
-
-    def _all_specs(self) -> Iterator[tuple[Tools, ToolSpec]]:
-        return ((source, spec) for source in self._sources for spec in source.specs)
 
     def _source_for(self, call: ToolCall) -> Tools:
         try:

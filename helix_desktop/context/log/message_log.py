@@ -251,7 +251,6 @@ class MessageLog:
 
     @property
     def total_tokens(self) -> int:
-        """Return the tokens of all messages, in the form that was first shown."""
         return self._cumulative[-1] if self._cumulative else 0
 
     @property

@@ -424,11 +424,6 @@ class Transcript:
         return fork
 
     @property
-    def first_parent(self) -> str:
-        """Return the session at the root of its tree of branches; empty if it is no branch."""
-        return next(iter(self.ancestors), "")
-
-    @property
     def superseded(self) -> Mapping[int, int]:
         """Return the messages that are stale or superseded, each with the event that made it so.
 
@@ -467,11 +462,6 @@ class Transcript:
         message not superseded, in 15.3 % only in one in work, in 0.7 % only in one that was superseded.
         """
         return self.staleness.in_work.keys()
-
-    @property
-    def worked_on(self) -> Mapping[int, int]:
-        """Return the messages that the running turn works on, each with the newest that worked on it."""
-        return self.staleness.in_work
 
     @property
     def sweep_exempt(self) -> frozenset[int]:
@@ -522,7 +512,6 @@ class Transcript:
 
     @property
     def skill_folders(self) -> frozenset[str]:
-        """Return the folders of the skills that the agent is told of."""
         skills = self.standing_texts.get(("skills", ""))
         return listed_folders(skills.text) if skills is not None else frozenset()
 
@@ -531,7 +520,6 @@ class Transcript:
         return seq if self.window.last_rewrite_seq > seq else 0
 
     def can_undo(self, seq: int) -> bool:
-        """Return True if that seq is an active rewrite."""
         return self.rewrites.is_undoable(seq) and self.rewrites.is_active(seq)
 
     def can_redo(self, seq: int) -> bool:

@@ -120,7 +120,8 @@ class IdentifierIndex:
     def _names_in_note(self, item: LogItem) -> tuple[str, ...]:
         names = self._in_notes.get(item.seq)
         if names is None:
-            names = self._read(_text_in_note(item.event))
+            event = item.event
+            names = self._read(target_in_note(event) if isinstance(event, ToolAnswered) else event.text)
             _remember(self._in_notes, item.seq, names)
         return names
 
@@ -287,10 +288,6 @@ def _texts_of_summary(
         case ObservationsMade():
             yield event.ledger
             yield from (fact.text for fact in event.observations if fact not in ended)
-
-
-def _text_in_note(event: MessageEvent) -> str:
-    return target_in_note(event) if isinstance(event, ToolAnswered) else event.text
 
 
 def _cheapest(hidden: list[_Priced], max_chars: int) -> Iterator[tuple[int, str]]:

@@ -115,7 +115,13 @@ def due_folds(
     if not (policy.enabled and policy.fold_after_steps):
         return []
     least = policy.fold_least // 4 if is_cold else policy.fold_least
-    tail = _protected_tail(transcript, policy, gauge)
+    # The last model call, and the last token of the log, that lie before the protected tail.
+    messages = transcript.messages
+    whole = messages.tokens_before(whole_from(transcript, policy, gauge))
+    tail = (
+        messages.steps - policy.fold_after_steps,
+        min(messages.total_tokens - policy.protect_tokens, whole),
+    )
     if transcript.window.wordless_tokens(*tail) < least:  # no fold frees more
         return []
     runs = _foldable_runs(transcript, policy, tail, edges)
@@ -191,17 +197,6 @@ def _old_entries(
     while end and end < len(live) and _is_answer(live[end]):
         end -= 1
     return live[:end]
-
-
-def _protected_tail(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> tuple[int, int]:
-    """Return the last model call, and the last token of the log, that lie before the protected tail."""
-    return (
-        transcript.messages.steps - policy.fold_after_steps,
-        min(
-            transcript.messages.total_tokens - policy.protect_tokens,
-            transcript.messages.tokens_before(whole_from(transcript, policy, gauge)),
-        ),
-    )
 
 
 def _place(item: LogItem) -> tuple[int, bool]:

@@ -269,16 +269,13 @@ def _handover_outlook(
 def handover_now(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> CutPoint | None:
     """Return where a handover ends that frees enough, regardless of time and messages, if there is one."""
     cut = _furthest_cut(transcript, policy, gauge)
-    return cut if cut is not None and is_worthwhile(transcript, policy, gauge, cut) else None
+    if cut is None or expected_savings(transcript, policy, gauge, cut) < least_gain(policy, gauge):
+        return None
+    return cut
 
 
 def _furthest_cut(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> CutPoint | None:
     return choose_cut(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
-
-
-def is_worthwhile(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> bool:
-    """Return True if a handover at this cut can free the minimum share of the window (invariant 6)."""
-    return expected_savings(transcript, policy, gauge, cut) >= least_gain(policy, gauge)
 
 
 def least_gain(policy: ContextPolicy, gauge: UsageGauge) -> float:

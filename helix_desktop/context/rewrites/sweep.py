@@ -48,7 +48,7 @@ class WorkingSet(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, transcript: Transcript, policy: ContextPolicy) -> WorkingSet:
-        seqs, never_cached = transcript.worked_on, _never_cached(transcript, policy)
+        seqs, never_cached = transcript.staleness.in_work, _never_cached(transcript, policy)
         max_tokens = max(_IN_WORK_FACTOR * policy.protect_tokens, _LEAST_IN_WORK)
         newest: set[int] = set()
         for seq in sorted(seqs.keys() - transcript.window.masked, reverse=True):

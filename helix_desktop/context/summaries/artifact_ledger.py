@@ -89,15 +89,11 @@ _REMEMBERED_COMMANDS = 1_024  # each stands in one ledger after the other
 _GAP = "…"
 
 
-def _without_output_options(command: str) -> str:
-    command = _SHELL_OPTIONS.sub("", _CONTINUES.sub(" ", command))
-    return _CUTS_OUTPUT.sub("", _HIDES_OUTPUT.sub("", command))
-
-
 @lru_cache(_REMEMBERED_COMMANDS)
 def whole_command(command: str) -> str:
     """Return a command in one line without shell options, and those that only hide or cut its output."""
-    return " ".join(_without_output_options(command).split())
+    command = _SHELL_OPTIONS.sub("", _CONTINUES.sub(" ", command))
+    return " ".join(_CUTS_OUTPUT.sub("", _HIDES_OUTPUT.sub("", command)).split())
 
 
 @lru_cache(_REMEMBERED_COMMANDS)
@@ -368,11 +364,6 @@ class GitCommits(msgspec.Struct):
             )
 
     @property
-    def last_commit_seq(self) -> int:
-        """Return the event of the newest commit, 0 if there is none."""
-        return max((commit.seq for commit in self.commits.values()), default=0)
-
-    @property
     def newest_first(self) -> list[GitCommit]:
         return sorted(self.commits.values(), key=lambda commit: -commit.seq)
 
@@ -387,11 +378,6 @@ _IN_PLACE_COMMAND = re.compile(rf"(?:^|[;&|\n]\s*)(?:sed|perl)((?:[ \t]+{_ARGUME
 _IN_PLACE_OPTION = re.compile(r"-[nplEraszuw0-9]*i|--in-place")
 _ENTERS_TEMPORARY = re.compile(r"""\b(?:cd|pushd)\s+["']?(?:\$\{?TMP|\$\(mktemp|(?:/var)?/tmp\b)""")
 _GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*["']?([^\s"'|;&<>()]+)""")
-
-
-def deletes_file(output: ToolAnswered) -> bool:
-    """Return True if a call other than a command deleted the file that is its target."""
-    return bool(_DELETING_TOOL.search(output.name)) and _is_path(output.target)
 
 
 @lru_cache(_REMEMBERED_CALLS)
@@ -507,7 +493,7 @@ class Ledger(msgspec.Struct):
             text = error_line(output.text) or output.first_line
             failure = Failure(output.name, output.target, text, seq, output.digest)
             self.failures[output.name, output.target] = failure
-        elif deletes_file(output):
+        elif _DELETING_TOOL.search(output.name) and _is_path(output.target):
             self._add_file(output.target, "", seq, state="deleted")
         elif output.target and kind in FLAGS and not is_task_tool(output.name):
             digest = "" if kind in ("write", "edit") else output.digest
@@ -619,7 +605,7 @@ class Ledger(msgspec.Struct):
     def working_tree(self) -> WorkingTree | None:
         """Return what git said last of the files that are not committed; None if a commit came since."""
         tree = self.git.working_tree
-        if tree is None or self.git.last_commit_seq > tree.seq:
+        if tree is None or any(commit.seq > tree.seq for commit in self.git.commits.values()):
             return None
         is_older = any(use.seq > tree.seq and (use.has_changes or use.state) for use in self.files.values())
         return msgspec.structs.replace(tree, is_older=is_older)

@@ -161,7 +161,6 @@ class HistoryExtract:
         return _newest([*_completed(self.ledger), *results, *_commits(self.ledger)])
 
     def issues(self, _: Sequence[Bullet]) -> list[Bullet]:
-        """Return what was reverted and what failed."""
         return _newest([*_reverted(self.ledger), *_issues(self.ledger)])
 
     def todo(self, _: Sequence[Bullet]) -> list[Bullet]:

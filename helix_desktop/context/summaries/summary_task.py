@@ -239,7 +239,6 @@ class SummaryTask(msgspec.Struct, frozen=True):
 
     @property
     def fixed_chars(self) -> int:
-        """Return the characters of all but the transcript."""
         return len(self.prompt) + sum(len(line) + 1 for line in self.header)
 
 

@@ -125,7 +125,6 @@ def repair_request(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _drop_misplaced_images(message: Message) -> Message:
-    """Return the message with images only if its role may have them."""
     if message.images and message.role == "assistant":
         return msgspec.structs.replace(message, images=())
     return message

@@ -247,7 +247,9 @@ def render_entry(
 ) -> tuple[Message, int]:
     is_excluded = bool(transcript.window.exclusions_of(entry))
     if isinstance(entry, SummaryBlock) and isinstance(entry.event, HandoverMade) and not is_excluded:
-        return _render_handover(transcript, policy, frame, entry.event)
+        texts, quotes = _quotes_of(transcript, policy, frame.info.window, entry.event)
+        text = "\n".join(part.text for part in _handover_parts(transcript, entry.event, texts, quotes))
+        return Message("user", text), _handover_tokens(entry.event, texts, quotes)
     return _adapt_to_model(
         frame.info, render_message(entry, transcript), transcript.window.entry_tokens(entry)
     )
@@ -265,14 +267,6 @@ def _adapt_to_model(info: ModelInfo, message: Message, tokens: int) -> tuple[Mes
 def project(transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> Window:
     """Return what would be sent now, without reusing earlier projections."""
     return Projector().project(transcript, policy, frame)
-
-
-def _render_handover(
-    transcript: Transcript, policy: ContextPolicy, frame: PromptFrame, handover: HandoverMade
-) -> tuple[Message, int]:
-    texts, quotes = _quotes_of(transcript, policy, frame.info.window, handover)
-    text = "\n".join(part.text for part in _handover_parts(transcript, handover, texts, quotes))
-    return Message("user", text), _handover_tokens(handover, texts, quotes)
 
 
 def handover_as_sent(

@@ -167,7 +167,6 @@ class FileState(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def is_folder(state: FileState | None) -> bool:
-    """Return True of the state of a folder; False where nothing is."""
     return state is not None and state.kind == "folder"
 
 

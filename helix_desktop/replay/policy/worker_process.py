@@ -71,9 +71,9 @@ class _Server:
         if self._session is None or self._connection.poll(_QUIET_S):
             return False
         try:
-            self._session.prepare(self._has_message)
+            self._session.prepare(self._connection.poll)
             for policy in PROFILES.values():
-                self._exact(policy, self._has_message)
+                self._exact(policy, self._connection.poll)
         except ReplayStopped:
             self._receive()
             return True
@@ -88,19 +88,16 @@ class _Server:
             self._has_garbage = False
             gc.collect()
 
-    def _has_message(self) -> bool:
-        return self._connection.poll()
-
     def _receive(self) -> None:
         """Take the next message; what runs is called off by another replay, or by other events."""
         request: Request = decode_request(self._connection.recv_bytes())
         match request:
             case OpenSession(facts=facts):
                 self._session = SessionReplay(facts, LineTokenCounter.bundled())
-                self._forget_replays()
+                self._results.clear()
             case AddEvents(events=events) if self._session is not None:
                 self._session.add(events)
-                self._forget_replays()
+                self._results.clear()
             case StartReplay(in_background=True):
                 self._jobs.append(request)
                 return
@@ -115,12 +112,8 @@ class _Server:
                     return
         self._is_stopped = self._current is not None
 
-    def _forget_replays(self) -> None:
-        """Forget results of a shorter session."""
-        self._results.clear()
-
     def _should_stop(self) -> bool:
-        while not self._is_stopped and self._has_message():
+        while not self._is_stopped and self._connection.poll():
             self._receive()
         return self._is_stopped
 

@@ -53,7 +53,7 @@ from helix_desktop.store.remote.rpc import (
     read_frame_head,
 )
 from helix_desktop.store.remote.server import SharedStore
-from helix_desktop.store.rows.event_log import check_commit
+from helix_desktop.store.rows import check_commit
 from helix_desktop.store.writer import Backpressure
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 

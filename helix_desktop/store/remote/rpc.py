@@ -235,13 +235,6 @@ class CallOwner(Protocol):
         ...
 
 
-class CallsOwner(Protocol):
-    """What has methods that the owner answers: another process's store, or a part of it."""
-
-    @property
-    def call_owner(self) -> CallOwner: ...
-
-
 _LOCAL_PARAMS = ("on_progress", "is_writable", "totals")  # not sent
 
 
@@ -284,9 +277,13 @@ class RpcMethod(Generic[P, T]):
     def __get__(self, client: None, kind: type) -> Self: ...
 
     @overload
-    def __get__(self, client: CallsOwner, kind: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(
+        self, client: RemoteReads | RemotePart, kind: type
+    ) -> Callable[P, Coroutine[Any, Any, T]]: ...
 
-    def __get__(self, client: CallsOwner | None, kind: type) -> Self | Callable[P, Coroutine[Any, Any, T]]:
+    def __get__(
+        self, client: RemoteReads | RemotePart | None, kind: type
+    ) -> Self | Callable[P, Coroutine[Any, Any, T]]:
         """Return the method as that of a client, or itself for the class."""
         if client is None:
             return self
@@ -455,7 +452,6 @@ class OwnerEndpoint(msgspec.Struct, frozen=True):
 
 
 def new_secret() -> bytes:
-    """Return a secret for one opening of a store."""
     return secrets.token_bytes(_SECRET_BYTES)
 
 

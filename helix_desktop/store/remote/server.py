@@ -448,5 +448,4 @@ class SharedStore(LevelDbStore):
         return await super().commit(commit)
 
     def client_disconnected(self, client: object) -> None:
-        """Release what belongs to a client that has disconnected."""
         self._leases.release_all(client)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import merge
 from itertools import chain, dropwhile, groupby
 from operator import itemgetter
@@ -55,8 +56,7 @@ from helix_desktop.store.repair.leveldb_files import (
     read_newest,
     read_table,
 )
-from helix_desktop.store.rows.contents import ContentStore, holds_content, rebuild_head, row_created_ms
-from helix_desktop.store.rows.event_log import read_branches
+from helix_desktop.store.rows import ContentStore, holds_content, read_branches, rebuild_head, row_created_ms
 from helix_desktop.store.writer import WriteBatch
 from helix_desktop.system.files import read_regular
 
@@ -411,28 +411,17 @@ def _table_versions(path: Path) -> Iterator[RowVersion]:
 
 
 def _block_versions(block: TableBlock) -> Iterator[RowVersion]:
-    def is_intact() -> bool:
-        return block.is_intact
-
-    return (RowVersion(key, -number, row, is_intact) for key, row, number in block.changes)
+    return (RowVersion(key, -number, row, lambda: block.is_intact) for key, row, number in block.changes)
 
 
 def _log_versions(path: Path) -> Iterator[RowVersion]:
     versions: list[RowVersion] = []
     for record in read_log(read_regular(path)):
-        is_intact = _always_intact if record.is_intact else _never_intact
+        is_intact = partial(bool, record.is_intact)
         versions += [
             RowVersion(key, -number, row, is_intact) for key, row, number in read_batch(record.payload)
         ]
     yield from sorted(versions, key=itemgetter(0, 1))
-
-
-def _always_intact() -> bool:
-    return True
-
-
-def _never_intact() -> bool:
-    return False
 
 
 text = TextContext("Store")

@@ -40,11 +40,10 @@ from helix_desktop.ui.design.viewer.json_view import (
 from helix_desktop.ui.design.viewer.picture import ImageView
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.words.call_targets import target_title
-from helix_desktop.words.errors import error_text
 from helix_desktop.words.message_states import CHANGED_SINCE
 from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.times import format_relative_time
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, error_text, translate
 
 tr = Translator("Cache")
 

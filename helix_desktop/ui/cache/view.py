@@ -56,8 +56,7 @@ from helix_desktop.ui.kit.commands import CacheCommands, EntryMenu, PageKeys, ad
 from helix_desktop.ui.kit.intents import OpenFolder, ShowPage, handles, perform
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.words.errors import error_text
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, error_text, translate
 
 text = TextContext("Cache")
 tr = Translator("Cache")

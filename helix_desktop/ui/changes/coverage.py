@@ -29,8 +29,7 @@ from helix_desktop.ui.design.layout import (
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.kit.intents import perform
-from helix_desktop.words.file_changes import auto_run_reason
-from helix_desktop.words.file_coverage import uncovered_reason_text
+from helix_desktop.words.file_changes import auto_run_reason, uncovered_reason_text
 from helix_desktop.words.numbers import format_size, format_whole_percent
 from helix_desktop.words.translation import Translator
 

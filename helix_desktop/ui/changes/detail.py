@@ -38,7 +38,7 @@ from helix_desktop.ui.design.layout import VerticalScrollArea, column, pane, row
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.ui.kit.intents import perform
-from helix_desktop.words.revert_plans import plan_status_text
+from helix_desktop.words.file_changes import plan_status_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Changes")

@@ -64,8 +64,7 @@ from helix_desktop.ui.kit.intents import (
     perform,
 )
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.words.errors import error_text
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, error_text, translate
 
 tr = Translator("Changes")
 

@@ -29,8 +29,7 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.app_settings import ROLES, Role
-from helix_desktop.words.efforts import effort_name
-from helix_desktop.words.models import demo_model_name, model_name
+from helix_desktop.words.models import demo_model_name, effort_name, model_name
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.registry import MAIN
 

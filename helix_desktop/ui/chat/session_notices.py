@@ -30,7 +30,7 @@ from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_tokens
-from helix_desktop.words.rewrite_reasons import breaker_text
+from helix_desktop.words.rewrites import breaker_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")

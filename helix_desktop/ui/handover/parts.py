@@ -56,8 +56,7 @@ from helix_desktop.ui.kit.intents import EditHandover, Intent, perform
 from helix_desktop.ui.kit.notices import error_level
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.cards import PHASES, Phase, paint_phases, phases_name
-from helix_desktop.words.errors import error_text
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, error_text
 
 tr = Translator("Handover")
 

@@ -37,10 +37,10 @@ from helix_desktop.ui.design.layout import row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.kit.intents import EditHandover, Intent, Redo
 from helix_desktop.words.costs import estimate_text
-from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.models import writer_name
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
+from helix_desktop.words.summaries import handover_titles
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
 

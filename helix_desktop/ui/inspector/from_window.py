@@ -37,7 +37,7 @@ from helix_desktop.ui.inspector.inspector_data import (
 )
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.gauge_source import own_count_text
+from helix_desktop.words.message_states import own_count_text
 from helix_desktop.words.numbers import (
     format_token_count,
     format_tokens,
@@ -46,7 +46,7 @@ from helix_desktop.words.numbers import (
 )
 from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.provider_cache import lifetime_text, miss_text, usage_text
-from helix_desktop.words.rewrite_reasons import compaction_text
+from helix_desktop.words.rewrites import compaction_text
 from helix_desktop.words.times import format_date_and_time, format_moment
 from helix_desktop.words.translation import Translator, translate
 

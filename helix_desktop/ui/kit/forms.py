@@ -35,8 +35,7 @@ from helix_desktop.ui.design.labels import WrappedLabel, label
 from helix_desktop.ui.design.layout import card, column, pane, row
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.style.theme import restyle
-from helix_desktop.words.errors import error_text
-from helix_desktop.words.translation import translate
+from helix_desktop.words.translation import error_text, translate
 
 _text = TextContext("Forms")
 

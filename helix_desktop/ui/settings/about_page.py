@@ -28,9 +28,8 @@ from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
-from helix_desktop.words.translation import Translator, current_language, translate
+from helix_desktop.words.translation import Translator, current_language, error_text, translate
 
 tr = Translator("About")
 

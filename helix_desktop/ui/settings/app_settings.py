@@ -35,11 +35,9 @@ from helix_desktop.ui.design.layout import card, clear_layout, column, pane, row
 from helix_desktop.ui.kit.forms import Choice, Choices, Field, Form, Values
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.page_layout import scrolling_page
-from helix_desktop.words.efforts import effort_name
-from helix_desktop.words.errors import error_text
-from helix_desktop.words.models import demo_model_name
+from helix_desktop.words.models import demo_model_name, effort_name
 from helix_desktop.words.numbers import format_tokens, format_usd
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, error_text, translate
 from helix_desktop.workspaces.registry import Grant, WorkspaceRecord
 from helix_desktop.workspaces.saved_rules import SavedRules, demo_calls, demo_calls_run
 

@@ -27,9 +27,8 @@ from helix_desktop.ui.kit.forms import Choice, Draft, Form, Line, SavedLines, To
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.page_layout import UndoLine, scrolling_page
-from helix_desktop.words.errors import error_text
 from helix_desktop.words.times import format_date_and_time
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, error_text, translate
 from helix_desktop.workspaces.registry import DemoCalls
 from helix_desktop.workspaces.saved_rules import SavedRules, user_rules
 

@@ -55,8 +55,8 @@ from helix_desktop.replay.measure import (
     FactPlace,
     RecordingFigures,
     as_model_counts,
+    measure_session,
 )
-from helix_desktop.replay.measure_process import measure_session
 from helix_desktop.replay.policy.policy_replay import facts_of, is_user_rewrite
 from helix_desktop.replay.recording import recording_facts
 from helix_desktop.system.files import replace_file
@@ -76,11 +76,10 @@ from helix_desktop.ui.kit.intents import ClosePage, FocusComposer, perform
 from helix_desktop.ui.kit.notices import Notice, show_folder
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.direction import dotted, isolate
-from helix_desktop.words.errors import error_text
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_integer, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.policies import policy_name
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, error_text, translate
 
 tr = Translator("With and without Helix")
 text = TextContext("With and without Helix")

@@ -73,11 +73,10 @@ from helix_desktop.ui.timeline.summary_cards import (
 )
 from helix_desktop.ui.timeline.usage_chart import UsagePoint
 from helix_desktop.words.call_targets import given_text
-from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.message_states import hold_text
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrites import chosen_form_text, context_change_text, excluded_text, pin_text
-from helix_desktop.words.summary_coverage import missing_rules_text
+from helix_desktop.words.summaries import handover_titles, missing_rules_text
 from helix_desktop.words.translation import translate
 
 text = TextContext("Timeline")

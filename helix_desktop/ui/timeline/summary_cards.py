@@ -69,16 +69,19 @@ from helix_desktop.words.message_states import (
 )
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_integer, format_token_count
-from helix_desktop.words.rewrite_reasons import placement_text, retaken_text, sweep_reason_text, trigger_text
 from helix_desktop.words.rewrites import (
     context_change_text,
     gist_sections,
     masked_contents_text,
     ordered_sections,
+    placement_text,
+    retaken_text,
     revision_size_text,
+    sweep_reason_text,
+    trigger_text,
 )
 from helix_desktop.words.sessions import session_title
-from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
+from helix_desktop.words.summaries import NOTHING_MISSING, MissingText
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
 

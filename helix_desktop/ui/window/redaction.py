@@ -36,10 +36,9 @@ from helix_desktop.ui.design.sized_dialog import fitted_rect, free_rect
 from helix_desktop.ui.kit.intents import OpenSession, RefreshLists, RemoveSecret, handles
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
-from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import summary_lines, workspace_files_note
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, error_text
 
 tr = Translator("Remove a secret")
 

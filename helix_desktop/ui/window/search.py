@@ -39,11 +39,10 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.command_list import ROW_ROLE, line_item
 from helix_desktop.ui.window.sidebar.session_list import FoundMessage
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size, format_whole_percent
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_short_time
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, error_text
 
 if TYPE_CHECKING:
     from helix_desktop.ui.window.sidebar.sidebar import Sidebar

@@ -29,9 +29,8 @@ from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.top_bar import TopBarState
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.costs import CostState, parse_tokens, parse_usd, purposes_text
-from helix_desktop.words.efforts import with_effort
 from helix_desktop.words.failed_turns import turn_failure_reason
-from helix_desktop.words.models import model_name
+from helix_desktop.words.models import model_name, with_effort
 from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator

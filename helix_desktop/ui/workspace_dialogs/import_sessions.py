@@ -28,10 +28,9 @@ from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_integer, format_size
 from helix_desktop.words.times import format_date, format_date_and_time
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, error_text, translate
 
 text = TextContext("Import sessions")
 tr = Translator("Import sessions")

@@ -16,7 +16,7 @@ from helix_desktop.cli.replay import load_policy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.replay import Replayer
 from helix_desktop.system.exit_codes import USAGE
-from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import error_text
 from tests.benchmarks.replay.measure import MeasureOptions, find_recordings, measure_all
 from tests.benchmarks.replay.recalls import DEFAULT_RATE
 from tests.benchmarks.replay.report import (

@@ -23,7 +23,7 @@ from helix_desktop.mcp.client.servers import Hub, ServerContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import error_text
 from tests.support.mcp.authorization_server import GuardedServer, browse, serve_guarded
 from tests.support.mcp.raw_http_server import RawHttpServer
 from tests.support.memory_keychain import MemoryKeychain

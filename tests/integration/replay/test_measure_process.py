@@ -14,8 +14,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.messages import ModelInfo, ToolCall, Usage
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.replay.measure import as_model_counts, measure_messages
-from helix_desktop.replay.measure_process import measure_session
+from helix_desktop.replay.measure import as_model_counts, measure_messages, measure_session
 from helix_desktop.replay.recording import SessionFacts, messages_of_log, recording_facts
 from helix_desktop.system.task_scope import TaskScope
 

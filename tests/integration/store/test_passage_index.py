@@ -69,7 +69,7 @@ async def test_what_is_there_is_indexed_in_steps_and_the_rest_is_counted(
     await store.close()
     (tmp_path / "search.db").unlink()
     monkeypatch.setattr(passage_index, "_BATCH_EVENTS", 8)
-    monkeypatch.setattr("helix_desktop.store.search_indexer._CATCH_UP_S", 0.0)
+    monkeypatch.setattr("helix_desktop.store.leveldb_store._CATCH_UP_S", 0.0)
     store = await open_store(tmp_path)
     try:
         page = await store.find_passages(PassageQuery(("wave",)))

@@ -61,7 +61,7 @@ from helix_desktop.ui.timeline.summary_cards import (
 )
 from helix_desktop.ui.timeline.usage_chart import PointKind, UsagePoint
 from helix_desktop.ui.timeline.view import TimelineState
-from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
+from helix_desktop.words.summaries import NOTHING_MISSING, MissingText
 
 NOW_MS = 1_795_000_000_000
 _FILES = (

@@ -13,10 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.foreign.chat_messages import ChatMessagesReader
-from helix_desktop.foreign.claude_code import ClaudeCodeReader
-from helix_desktop.foreign.cline import ClineReader
-from helix_desktop.foreign.codex import CodexReader
 from helix_desktop.foreign.items import (
     About,
     AnswerPart,
@@ -35,8 +31,8 @@ from helix_desktop.foreign.items import (
     read_record,
     time_ms,
 )
-from helix_desktop.foreign.opencode import OpencodeReader
-from helix_desktop.foreign.pi import PiReader
+from helix_desktop.foreign.message_readers import ChatMessagesReader, ClineReader, OpencodeReader
+from helix_desktop.foreign.record_readers import ClaudeCodeReader, CodexReader, PiReader
 
 READERS: tuple[Callable[[], Reader], ...] = (
     ClaudeCodeReader,

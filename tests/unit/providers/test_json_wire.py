@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest
 from helix_desktop.providers.anthropic import ThinkingScope, encode_request
-from helix_desktop.providers.json_wire import ToolCallIds
+from helix_desktop.providers.dialect import ToolCallIds
 from helix_desktop.providers.openai_chat import request_body as chat_body
 from helix_desktop.providers.openai_responses import request_body as responses_body
 from tests.support.histories import SessionSimulator, histories

@@ -20,7 +20,7 @@ from helix_desktop.domain.store import Commit
 from helix_desktop.domain.text_variants import ReportRedaction
 from helix_desktop.services.backup import SharedText, SharingService
 from helix_desktop.store.memory import MemoryStore
-from helix_desktop.words.session_html import markdown_page
+from helix_desktop.words.session_markdown import markdown_page
 from tests.support.store.builders import START_MS, make_content, make_summary
 
 STORED = make_content(b"all of it")

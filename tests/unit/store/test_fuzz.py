@@ -22,7 +22,7 @@ from helix_desktop.store import kinds
 from helix_desktop.store.database import Database, ReadView
 from helix_desktop.store.files import Quarantine
 from helix_desktop.store.kinds import MAX_CONTENT_BYTES, RowDamaged, RowType, Span
-from helix_desktop.store.rows.contents import CHUNK_BYTES, MAX_SINGLE_ROW_BYTES, ContentStore
+from helix_desktop.store.rows import CHUNK_BYTES, MAX_SINGLE_ROW_BYTES, ContentStore
 from helix_desktop.store.writer import WriteBatch
 from tests.support.store.builders import make_content, tool_answer_event
 

@@ -41,10 +41,9 @@ from helix_desktop.domain.store_reports import ImportResult, LostContent, Repair
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.words.call_targets import failed_tests_text, shown_target
-from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
 from helix_desktop.words.git import git_text
-from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.instructions import instructions_text
+from helix_desktop.words.message_states import gauge_source_text, own_count_text
 from helix_desktop.words.numbers import (
     format_size,
     format_token_difference,
@@ -54,9 +53,9 @@ from helix_desktop.words.numbers import (
     keep_units,
 )
 from helix_desktop.words.numbers import format_usd as words_usd
-from helix_desktop.words.rewrite_reasons import divider_reason_text
 from helix_desktop.words.rewrites import (
     budget_text,
+    divider_reason_text,
     excluded_text,
     handover_text,
     masked_contents_text,
@@ -74,7 +73,7 @@ from helix_desktop.words.store_reports import (
     repair_notice,
     truncated_session_text,
 )
-from helix_desktop.words.summary_coverage import missing_rules_text
+from helix_desktop.words.summaries import handover_titles, missing_rules_text
 from helix_desktop.words.times import (
     AGE_STEP_MS,
     format_date_and_time,

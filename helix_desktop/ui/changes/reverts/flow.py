@@ -74,10 +74,13 @@ from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.errors import error_text
-from helix_desktop.words.file_changes import changed_files_text
-from helix_desktop.words.revert_plans import plan_status_text, problem_text, revert_effect_text
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.file_changes import (
+    changed_files_text,
+    plan_status_text,
+    problem_text,
+    revert_effect_text,
+)
+from helix_desktop.words.translation import Translator, error_text, translate
 
 tr = Translator("Changes")
 text = TextContext("Changes")

@@ -17,8 +17,12 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.design.diff.rows import expand_tabs, line_text
 from helix_desktop.ui.design.highlight import ColoredRun, colored_runs
 from helix_desktop.ui.design.safe_text import LINE_LIMIT
-from helix_desktop.words.file_changes import change_note
-from helix_desktop.words.file_diffs import describe_mode, describe_without_lines, missing_line_end_note
+from helix_desktop.words.file_changes import (
+    change_note,
+    describe_mode,
+    describe_without_lines,
+    missing_line_end_note,
+)
 from helix_desktop.words.translation import Translator
 
 MAX_FILES, MAX_LINES = 50, 600  # that a card lays out within 16 ms; more is shown in Changes

@@ -86,29 +86,26 @@ from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, Redo, RetrySummary
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.costs import cost_text
-from helix_desktop.words.efforts import effort_refused_text, with_effort
 from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.message_states import hold_text
-from helix_desktop.words.models import model_name
+from helix_desktop.words.models import effort_refused_text, model_name, with_effort
 from helix_desktop.words.numbers import format_usd
 from helix_desktop.words.policies import session_policy_text
-from helix_desktop.words.rewrite_reasons import (
-    divider_change_text,
-    divider_reason_text,
-    next_try_text,
-    retaken_text,
-)
 from helix_desktop.words.rewrites import (
     budget_text,
     changed_file_text,
     context_change_text,
+    divider_change_text,
+    divider_reason_text,
     effort_text,
     files_changed_text,
     gist_bullets,
     handover_text,
     mode_text,
     model_text,
+    next_try_text,
+    retaken_text,
 )
 from helix_desktop.words.translation import Translator, translate
 

@@ -47,7 +47,7 @@ from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.design.viewer.paged_content import Match
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.file_diffs import missing_line_end_note
+from helix_desktop.words.file_changes import missing_line_end_note
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")

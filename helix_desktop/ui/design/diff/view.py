@@ -35,8 +35,12 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.viewer.content_viewer import FindBar, FindShortcut
 from helix_desktop.ui.design.viewer.paged_content import Match
 from helix_desktop.ui.design.viewer.picture import CaptionedPicture
-from helix_desktop.words.file_changes import line_counts_texts
-from helix_desktop.words.file_diffs import describe_mode, describe_state, describe_without_lines
+from helix_desktop.words.file_changes import (
+    describe_mode,
+    describe_state,
+    describe_without_lines,
+    line_counts_texts,
+)
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")

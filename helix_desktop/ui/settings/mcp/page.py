@@ -42,8 +42,7 @@ from helix_desktop.ui.settings.mcp.server_form import (
     tools_cost_text,
 )
 from helix_desktop.ui.settings.page_layout import UndoLine, scrolling_page
-from helix_desktop.words.errors import error_text
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, error_text, translate
 
 tr = Translator("Settings: MCP")
 

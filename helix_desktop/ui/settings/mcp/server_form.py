@@ -30,9 +30,8 @@ from helix_desktop.ui.design.layout import FlowBox, clear_layout, column, pane, 
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.kit.forms import Draft, Form, Line, Lines
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_tokens
-from helix_desktop.words.translation import Translator, current_language, translate
+from helix_desktop.words.translation import Translator, current_language, error_text, translate
 
 tr = Translator("Settings: MCP")
 text = TextContext("Settings: MCP")

@@ -14,7 +14,7 @@ from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.words.file_coverage import uncovered_line
+from helix_desktop.words.file_changes import uncovered_line
 from tests.support.changing_tools import started, writes
 from tests.support.scripted_model import replies_in_order, text_reply, tool_call_reply
 

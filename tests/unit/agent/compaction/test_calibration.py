@@ -14,7 +14,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta, ToolCall, Usage
-from helix_desktop.words.gauge_source import gauge_source_text
+from helix_desktop.words.message_states import gauge_source_text
 from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.scripted_model import ScriptedModel, ScriptedReply
 from tests.support.subagent_rig import PARENT_PROMPT, SubagentRig

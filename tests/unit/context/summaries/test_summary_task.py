@@ -38,7 +38,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
 )
 from helix_desktop.domain.todo import TODO, TodoItem, list_text
-from helix_desktop.words.fallbacks import fallback_advice, fallback_text
+from helix_desktop.words.summaries import fallback_advice, fallback_text
 from tests.support.histories import NASTY_TEXTS, SessionSimulator, histories
 
 SHORT, UNSPECIFIC = SummaryProblem.SHORT, SummaryProblem.UNSPECIFIC

@@ -15,7 +15,7 @@ from helix_desktop.context.summaries.handover import parse_handover
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.window.window import TITLE_OPENING
 from helix_desktop.domain.messages import Message, ModelRequest, TextDelta, ToolCall
-from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel, RequestReader, reply_to
+from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel, RequestReader, reply_to, write_handover
 from helix_desktop.providers.demo.script import (
     ScriptedRecall,
     ScriptPosition,
@@ -23,7 +23,6 @@ from helix_desktop.providers.demo.script import (
     placed_step,
     read_scripts,
 )
-from helix_desktop.providers.demo.summaries import write_handover
 from tests.support.demo_loop import DEMO_DIR, DemoLoop, copy_sample_project
 
 (TIDEWATCH,) = read_scripts(DEMO_DIR)

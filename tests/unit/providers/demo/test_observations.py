@@ -21,8 +21,13 @@ from helix_desktop.context.summaries.summary_task import (
 )
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse
-from helix_desktop.providers.demo.model import DemoModel, write_summary
-from helix_desktop.providers.demo.summaries import write_handover, write_observations, write_reflection
+from helix_desktop.providers.demo.model import (
+    DemoModel,
+    write_handover,
+    write_observations,
+    write_reflection,
+    write_summary,
+)
 from tests.support.histories import SessionSimulator, histories
 
 DEMO = Path(__file__).resolve().parents[4] / "resources" / "demo"

@@ -41,7 +41,7 @@ from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.summary_cards import FoldCard
 from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.call_targets import call_verb
-from helix_desktop.words.gauge_source import gauge_source_text
+from helix_desktop.words.message_states import gauge_source_text
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import translate
 from tests.support.histories import SessionSimulator, build_history, histories

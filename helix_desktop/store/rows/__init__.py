@@ -1,1 +1,0 @@
-"""The store as rows of any database: records, contents, event logs, counters, listings."""

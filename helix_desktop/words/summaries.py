@@ -1,0 +1,133 @@
+"""The words for summaries: what they are called, what they name of the messages they cover, fallbacks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.handover import handover_counts
+from helix_desktop.context.summaries.summary_task import FallbackRate
+from helix_desktop.context.window.window_breakdown import summary_name
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, SummaryCoverage
+from helix_desktop.domain.text_format import ellipsize, plain_line
+from helix_desktop.domain.translatable_text import join_sentences
+from helix_desktop.words.direction import dotted
+from helix_desktop.words.numbers import format_integer
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Timeline")
+
+_LINE_CHARS = 160  # characters of the facts of a kind that are listed; the first is always
+_NAME_CHARS = 70  # characters of a fact, which may be a sentence
+
+
+class MissingText(msgspec.Struct, frozen=True):
+    """What a summary does not name: in `lines`, a kind of fact and those facts; `heading` is above them."""
+
+    heading: str = ""
+    lines: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def heading_line(self) -> str:
+        return tr("{heading}:", heading=self.heading) if self.heading else ""
+
+    @property
+    def text(self) -> str:
+        lines = (tr("{kind}: {facts}", kind=kind, facts=facts) for kind, facts in self.lines)
+        return "\n".join((self.heading_line, *lines))
+
+
+NOTHING_MISSING = MissingText()
+
+
+def missing_rules(coverage: Sequence[SummaryCoverage]) -> tuple[Bullet, ...]:
+    """Return the user's instructions and decisions that a summary does not say, in any words."""
+    return tuple(rule for kind in coverage if kind.kind == "instructions" for rule in kind.missing)
+
+
+def missing_rules_text(coverage: Sequence[SummaryCoverage]) -> MissingText:
+    """Return these quoted, as far as there is room; empty if the summary says all of them."""
+    rules = [kind for kind in coverage if kind.kind == "instructions" and kind.missing]
+    lines = tuple((tr("Instructions"), _listed(kind)) for kind in rules)
+    return MissingText(tr("Not in the text, added below it"), lines) if lines else NOTHING_MISSING
+
+
+def _listed(coverage: SummaryCoverage) -> str:
+    """Return the facts that stand below a summary, and how many are named nowhere in the window."""
+    listed: list[str] = []
+    room = _LINE_CHARS
+    for fact in coverage.missing:
+        name = " ".join(fact.text.split())
+        name = ellipsize(plain_line(name), _NAME_CHARS)
+        if listed and len(name) > room:
+            break
+        listed.append(name)
+        room -= len(name)
+    more = len(coverage.missing) - len(listed)
+    if more:
+        listed.append(tr.plural(more, "and %n more", "and %n more"))
+    elsewhere = coverage.total - coverage.named - coverage.verbatim - len(coverage.missing)
+    if elsewhere > 0:
+        listed.append(tr.plural(elsewhere, "%n more only in the cache", "%n more only in the cache"))
+    return dotted(listed)
+
+
+def handover_titles(transcript: Transcript) -> dict[int, str]:
+    """Return titles by events, oldest first; a number tells those apart that would have the same."""
+    titles: dict[int, str] = {}
+    times = Counter[str]()
+    handovers = transcript.written_handovers
+    newest = max(handovers.keys() - transcript.checkpoints.keys(), default=0)
+    for seq, handover in handovers.items():
+        is_next = seq in transcript.checkpoints and seq > newest
+        counts = handover_counts(transcript, handover)
+        title = _title(handover, tr("Next summary") if is_next else translate(summary_name(counts)))
+        times[title] += 1
+        count = times[title]
+        titles[seq] = title if count == 1 else tr("{title} ({count})", title=title, count=count)
+    return titles
+
+
+def _title(handover: HandoverMade, name: str) -> str:
+    if handover.origin:
+        return tr("Summary of “{title}”", title=session_title(handover.origin_title))
+    if handover.replaces:
+        return tr("{title}, written again", title=name)
+    return tr("{title}, edited", title=name) if handover.revises else name
+
+
+def fallback_text(rate: FallbackRate) -> str:
+    """Return how many summaries and extracts of the workspace needed a fallback; empty if none did."""
+    if not rate.fallbacks:
+        return ""
+    return tr.plural(
+        rate.summaries,
+        "In this workspace, {count} of %n summary or extract needed a fallback.",
+        "In this workspace, {count} of %n summaries and extracts needed a fallback.",
+        count=format_integer(rate.fallbacks),
+    )
+
+
+def fallback_advice(rate: FallbackRate) -> str:
+    """Return why the newest one was needed, and what to do if there are many; empty if not."""
+    if not rate.is_high:
+        return ""
+    reason = join_sentences(tr("Latest reason:"), rate.newest_reason)
+    advice = (
+        tr("Choose another model for large outputs in Settings → Model roles.")
+        if rate.newest_is_extract
+        else tr("Choose another model for compaction in Settings → Model roles.")
+    )
+    return translate(join_sentences(translate(reason), advice))
+
+
+def explain_fallback() -> str:
+    """Return what happened in place of one call of the model."""
+    return tr(
+        "Written in parts, by another model or without one, or some messages were not read. "
+        "For an extract that no model wrote, the agent got a preview."
+    )
