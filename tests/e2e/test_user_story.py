@@ -216,7 +216,7 @@ def change_the_policy(user: DesktopUser) -> None:
     user.keys("Return")
     user.click("slider", "Context policy, from keep more to send less")
     user.keys("End")
-    user.see("label", "Off: Nothing leaves the context")
+    user.see("label", "Nothing leaves the context")
     user.see("label", "Preview. Nothing changes until you apply it.")
     user.click("push button", "What it would do to this session")
     user.see("chart", "Policy in use: at most")

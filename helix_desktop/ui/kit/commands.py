@@ -450,7 +450,7 @@ class WindowCommands(WindowCommandTable):
     set_budget = _session(text("Set session budget…"), intents.SetBudget(), group=4, slash="budget",
         with_arguments=intents.SetBudget, is_in_menu=False, also=_also("cost limit money tokens"))
     change_policy = _session(text("Context policy…"), intents.OpenSettings("policy"), group=4,
-        also=_also("threshold handover profile compaction"))
+        also=_also("change threshold handover profile compaction"))
     compact_now = _session(text("Compact conversation…"), intents.Compact(), "Ctrl+Shift+K", group=5,
         slash="compact", with_arguments=intents.Compact, also=_also("handover summary summarize shrink"))
     observe_now = _session(text("Write next summary now"), intents.Observe(), group=5, slash="observe",

@@ -120,7 +120,7 @@ async def test_a_page_is_built_once_the_user_goes_there(qapp: QApplication, tmp_
             assert page.font().pixelSize() == window.font().pixelSize() > fonts.BASE_PX
             assert page.grab().toImage().pixelColor(1, 1) == current_theme().canvas
         sentences = [words.text() for words in pages.cache.get().empty.findChildren(QLabel)]
-        assert any("as the agent works" in sentence for sentence in sentences), "it knows the workspace"
+        assert any("agent reads and runs" in sentence for sentence in sentences), "it knows the workspace"
 
 
 TEXT = "half a thought"
