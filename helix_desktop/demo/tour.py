@@ -576,4 +576,4 @@ def _undo_name(kind: RewriteKind) -> str:
         case "sweep":
             return tr("caching undone and redone")
         case "fold":
-            return tr("note undone and redone")
+            return tr("summary undone and redone")

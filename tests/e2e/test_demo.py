@@ -122,7 +122,7 @@ def check_findings(text: str) -> None:
     assert int(of) >= 80
     assert re.match(r"([1-9]\d*) of \1 match their calls", counts["arguments byte for byte"])
     assert int(counts["recalled by the agent"].split()[0]) >= 2
-    for what in ("compaction", "caching", "note"):
+    for what in ("compaction", "caching", "summary"):
         steps = re.match(r"([\d,]+) → ([\d,]+) → ([\d,]+) tokens", counts[f"{what} undone and redone"])
         assert steps is not None
         before, undone, redone = map(_number, steps.groups())
