@@ -98,6 +98,10 @@ class TurnChanged(msgspec.Struct, frozen=True):
     running: bool
 
 
+class RetryEnded(msgspec.Struct, frozen=True):
+    """The model answers again: no repetition of its call is pending."""
+
+
 class CompactionProgress(msgspec.Struct, frozen=True):
     """A handover entered a phase; `text` is the summary so far.
 
@@ -234,6 +238,7 @@ Update = (
     | ModelCalled
     | ResponseDelta
     | RetryScheduled
+    | RetryEnded
     | ApprovalRequested
     | QuestionAsked
     | AutoRunPut

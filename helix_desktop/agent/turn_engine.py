@@ -20,6 +20,7 @@ from helix_desktop.agent.session import (
     ErrorRaised,
     ModelCalled,
     ResponseDelta,
+    RetryEnded,
     Session,
     TurnChanged,
     with_cache_hints,
@@ -137,7 +138,9 @@ class ResponseStream:
         session = self._session
         async with aclosing(self._session.roles.main.stream(request)) as items:
             async for item in items:
-                self._retry, self.waiting_since_ms = None, 0
+                was_retrying, self._retry, self.waiting_since_ms = self._retry is not None, None, 0
+                if was_retrying and not isinstance(item, RetryScheduled):
+                    session.publish(RetryEnded())
                 match item:
                     case TextDelta(text=text):
                         self.text += text

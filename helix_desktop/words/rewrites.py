@@ -364,10 +364,13 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             "Compaction only when you start it: the last %n tries failed or freed too little.",
         )
     share, left = limit_text(gauge.trigger.kind, gauge.trigger.limit), _distance_text(gauge.trigger)
-    room = tr("Older outputs are cached. Compacts at {share}, {tokens} left.", share=share, tokens=left)
+    if FIELDS[gauge.trigger.kind.policy_field].is_share:
+        share = tr("{share} of the window", share=share)
+        left = tr("{number} tokens", number=left)
+    room = tr("Older outputs are cached. Compacts at {share}, in {tokens}.", share=share, tokens=left)
     if policy.fold_after_steps or policy.observe_at:
         room = tr(
-            "Older parts are cached or compacted as you work; more at {share}, {tokens} left.",
+            "Older parts are cached or compacted as you work. The rest follows at {share}, in {tokens}.",
             share=share,
             tokens=left,
         )

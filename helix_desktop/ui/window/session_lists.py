@@ -26,6 +26,7 @@ from helix_desktop.agent.session import (
     ExternalChange,
     QuestionAsked,
     RequestChanged,
+    RetryEnded,
     SpendRequestsChanged,
     SubagentProgress,
     TurnChanged,
@@ -33,6 +34,7 @@ from helix_desktop.agent.session import (
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import HelixError, StoreClosed
 from helix_desktop.domain.events.session import NEW_TITLE
+from helix_desktop.domain.messages import RetryScheduled
 from helix_desktop.domain.retention import TRASH_DAYS
 from helix_desktop.domain.store import ListPlace, SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
@@ -46,6 +48,7 @@ from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.rail import (
     WorkspaceBadge,
     WorkspaceRow,
+    activity_badge,
     disambiguate,
     distinct_colors,
 )
@@ -59,7 +62,7 @@ from helix_desktop.words.git import git_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.registry import WorkspaceRecord
 
 tr = Translator("Workspaces")
@@ -77,6 +80,8 @@ ListedUpdate = (
     | SpendRequestsChanged
     | SubagentProgress
     | TurnChanged
+    | RetryScheduled
+    | RetryEnded
     | RequestChanged
     | ErrorRaised
     | ExternalChange
@@ -487,11 +492,7 @@ def _badge(workspace: OpenWorkspace | None, record: WorkspaceRecord) -> Workspac
     if not Path(record.path).is_dir():
         return "missing"
     conversations = workspace.conversations if workspace is not None else ()
-    if any(conversation.asks for conversation in conversations):
-        return "waiting"
-    if any(conversation.is_running for conversation in conversations):
-        return "running"
-    return "interrupted" if record.interrupted else ""
+    return activity_badge(conversations) or ("interrupted" if record.interrupted else "")
 
 
 def _item(
@@ -527,6 +528,7 @@ def _item(
     began_as = ""
     if group[0].branch_of and not group[0].is_version:
         began_as = tr("Rewound") if group[0].branch_how == "rewind" else tr("Branch")
+    retries = (conversation.response.retry_reason for conversation in conversations)
     return SessionItem(
         id=session.id,
         title=session_title(session.title),
@@ -534,6 +536,7 @@ def _item(
         updated_ms=max(version.updated for version in group),
         used=workspace.usage.of(session),
         running=is_running,
+        retrying=translate(next(filter(None, retries), "")),
         active=session.id == active_session_id,
         waiting=any(conversation.asks for conversation in conversations),
         parent=shown.get(session.parent, session.parent),

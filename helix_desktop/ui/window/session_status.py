@@ -12,11 +12,13 @@ from helix_desktop.agent.session import (
     EventRecorded,
     QuestionAsked,
     RequestChanged,
+    RetryEnded,
     SubagentProgress,
     TurnChanged,
 )
 from helix_desktop.domain.cost import Budget, tokens_by_purpose
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.messages import RetryScheduled
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.buttons import PushButton
@@ -33,7 +35,7 @@ from helix_desktop.words.failed_turns import turn_failure_reason
 from helix_desktop.words.models import model_name, with_effort
 from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.sessions import session_title
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
 text = TextContext("Session")
@@ -48,6 +50,8 @@ _SHOWN = (
     | RequestChanged
     | CallStarted
     | TurnChanged
+    | RetryScheduled
+    | RetryEnded
 )
 """What changes the numbers on screen."""
 
@@ -223,6 +227,7 @@ def top_bar_state(conversation: Conversation) -> TopBarState:
         bool(conversation.asks),
         turn_failure_reason((ended.what, ended.why)) if ended is not None else "",
         ended is not None and ended.cause == "budget",
+        translate(conversation.response.retry_reason),
     )
 
 

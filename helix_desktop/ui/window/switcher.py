@@ -35,6 +35,7 @@ from helix_desktop.ui.window.sidebar.rail import (
     BADGE_COLOR_TOKENS,
     WorkspaceBadge,
     WorkspaceRow,
+    activity_badge,
     badge_label,
     matches_query,
     message_query,
@@ -478,8 +479,6 @@ def _session_badge(workspace: OpenWorkspace | None, versions: Sequence[SessionSu
         return "interrupted" if any(version.interrupted for version in versions) else ""
     found = [workspace.find_open(version.id) for version in versions]
     conversations = [conversation for conversation in found if conversation is not None]
-    if any(conversation.asks for conversation in conversations):
-        return "waiting"
-    if any(conversation.is_running for conversation in conversations):
-        return "running"
-    return "interrupted" if any(map(workspace.is_interrupted, versions)) else ""
+    return activity_badge(conversations) or (
+        "interrupted" if any(map(workspace.is_interrupted, versions)) else ""
+    )

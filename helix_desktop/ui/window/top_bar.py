@@ -58,7 +58,7 @@ class TopBarState:
     """The session that is open: title, and what the status line says.
 
     `failure` says why the newest turn failed, until the next one begins; `budget_spent`
-    says that it ended because the budget is spent.
+    says that it ended because the budget is spent. `retrying` says why the model's call is repeated.
     """
 
     session_id: str
@@ -70,6 +70,7 @@ class TopBarState:
     waiting: bool = False  # for the user
     failure: str = ""
     budget_spent: bool = False
+    retrying: str = ""
 
 
 class EditableTitle(QStackedWidget):
@@ -307,7 +308,8 @@ class TopBar(Themed, QWidget):
         self._dot.set_color_token(color)
         self._state.set_text(words)
         self._state.set_waiting(header is not None and header.waiting)
-        self._state.set_note(header.failure if header is not None and not header.running else "")
+        note = "" if header is None else header.retrying if header.running else header.failure
+        self._state.set_note(note)
         for part in (self.pages, self.inspector):
             part.setVisible(header is not None)
         self.shorten()
@@ -376,6 +378,8 @@ def _state(header: TopBarState | None) -> tuple[str, str]:
     """Return the state of a session while it isn't the usual one, and the token of its dot's color."""
     if header is not None and header.waiting:
         return tr("Waiting for you"), "seg_output"
+    if header is not None and header.retrying:
+        return tr("Retrying…"), "warn"
     if header is not None and header.running:
         return tr("Working…"), "seg_assistant"
     if header is not None and header.failure:

@@ -305,6 +305,12 @@ def _failure(rig: WindowRig) -> tuple[str, str]:
     return state, item.failure
 
 
+def _activity(rig: WindowRig) -> tuple[str, str, str | None]:
+    """Return what the header says of the session on screen, and its row in the list with the pill's tone."""
+    (item,) = [item for item in rig.window.sidebar.session_list.sessions() if item.active]
+    return rig.window.top_bar.status().split(" · ")[0], *row_end(item, "now")
+
+
 async def _check_a_server_that_is_down(rig: WindowRig) -> None:
     """The turn continues when the server is back; Try now skips the rest of the pause."""
     busy = api_error(503, "restarting", headers={"retry-after": "300"})
@@ -317,14 +323,19 @@ async def _check_a_server_that_is_down(rig: WindowRig) -> None:
     (notice,) = rig.rows(NoticeRow)
     assert notice.what.startswith("Retrying in ")
     assert action_names(notice) == ("try_now", "stop")
+    await until(lambda: _activity(rig) == ("Retrying", "Retrying", "warn"), "a state")
     press_action(rig.chat.view, notice, "try_now")  # no server is there yet
     await until(lambda: any("attempt 3" in row.what for row in rig.rows(NoticeRow)), "another pause")
     (notice,) = rig.rows(NoticeRow)
     assert f"No connection to box at 127.0.0.1:{port}" in notice.why
     assert notice.fix == "Retries end 10 min after the first failure."
     assert action_names(notice) == ("try_now", "provider_settings", "stop")
-    async with ChatServer(replies_in_order(text_reply("Here")), port=port):
+    finish = asyncio.Event()
+    answer = StreamedReply(Text("Here"), Wait(finish))
+    async with ChatServer(replies_in_order(answer), port=port):
         press_action(rig.chat.view, notice, "try_now")
+        await until(lambda: _activity(rig) == ("Working", "Working", "ok"), "an answer")
+        finish.set()
         await rig.wait_for_turn_end()
     assert rig.rows(AssistantRow)[-1].text == "Here"
     assert [event.how for event in rig.events(TurnEnded)] == ["done"]

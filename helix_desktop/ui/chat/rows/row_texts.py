@@ -258,7 +258,9 @@ def output_form_text(row: ToolRow) -> str:
     if row.form == "full" or row.badge not in ("", "in_window", "pinned", "recalled"):
         return ""
     if not row.has_no_extract:
-        return translate(STATE_WORDS["in_part"].label)
+        whole = row.answer.full_tokens
+        plain = translate(STATE_WORDS["in_part"].label)
+        return tr("Shortened from {tokens}", tokens=format_token_count(whole)) if whole else plain
     if not row.shown.intake_tokens:
         return tr("Shortened, no extract")
     return tr("Shortened, no extract · {tokens} tokens spent", tokens=format_tokens(row.shown.intake_tokens))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor, QFont, QLinearGradient, QPainter, QPaintEvent,
 from PySide6.QtWidgets import QAbstractButton, QFrame, QMenu
 
 from helix_desktop import APP_NAME
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.ui.design.buttons import EnterActivates, IconButton
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import IconLabel
@@ -33,7 +34,7 @@ tr = Translator("Window")
 
 _MIN_LETTERS = 2  # of a search in messages; a Chinese word may have one
 
-WorkspaceBadge = Literal["", "running", "waiting", "interrupted", "missing"]
+WorkspaceBadge = Literal["", "running", "retrying", "waiting", "interrupted", "missing"]
 
 WORKSPACE_COLORS = ("#5753d8", "#0f766e", "#b4451f", "#1f62c4", "#a8326f", "#4d7c0f", "#7c3aed", "#475569")
 """Grounds that keep white initials at 4.5:1 or more."""
@@ -100,10 +101,21 @@ def disambiguate(paths: Sequence[str]) -> list[str]:
     return list(paths)
 
 
+def activity_badge(conversations: Collection[Conversation]) -> WorkspaceBadge:
+    """Return the most urgent thing that goes on in some conversations; empty if nothing does."""
+    running = [conversation for conversation in conversations if conversation.is_running]
+    if any(conversation.asks for conversation in conversations):
+        return "waiting"
+    if any(conversation.response.retry_reason for conversation in running):
+        return "retrying"
+    return "running" if running else ""
+
+
 def badge_label(badge: WorkspaceBadge) -> str:
     return {
         "": "",
         "running": tr("Working"),
+        "retrying": tr("Retrying"),
         "waiting": tr("Waiting for you"),
         "interrupted": tr("Interrupted"),
         "missing": tr("Folder not found"),
@@ -124,6 +136,7 @@ def matches_query(needle: str, *texts: str) -> bool:
 
 BADGE_COLOR_TOKENS = {
     "running": "seg_assistant",
+    "retrying": "warn",
     "waiting": "seg_output",
     "interrupted": "warn",
     "missing": "error",

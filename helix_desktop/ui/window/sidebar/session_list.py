@@ -79,6 +79,7 @@ class SessionItem(msgspec.Struct, frozen=True):
     `failure` says why the newest turn failed, until the next one begins; `budget_spent`
     says that it ended because the budget is spent, `stopped` that the user stopped it, `interrupted` that the
     app ended during it.
+    `retrying` says why the call of its model is repeated, while it is.
     `found` is what a search found in it, where its title does not have the words, and `facts_found` says that
     the words are in its facts: `subtitle`. `began_as` says that it is a branch or was rewound.
     `used` is the share of the context window that its next request would fill, also above 1. None: not known.
@@ -92,6 +93,7 @@ class SessionItem(msgspec.Struct, frozen=True):
     running: bool
     active: bool
     waiting: bool = False  # for the user
+    retrying: str = ""
     parent: str = ""
     created_ms: int = 0
     branch_of: str = ""
@@ -133,6 +135,8 @@ def _state(item: SessionItem) -> tuple[str, Tone | None, str, str]:
     """Return the most urgent state of a session, in its row, with a pill's tone; in its tooltip; spoken."""
     if item.waiting:
         return tr("Waiting"), "accent", badge_label("waiting"), tr("waiting for you")
+    if item.retrying:
+        return tr("Retrying"), "warn", item.retrying, tr("retrying")
     if item.running:
         return tr("Working"), "ok", "", tr("working")
     if item.failure:
