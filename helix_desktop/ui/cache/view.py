@@ -404,7 +404,7 @@ class CacheBrowser(ThemedBackground):
         sentence = tr("No outputs yet. What the agent reads and runs appears here.")
         if self._source is None:
             sentence = tr("No workspace is open. Open a folder to see its outputs.")
-        self.empty.set_content(sentence, tr("Write a message") if self._source else tr("Open folder…"))
+        self.empty.set_content(sentence, tr("Go to chat") if self._source else tr("Open folder…"))
         self.empty.setVisible(bare)
         self.splitter.setVisible(not bare)
         self.filter_bar.setVisible(not bare)

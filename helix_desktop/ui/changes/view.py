@@ -207,7 +207,7 @@ class ChangesPage(ThemedBackground):
         ages.ticked.connect(self.detail.update_times)
         self.undone = UndoneChangesPanel(self)
         self.coverage = FileCoverageStrip(self)
-        self.empty = EmptyState("diff", "", tr("Write a message"))
+        self.empty = EmptyState("diff", "", tr("Go to chat"))
         self.no_match = EmptyState("search", tr("No changes match this filter"), tr("Clear filter"))
         self._lists = QStackedWidget(self)
         for page in (self.list, self.no_match):
@@ -338,8 +338,7 @@ class ChangesPage(ThemedBackground):
         grouping = self.filter_bar.grouping if source == "session" else "file"
         groups = narrow_groups(self.state.grouped, grouping, self.filter_bar.change_filter)
         self.list.show_groups(groups)
-        answers: dict[Obstacle, str] = {"untrusted": tr("Trust folder…"), "missing": tr("Go to chat")}
-        answer = answers.get(self.state.obstacle, tr("Write a message"))
+        answer = tr("Trust folder…") if self.state.obstacle == "untrusted" else tr("Go to chat")
         self.empty.set_content(_empty_text(self.state), answer)
         self.empty.setVisible(bare)
         self.filter_bar.setVisible(not bare or self.state.has_git or source == "commit")

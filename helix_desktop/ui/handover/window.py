@@ -625,6 +625,14 @@ class HandoverWindow(WindowParts):
             notes = [refusal.reason]
             if self.seq == NOW and self._preview is not None:
                 notes.append(missing_rules_text(self._preview.coverage).text)
+            if self.seq == NOW and (folds := len(self._transcript.rewrites.active_folds)):
+                notes.append(
+                    tr.plural(
+                        folds,
+                        "%n summary made without a model is on the timeline.",
+                        "%n summaries made without a model are on the timeline.",
+                    )
+                )
         lines: list[QWidget] = []
         if self.is_outdated and draft is not None:
             drafted = self.ranges.box.itemText(self.ranges.box.findData(draft.upto))

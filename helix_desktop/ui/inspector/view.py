@@ -216,7 +216,7 @@ class Inspector(Themed, QWidget):
         super().__init__(parent)
         self._state: InspectorState | None = None
         self.empty = EmptyState(
-            "layers", tr("Nothing to send yet. The next request appears here."), tr("Write a message")
+            "layers", tr("Nothing to send yet. The next request appears here."), tr("Go to chat")
         )
         self.keys = PageKeys(ContextCommands, self)
         self.requests = RequestList(self.keys)

@@ -589,7 +589,7 @@ class SurvivalPage(ThemedBackground):
         if key[1] == 0:
             self._key = key
             words = tr("Nothing to replay yet. What stays in context appears here after the first answer.")
-            self._show_empty("empty", words, tr("Write a message"))
+            self._show_empty("empty", words, tr("Go to chat"))
             return
         shown = self._key
         is_other = shown is None or shown[0] != key[0]

@@ -158,7 +158,7 @@ class Timeline(Themed, QWidget):
         self.empty = EmptyState(
             "history",
             tr("What leaves the context appears here, and the summaries in its place."),
-            tr("Write a message"),
+            tr("Go to chat"),
         )
         self.cards = CardList(clock)
         self._usage = self._usage_card()

@@ -86,7 +86,7 @@ class SampleConversation:
         (self.revised, self.undone) = simulator.record(edited, replace(edited, revises=0, former=0))
         simulator.record(Undone(self.undone.seq))
         self.first, self.event = made, first
-        self.transcript, self.log = simulator.transcript, simulator.log
+        self.simulator, self.transcript, self.log = simulator, simulator.transcript, simulator.log
         self.session = self.handovers = self.writer = self.revisions = self
 
     @staticmethod

@@ -51,6 +51,7 @@ from tests.support.galleries.handover_gallery import (
     sample_draft,
 )
 from tests.support.histories import SessionSimulator, build_history, histories
+from tests.support.rewrite_histories import fold, seq_range_between
 from tests.support.window.buttons import press
 from tests.support.window.handover_window import choose_version, compare_with, section, shown_text
 
@@ -211,6 +212,18 @@ def test_an_error_is_displayed_in_place_and_goes_once_something_is_typed(window:
     before = shown_text(window)
     QTest.keyClicks(window.fields[0].editor, "x")
     assert (window.problem, "x" in shown_text(window), len(before)) == ("", True, len(shown_text(window)) - 1)
+
+
+def test_now_says_where_the_summaries_are_that_no_model_wrote(
+    window: HandoverWindow, sample: SampleConversation
+) -> None:
+    choose_version(window, NOW)
+    assert not any("on the timeline" in note for note in words(window, "version-note"))
+    steps = seq_range_between(sample.simulator, 1, 3)
+    assert steps is not None
+    fold(sample.simulator, steps)
+    window.refresh()
+    assert "1 summary made without a model is on the timeline." in words(window, "version-note")
 
 
 @at("edited")
