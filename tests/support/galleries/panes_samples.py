@@ -528,7 +528,8 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
     return InspectorState(
         gauge, parts, window_rows(count),
-        "Older parts are cached or compacted as you work. The rest follows at 85 % of the window, in 5.8k tokens.",
+        "Older parts are cached or compacted as you work. "
+        "The rest follows at 85 % of the window, in 5.8k tokens.",
         "The provider counts 2.9k more.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

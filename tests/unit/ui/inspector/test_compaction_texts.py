@@ -54,7 +54,9 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
 )
 def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutlook, text: str) -> None:
     """Never that a compaction is due which the engine would not make."""
-    assert compaction_text(outlook, _GAUGE, ContextPolicy(handover_at=0.53)) == text.format(at="53 % of the window")
+    assert compaction_text(outlook, _GAUGE, ContextPolicy(handover_at=0.53)) == text.format(
+        at="53 % of the window"
+    )
     assert compaction_text(outlook, _GAUGE, ContextPolicy()) == text.format(at="53 % of the window")
 
 
