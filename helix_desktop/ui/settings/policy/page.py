@@ -234,11 +234,11 @@ class PolicySlider(QWidget):
         self._lines, self._words = QGridLayout(), list[tuple[QLabel, QLabel]]()
         """What the stops are called, and what each means."""
         ends = row(label(tr("Keep more"), "muted"), None, label(tr("Send less"), "muted"))
-        title = ResponsiveRow(self._title, [HelpLink("policy")], 160)
         self._lines.setHorizontalSpacing(12)
         self._lines.setVerticalSpacing(2)
         self._lines.setColumnStretch(1, 1)
-        self.setLayout(column(ends, self.track, self._names, title, self._lines, gap=3))
+        help_link = row(HelpLink("policy"), None)
+        self.setLayout(column(ends, self.track, self._names, self._title, self._lines, help_link, gap=3))
 
     def show_policy(self, policy: ContextPolicy) -> None:
         """Show the profile of a policy, and how many numbers differ from it."""
@@ -255,6 +255,7 @@ class PolicySlider(QWidget):
         title = policy_name(policy)
         self._title.setText(title)
         is_changed = policy.enabled and policy != PROFILES[policy.profile]
+        self._title.setVisible(is_changed)  # else the list of the stops says it
         self.track.set_stop(len(stops), stop, is_changed, title)
 
     def _list_stops(self, stops: Sequence[Profile]) -> None:
