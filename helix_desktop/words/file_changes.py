@@ -186,7 +186,7 @@ def uncovered_reason_text(reason: UncoveredReason) -> str:
 def uncovered_line(coverage: FileCoverage) -> str:
     """Return in one line where a call's changes could not be undone; empty: everywhere they can."""
     if coverage.error:
-        return tr("Can't be undone: {reason}", reason=coverage.error)
+        return tr("Can't be undone: {reason}", reason=escape_hidden(translate(coverage.error)))
     if not coverage.uncovered:
         return "" if coverage.is_complete else tr("Can't be undone in files that are not copied yet")
     names = ", ".join(escape_hidden_name(place.path) for place in coverage.places[:_LISTED])

@@ -18,7 +18,7 @@ from update_texts import LRELEASE
 from helix_desktop.app.qt_language import QtLanguage, load_language
 from helix_desktop.config.languages import find_catalog, unknown_language
 from helix_desktop.domain.errors import SettingsDamaged
-from helix_desktop.domain.translatable_text import ByteSize, TextContext, change_facts
+from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.words.costs import parse_tokens, parse_usd
 from helix_desktop.words.direction import dotted
@@ -97,7 +97,7 @@ def test_in_a_line_from_right_to_left_facts_and_numbers_keep_their_order() -> No
 def test_what_hides_in_a_fact_is_shown_and_what_keeps_its_order_is_not() -> None:
     """A rule that the user is asked to save has no sign in it that nobody sees, but those of the language."""
     rule = text("Edit {path}", path="a\u202eb")
-    assert translate(change_facts(rule, escape_invisible)) == "Edit \u2066a\\u202eb\u2069"
+    assert escape_invisible(rule) == "Edit \u2066a\\u202eb\u2069"
 
 
 def test_a_terminal_shows_nothing_that_would_be_copied_unseen() -> None:

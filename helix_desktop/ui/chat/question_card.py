@@ -56,7 +56,7 @@ from helix_desktop.ui.kit.boxes import (
 from helix_desktop.ui.kit.forms import Choice, CustomField, Draft, Field, Form, Line, Toggle
 from helix_desktop.ui.kit.words import Words
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
@@ -220,7 +220,7 @@ class FormCard(Themed, QWidget):
         question = row.question
         assert isinstance(question, ServerQuestion)  # no other has a form
         self._title, self._asker = label("", "question", wrap=True), label("", "note", wrap=True)
-        text = label(escape_invisible(translate(question.text)), "body", wrap=True)
+        text = label(escape_invisible(question.text), "body", wrap=True)
         text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         head = column(self._title, self._asker, gap=2)
         set_margins(head, scaled(_ICON) + 9, 0, 0, 0)
@@ -390,7 +390,7 @@ class QuestionItem(RowItem):
         pills += [Pill(row.position)] if row.position else []
         title = Text(_title(row), 13, "accent_text", 600, grow=True, shrink=True)
         head = Row([Icon("circle-question-mark", "accent_text", _ICON), title, *pills], 8)
-        words = paragraph(escape_invisible(translate(question.text)), tools, theme.text, BODY)
+        words = paragraph(escape_invisible(question.text), tools, theme.text, BODY)
         options = [_option(question, number, context) for number in range(1, len(question.options) + 1)]
         parts = [Frame(head, (0, 0, 0, 2)), words, *options, *_own_words(row, tools)]
         if buttons := _answers(row, context):
@@ -403,7 +403,7 @@ class QuestionItem(RowItem):
 def _option(question: Question, number: int, context: ItemContext) -> Box:
     """Return an option: what is typed is not sent with a click on it, so that it is only chosen then."""
     option, is_marked = question.options[number - 1], number in context.marked
-    title, description = (escape_invisible(translate(words)) for words in (option.label, option.description))
+    title, description = map(escape_invisible, (option.label, option.description))
 
     def paint_number(pen: Pen, badge: QRectF) -> None:
         pen.box(badge, "accent" if is_marked else "raised", "accent" if is_marked else "faint", 6)

@@ -6,12 +6,15 @@ import re
 
 from PySide6.QtGui import Qt
 
+from helix_desktop.domain.translatable_text import change_facts
+from helix_desktop.domain.unicode_safety import escape_hidden
+from helix_desktop.words.translation import translate
+
 LINE_LIMIT = 2_000  # characters; one unbroken line of 200,000 takes seconds to lay out
 _TOOLTIP_CHARS = 100  # of a line of a tooltip that stays in one line
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _OTHER_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 
 
@@ -24,11 +27,11 @@ def clean_output(text: str) -> str:
 
 
 def escape_invisible(text: str) -> str:
-    """Return a text in which invisible and direction-changing signs stand as visible codes.
+    """Return a text, in the user's language, whose foreign words have hidden signs as visible codes.
 
     For what a user is asked to approve: what is read must be what is run.
     """
-    return _HIDDEN.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+    return translate(change_facts(text, escape_hidden))
 
 
 def escape_command(text: str) -> str:
@@ -36,7 +39,11 @@ def escape_command(text: str) -> str:
 
     To a shell they are part of a word.
     """
-    return _OTHER_SPACES.sub(lambda match: f"\\u{ord(match.group()):04x}", escape_invisible(text))
+    return translate(change_facts(text, _escape_spaces))
+
+
+def _escape_spaces(text: str) -> str:
+    return _OTHER_SPACES.sub(lambda match: f"\\u{ord(match.group()):04x}", escape_hidden(text))
 
 
 def plain_tooltip(text: str) -> str:

@@ -10,7 +10,7 @@ from PySide6.QtGui import QTextCharFormat, QTextCursor
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ANY, LastingRefusal, McpChange
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.ui.chat.actions import (
     AllowAllOnce,
@@ -103,7 +103,7 @@ def _reason_texts(row: ApprovalRow) -> list[str]:
     """Return why the user is asked, and what there is to know before the answer."""
     request, reasons = row.request, list[str]()
     if request.asking_rule:
-        matched = translate(change_facts(request.asking_rule, escape_command))
+        matched = escape_command(request.asking_rule)
         reasons.append(tr("Approval required by rule: {rule}", rule=matched))
     if request.variables:
         names = ", ".join(map(escape_invisible, request.variables))
@@ -154,7 +154,7 @@ class ApprovalItem(RowItem):
         is_edit = row.request.kind == "edit"  # a command that looks like a diff is no less a command
         files = patch_files(escape_invisible(row.detail)) if is_edit else ()
         detail = self._detail(files, tools)
-        summary = translate(row.request.effect) or row.summary if is_command else row.summary
+        summary = row.request.effect if is_command and row.request.effect else row.request.summary
         size = UI if is_command else BODY
         texts: list[Box] = [paragraph(escape_invisible(summary), tools, theme.text, size)]
         texts += self._description(tools)
@@ -266,13 +266,12 @@ class ApprovalItem(RowItem):
         row, is_open = self._row, "places" in self._expanded
         if not row.uncovered:
             return []
-        label = escape_invisible(row.uncovered)
-        words = Text(label, 12, "muted", grow=True, shrink=True)
+        words = Text(row.uncovered, 12, "muted", grow=True, shrink=True)
         icon = Icon("chevron-down" if is_open else "chevron-right", "faint", 14)
         parts: list[Box] = [
-            Button("open:places", ToggleSection("places"), Row([icon, words], 8), label, "words")
+            Button("open:places", ToggleSection("places"), Row([icon, words], 8), row.uncovered, "words")
         ]
-        places = escape_invisible("\n".join(row.uncovered_places))
+        places = "\n".join(row.uncovered_places)
         if is_open and places:
             parts.append(Frame(_plain(places, tools.style.theme.muted, SMALL, tools), (22, 2, 0, 0)))
         return parts
@@ -294,7 +293,7 @@ class ApprovalItem(RowItem):
         ]  # fmt: skip
         number, always = _always_offer(row)
         if always:
-            rule = translate(change_facts(row.offers[number], escape_command))
+            rule = escape_command(row.offers[number])
             saved = tr("Saves a rule: {rule}", rule=rule)
             if row.is_rule_confined:
                 saved = tr("Saves a rule: {rule}, in the sandbox", rule=rule)

@@ -171,7 +171,7 @@ def tool_body(row: ToolRow, tools: ItemTools) -> Box:
     changed = explain_changed() if row.changed_since else ""
     intro = join_sentences(removed_text(row), changed, window_state_text(row), form_choice_text(row))
     if intro:
-        parts.append(paragraph(escape_invisible(translate(intro)), tools, theme.muted, SMALL))
+        parts.append(paragraph(escape_invisible(intro), tools, theme.muted, SMALL))
     # No model chose its form, for want of time.
     is_missed = row.form == "preview" and (row.chosen_by == "timeout" or row.answer.intake_slow_model)
     if is_missed and row.can_change_form:

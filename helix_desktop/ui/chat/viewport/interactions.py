@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.chat.actions import (
     AllowAllOnce,
     AnswerQuestion,
@@ -255,7 +255,7 @@ def fill_rule_menu(menu: QMenu, row: ApprovalRow, decide: Callable[[Decide], obj
         menu.addAction(tr("“Allow” holds in the sandbox only, “Never allow” everywhere")).setEnabled(False)
         menu.addSeparator()
     for number, offer in enumerate(row.offers):
-        rule = translate(change_facts(offer, escape_command))
+        rule = escape_command(offer)
         line = ellipsize(" ".join(rule.split()), _RULE_CHARS).replace("&", "&&")
         answers = menu.addMenu(line) if len(row.offers) > 1 else menu
         heading = answers.menuAction() if answers is not menu else menu.addAction(line)

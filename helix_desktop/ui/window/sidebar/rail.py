@@ -6,14 +6,13 @@ import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QLinearGradient, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QFrame, QMenu
 
 from helix_desktop import APP_NAME
-from helix_desktop.agent.conversation import Conversation
 from helix_desktop.ui.design.buttons import EnterActivates, IconButton
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import IconLabel
@@ -29,6 +28,9 @@ from helix_desktop.ui.kit.commands import EntryMenu, WindowCommands, command_but
 from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.translation import Translator
+
+if TYPE_CHECKING:
+    from helix_desktop.agent.conversation import Conversation
 
 tr = Translator("Window")
 

@@ -20,7 +20,7 @@ from helix_desktop.ui.chat.markdown.parser import (
     parse_user_text,
 )
 from helix_desktop.ui.chat.markdown.sections import MarkdownStream
-from helix_desktop.ui.design.safe_text import clean_output, escape_invisible, wrap_long_line
+from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible, wrap_long_line
 
 _PIECES = (
     "$$\na\\\\\n  b\n$$\n",
@@ -163,6 +163,7 @@ def test_output_is_shown_without_terminal_escapes() -> None:
 
 def test_hidden_characters_are_revealed_where_users_approve() -> None:
     assert escape_invisible("rm\u202e -rf\u200b\x1b") == "rm\\u202e -rf\\u200b\\u001b"
+    assert escape_command("rm \u061c\U000e0041a\xa0b") == "rm \\u061c\\U000e0041a\\u00a0b"
 
 
 @pytest.mark.parametrize(
