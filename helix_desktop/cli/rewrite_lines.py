@@ -173,11 +173,11 @@ def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
         return tr("a summary wasn't used")
     handover = prepared.handover
     if handover.revises:
-        return tr("next summary {event} edited by you", event=f"e{handover.revises}")
+        return tr("summary for later {event} edited by you", event=f"e{handover.revises}")
     return tr.plural(
         handover.messages,
-        "next summary: %n message, read {read} tokens, {model}",
-        "next summary: %n messages, read {read} tokens, {model}",
+        "summary for later: %n message, read {read} tokens, {model}",
+        "summary for later: %n messages, read {read} tokens, {model}",
         read=prepared.read,
         model=handover.model,
     )

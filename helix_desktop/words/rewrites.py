@@ -152,9 +152,9 @@ def _form_choice_text(form: Form, output: str) -> str:
         case "full":
             return tr("You sent the full output of {output}", output=output)
         case "preview":
-            return tr("You sent a preview of {output}", output=output)
+            return tr("You sent beginning and end of {output}", output=output)
         case "compact":
-            return tr("You sent an extract of {output}", output=output)
+            return tr("You sent a part of {output}", output=output)
 
 
 def excluded_text(event: Excluded, transcript: Transcript) -> str:
@@ -370,7 +370,8 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
     room = tr("Older outputs are cached. Compacts at {share}, in {tokens}.", share=share, tokens=left)
     if policy.fold_after_steps or policy.observe_at:
         room = tr(
-            "Older parts are cached or compacted as you work. The rest follows at {share}, in {tokens}.",
+            "Older parts are cached or compacted as soon as that saves tokens, at the latest at {share}: "
+            "in {tokens}.",
             share=share,
             tokens=left,
         )

@@ -85,7 +85,7 @@ def handover_titles(transcript: Transcript) -> dict[int, str]:
     for seq, handover in handovers.items():
         is_next = seq in transcript.checkpoints and seq > newest
         counts = handover_counts(transcript, handover)
-        title = _title(handover, tr("Next summary") if is_next else translate(summary_name(counts)))
+        title = _title(handover, tr("Summary for later") if is_next else translate(summary_name(counts)))
         times[title] += 1
         count = times[title]
         titles[seq] = title if count == 1 else tr("{title} ({count})", title=title, count=count)

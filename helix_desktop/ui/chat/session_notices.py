@@ -145,7 +145,7 @@ def spend_notice(request: SpendRequest, reply: Callable[[BackgroundWork, SpendRe
             refuse,
         )
     else:
-        what = tr("Write the next summary? {estimate}.", estimate=estimate_text(estimate))
+        what = tr("Write a summary for later? {estimate}.", estimate=estimate_text(estimate))
         unless = tr("Otherwise, the context stays as it is.")
         answers = (answer(tr("Write summary"), "allow"), refuse)
     return Notice(_SPENDING[request.work], what, why, unless, answers, can_dismiss=False)

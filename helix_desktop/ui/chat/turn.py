@@ -370,11 +370,9 @@ class TurnController(QObject):
         conversation = self._session.conversation
         chosen: str | None = ""
         if form == "compact":
-            title = tr("What should the extract contain?")
-            why = tr(
-                "A model reads the full output and extracts what you describe. The original stays stored."
-            )
-            chosen = await dialogs.get_text(self._page, title, instructions, tr("Send extract"), why)
+            title = tr("Which part does the agent need?")
+            why = tr("A model reads the full output and picks what you describe. The original stays stored.")
+            chosen = await dialogs.get_text(self._page, title, instructions, tr("Send part"), why)
         if chosen is not None:
             await conversation.window.choose_form(seq, form, chosen)
 

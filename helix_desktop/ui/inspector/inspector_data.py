@@ -159,9 +159,9 @@ class RequestGroup(msgspec.Struct, frozen=True):
 
     @property
     def states(self) -> list[str]:
-        """Return the unusual states in it, the commonest first, each with how often it is there."""
+        """Return the unusual states in it, the commonest first."""
         counts = Counter(filter(None, (row.unusual_state for row in self.rows)))
-        return [f"{state} {count}" if count > 1 else state for state, count in counts.most_common()]
+        return [state for state, _ in counts.most_common()]
 
     @property
     def shown_state(self) -> str:

@@ -487,7 +487,7 @@ class FormCard(TimelineCard, frozen=True):
     def chooser_text(self) -> str:
         """Who chose the form, and why it is not another one."""
         if self.has_failed and self.event.asked:
-            return tr("Preview instead of the requested extract")
+            return tr("Beginning and end instead of the requested part")
         if self.has_failed and self.event.chosen == "rule":
             return tr("No choice was made")
         texts = {
@@ -683,7 +683,7 @@ _SHORTEST_LINE = 4.0  # pixels between two phases
 def running_text(what: Attempt) -> str:
     if what == "handover":
         return tr("Writing a summary")
-    return tr("Writing the next summary")
+    return tr("Writing a summary for later")
 
 
 def phase_text(phase: Phase) -> str:

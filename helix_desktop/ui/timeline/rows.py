@@ -447,8 +447,8 @@ def card_menu(row: Row, parent: QWidget) -> QMenu:
         case FormCard():
             words: dict[Form, str] = {
                 "full": tr("Send full output"),
-                "preview": tr("Send preview"),
-                "compact": tr("Send extract…"),
+                "preview": tr("Send beginning and end"),
+                "compact": tr("Send another part…"),
             }
             for form in get_args(Form):
                 if form != row.form or row.is_changed or form == "compact":

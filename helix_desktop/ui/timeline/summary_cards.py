@@ -337,7 +337,7 @@ class ObservationsCard(TimelineCard, frozen=True):
 
     @property
     def title(self) -> str:
-        return tr("Next summary")
+        return tr("Summary for later")
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
         """Return observations or a reflection that wait for their place."""

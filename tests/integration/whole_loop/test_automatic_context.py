@@ -279,7 +279,7 @@ async def test_a_budget_stops_the_background_work_and_says_so(tmp_path: Path) ->
         assert (ended.how, ended.cause) == ("failed", "budget")
         assert ended.what == "The session budget is used up."
         for warning in rig.updates_of(ErrorRaised):  # none if the end of the turn said it first
-            assert (warning.is_warning, warning.what) == (True, "The next summary wasn't written.")
+            assert (warning.is_warning, warning.what) == (True, "The summary for later wasn't written.")
             assert "session budget" in warning.why
         assert assistant.prompts == []
         assert rig.events(HandoverMade) == rig.events(HandoverDiscarded) == []

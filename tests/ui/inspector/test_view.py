@@ -43,7 +43,7 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
-    assert "85 % of the window, in 5.8k tokens" in pane.until.text()
+    assert "85 % of the window: in 5.8k tokens" in pane.until.text()
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
@@ -132,8 +132,8 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     closed = entries.closed_group(first)
     assert closed is not None
     assert closed.tokens_text == format_tokens(sum(row.tokens for row in rows[first:second]), in_column=True)
-    assert closed.shown_state == "Cached 2"
-    assert closed.tooltip.endswith("what changed\nCached 2\nPinned\nShortened")
+    assert closed.shown_state == "Cached"
+    assert closed.tooltip.endswith("what changed\nCached\nPinned\nShortened")
     assert "9 parts, Right opens them" in entries.index(first).data()
     place = requests.visualRect(entries.index(first)).center()
     with performed(pane) as intents:

@@ -33,7 +33,7 @@ def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
         "Used 6.3k tokens · $0.0071",
         "1.2 s",
     ]
-    assert "Next summary" in card(pane, 431).accessible_name
+    assert "Summary for later" in card(pane, 431).accessible_name
     assert "Is to replace 12 messages, 41 tool calls" in said
 
 

@@ -23,7 +23,7 @@ def pane(qtbot: QtBot) -> Timeline:
 
 def test_observations_wait_for_their_place(pane: Timeline) -> None:
     pane.set_state(TimelineState((observations_card(5),)))
-    assert card(pane, 5).accessible_name == "Next summary · Not sent yet"
+    assert card(pane, 5).accessible_name == "Summary for later · Not sent yet"
     assert not {"undo", "redo"} & set(names(pane, 5))
 
 

@@ -513,7 +513,7 @@ async def _check_editing_undone(rig: WindowRig) -> None:
 
 async def approve_notes(rig: WindowRig) -> None:
     """Answer the question that shows the price of notes that the user asked for."""
-    await until(lambda: "Write the next summary?" in rig.banner_text(), "the price")
+    await until(lambda: "Write a summary for later?" in rig.banner_text(), "the price")
     assert "tokens · price unknown" in rig.banner_text()
     press(rig.window.notices, "spend-observations:allow")
 

@@ -95,7 +95,7 @@ text = TextContext("Chat")
 _WAS_IN_PART = text("Before that, the model got only a part of it.")
 _ARGUMENTS_CACHED = text("The text of this call is cached.")
 _HANGING = 2  # characters that what goes on of a long line is indented by
-_TOO_LARGE = text("Preview: over the size limit.")
+_TOO_LARGE = text("Shortened: it is over the size limit.")
 _CHOOSER_SENTENCES: dict[FormChooser, TranslatableText] = {
     "rule": _TOO_LARGE,
     "agent": text("The agent chose this form."),
@@ -133,7 +133,7 @@ def form_choice_text(row: ToolRow) -> str:
     if row.form == "full" and row.chosen_by == "rule":
         return ""
     if row.has_no_extract:
-        chooser = tr("Preview instead of the requested extract.")
+        chooser = tr("Beginning and end instead of the requested part.")
     else:
         chooser = translate(_CHOOSER_SENTENCES[row.chosen_by])
     instructions = shown.asked and tr("Instructions: “{instructions}”.", instructions=shown.asked)
@@ -175,7 +175,7 @@ def tool_body(row: ToolRow, tools: ItemTools) -> Box:
     # No model chose its form, for want of time.
     is_missed = row.form == "preview" and (row.chosen_by == "timeout" or row.answer.intake_slow_model)
     if is_missed and row.can_change_form:
-        action, label = ChooseForm(row.answer_seq, "compact"), tr("Send extract…")
+        action, label = ChooseForm(row.answer_seq, "compact"), tr("Send another part…")
         button = push_button("extract:card", action, label, "minimize-2", high=28)
         parts.append(Frame(Flow([button]), (0, 1, 0, 3)))
     sections = _section_contents(row)
@@ -224,9 +224,7 @@ def _section_contents(row: ToolRow) -> list[tuple[str, HeadAndTail]]:
         return [
             ("", original.head_and_tail if original is not None and not original.problem else row.shown_lines)
         ]
-    is_extract = row.form == "compact"
-    sent = tr("Extract sent to the agent") if is_extract else tr("Preview sent to the agent")
-    sent = f"{sent} · {format_token_count(row.tokens)}"
+    sent = dotted((tr("Sent to the agent"), format_token_count(row.tokens)))
     if original is None:
         return [(sent, row.shown_lines), (tr("Reading the original…"), HeadAndTail())]
     if original.problem:

@@ -262,8 +262,10 @@ def output_form_text(row: ToolRow) -> str:
         plain = translate(STATE_WORDS["in_part"].label)
         return tr("Shortened from {tokens}", tokens=format_token_count(whole)) if whole else plain
     if not row.shown.intake_tokens:
-        return tr("Shortened, no extract")
-    return tr("Shortened, no extract · {tokens} tokens spent", tokens=format_tokens(row.shown.intake_tokens))
+        return tr("Shortened, not as asked")
+    return tr(
+        "Shortened, not as asked · {tokens} tokens spent", tokens=format_tokens(row.shown.intake_tokens)
+    )
 
 
 def removed_state_text() -> str:

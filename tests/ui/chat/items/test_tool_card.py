@@ -218,10 +218,10 @@ def test_the_chip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatVie
     view.chat_viewport.model.reset([row])
     tips = {laid_out_card(view).tip_at(x, y) for x in range(0, 700, 6) for y in range(10, 70, 10)}
     assert (
-        "Preview instead of the requested extract. Not in time. Instructions: “failures”. "
+        "Beginning and end instead of the requested part. Not in time. Instructions: “failures”. "
         "Cost: 24k tokens · 0 ms." in tips
     )
-    assert "Shortened, no extract · 24k tokens spent" in accessible_name(row)
+    assert "Shortened, not as asked · 24k tokens spent" in accessible_name(row)
 
 
 def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:

@@ -24,7 +24,8 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         (CompactionOutlook("off"), "Context management is off."),
         (
             CompactionOutlook("room"),
-            "Older parts are cached or compacted as you work. The rest follows at {at}, in 0 tokens.",
+            "Older parts are cached or compacted as soon as that saves tokens, at the latest at {at}: "
+            "in 0 tokens.",
         ),
         (CompactionOutlook("due"), "Compacts at {at}: due now."),
         (
