@@ -208,7 +208,8 @@ async def test_a_model_that_was_too_slow_is_shown_and_tried_again(qapp: QApplica
         assert reader.prompts == []
         assert not rig.events(OutputHeld)
         assert form_choice_text(card(rig)) == (
-            "Shortened: it is over the size limit. box/small wasn't asked how to keep it: it was too slow before. "
+            "Shortened: it is over the size limit. box/small wasn't asked how to keep it: "
+            "it was too slow before. "
             "To ask it again, go to Settings → Model roles."
         )
         rig.chat.view.toggle(card(rig).key, "card")
