@@ -69,10 +69,10 @@ def given_text(tool: str, target: str) -> str:
     if not target or target == tool:
         return tr("Text of {call}", call=display_name(tool))
     if tool_kind(tool) == "command":
-        return tr("Command {command}", command=target)
+        return tr("Command {command}", command=target_title(target))
     return tr("Text of {call}", call=target_title(target))
 
 
 def target_title(target: str) -> str:
-    """Return a target as it can stand alone: the dot of the workspace folder says nothing."""
-    return tr("the workspace") if target == _WORKSPACE_FOLDER else target
+    """Return a target as it can stand alone, on one line: the dot of the workspace folder says nothing."""
+    return tr("the workspace") if target == _WORKSPACE_FOLDER else target.replace("\n", " ↵ ")

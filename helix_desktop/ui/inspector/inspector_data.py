@@ -225,6 +225,8 @@ def _state_words(state: WindowItemState) -> tuple[str, str]:
         "not_read": tr("Not read"),
         "recalled": tr("Recalled"),
         "pinned": tr("Pinned"),
+        "preview": tr("Shortened"),
+        "extract": tr("Shortened"),
     }
     words = STATE_WORDS[_STATES.get(state, "in_window")]
     label = sent.get(state) or translate(words.label)

@@ -303,12 +303,14 @@ class Timeline(Themed, QWidget):
         self._topic.setVisible(step is None)
         self.handovers_button.setVisible(step is None)
         self.now_button.setVisible(step is not None)
-        if step is not None:  # the chart's point has the answer, too
+        if step is not None:
             used = about_tokens(step, format_tokens(step.tokens))
-            captions = (
-                tr("tokens in the request") if step.tokens else "",
-                looking_at_text(replace(step, tokens=0)),
-            )
+            answered = next((point.used for point in state.points if point.seq == step.seq), 0)
+            request = tr("tokens in the request")
+            if answered > step.tokens:
+                total = format_tokens(answered)
+                request = tr("tokens in the request, {tokens} with the answer", tokens=total)
+            captions = (request if step.tokens else "", looking_at_text(replace(step, tokens=0)))
         else:
             used = ("≈ " if state.is_estimated else "") + format_tokens(state.used)
             captions = (

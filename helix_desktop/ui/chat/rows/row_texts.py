@@ -165,7 +165,7 @@ def call_words(row: ToolRow) -> str:
 
 def bar_target(row: ToolRow) -> str:
     escape = escape_command if tool_kind(row.call.name) == "command" else escape_invisible
-    return escape(shown_target(row.call.name, row.target).replace("\n", " ↵ "))
+    return escape(shown_target(row.call.name, row.target))
 
 
 def text_of_row(row: Row) -> str:
@@ -259,8 +259,9 @@ def output_form_text(row: ToolRow) -> str:
         return ""
     if not row.has_no_extract:
         whole = row.answer.full_tokens
-        plain = translate(STATE_WORDS["in_part"].label)
-        return tr("Shortened from {tokens}", tokens=format_token_count(whole)) if whole else plain
+        if not whole:
+            return tr("Shortened")
+        return tr("Shortened from {tokens}", tokens=format_token_count(whole))
     if not row.shown.intake_tokens:
         return tr("Shortened, not as asked")
     return tr(
