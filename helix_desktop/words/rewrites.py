@@ -32,8 +32,9 @@ from helix_desktop.domain.events.summary import (
     Section,
 )
 from helix_desktop.domain.files.content import ChangedFile
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.message_states import explain_hold
 from helix_desktop.words.models import effort_name, recorded_writer
@@ -150,7 +151,7 @@ def chosen_form_text(event: FormChosen, transcript: Transcript) -> str:
 def _form_choice_text(form: Form, output: str) -> str:
     match form:
         case "full":
-            return tr("You sent the full output of {output}", output=output)
+            return tr("You recalled all of {output}", output=output)
         case "preview":
             return tr("You sent beginning and end of {output}", output=output)
         case "compact":
@@ -216,7 +217,7 @@ def _output_name(seq: int, transcript: Transcript) -> str:
     item = transcript.messages.item(seq)
     if item is None or not isinstance(item.event, ToolAnswered):
         return f"e{seq}"
-    return ellipsize(" ".join(f"{item.event.name} {item.event.target}".split()), _NAME_CAP)
+    return ellipsize(one_line(call_title(item.event.name, item.event.target)), _NAME_CAP)
 
 
 text = TextContext("Compaction")

@@ -11,7 +11,6 @@ from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLayout, QMenu, QProgressBar, QWidget
 
-from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.store import DEFAULT_FILTER, SavedCondition, SavedFilter, StoreTotals
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
@@ -33,6 +32,7 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout import FlowBox, column, row, shorten_row
 from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
 from helix_desktop.ui.kit.commands import EntryMenu
+from helix_desktop.words.call_targets import call_verb
 from helix_desktop.words.translation import Translator, current_language, translate
 
 text = TextContext("Cache")
@@ -112,7 +112,7 @@ def state_option(state: CacheState) -> FilterOption:
 
 def tool_option(tool: str) -> FilterOption:
     """Only what one tool gave, or what wrote an index."""
-    name = INDEX_LABELS.get(tool, _shorten(display_name(tool)))
+    name = INDEX_LABELS.get(tool, _shorten(call_verb(tool, "done")))
     return FilterOption("tool", tool, name, {"tool": tool})
 
 

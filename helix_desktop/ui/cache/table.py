@@ -48,7 +48,6 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.messages import display_name
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.rows import (
     COLUMN_INDEX,
@@ -65,6 +64,8 @@ from helix_desktop.ui.cache.rows import (
     Column,
     fitting_columns,
     short_digest,
+    target_name,
+    tool_name,
 )
 from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.design.async_actions import StartCoroutine
@@ -691,7 +692,7 @@ class CacheTable(Themed, QTableView):
             return
         row = self._model.entry(self.currentIndex().row()) if count == 1 else None
         name = (
-            f"{display_name(row.tool)} {row.target}".strip()
+            f"{tool_name(row)} {target_name(row)}".strip()
             if row is not None
             else tr.plural(count, "%n entry", "%n entries")
         )

@@ -27,7 +27,6 @@ from helix_desktop.domain.files.mention import (
     name_start,
     parse_typed,
 )
-from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.slash_command import (
     FOLDER_MARK,
     SLASH,
@@ -44,7 +43,14 @@ from helix_desktop.services.file_index import FileIndex, MentionedFiles
 from helix_desktop.services.prompt_files import PromptCatalog
 from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.cache.entry_actions import is_readable
-from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults, target_name
+from helix_desktop.ui.cache.rows import (
+    DIGEST_BYTES,
+    CacheFilter,
+    CacheRow,
+    CacheSearchResults,
+    target_name,
+    tool_name,
+)
 from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionSource
 from helix_desktop.ui.chat.composer.composer import Composer
@@ -211,7 +217,7 @@ async def _search(source: CacheSource, query: str) -> list[str]:
 
 
 def _content_completion(row: CacheRow, words: Sequence[str]) -> CompletionItem:
-    tool = "" if row.is_argument else display_name(row.tool)
+    tool = "" if row.is_argument else tool_name(row)
     title = one_line(f"{tool} {target_name(row)}") or row.digest[:_HASH_DIGITS]
     tokens = format_token_count(row.tokens)
     detail = " · ".join(

@@ -27,7 +27,6 @@ from helix_desktop.context.summaries.handover_revision import editable_sections,
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.async_actions import StartCoroutine
@@ -36,6 +35,7 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.kit.intents import EditHandover, Intent, Redo
+from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.models import writer_name
@@ -272,7 +272,7 @@ def _end_text(upto: int, transcript: Transcript) -> str:
         case UserSpoke(text=text) | AssistantSpoke(text=text):
             last = text
         case ToolAnswered(name=name, target=target):
-            last = f"{display_name(name)} {target}".rstrip()
+            last = call_title(name, target)
         case _:
             last = ""
     excerpt = ellipsize(one_line(last), _MAX_TEXT_CHARS)

@@ -446,7 +446,7 @@ def card_menu(row: Row, parent: QWidget) -> QMenu:
             menu.add("share", tr("Share document…"), ExportHandover(seq))
         case FormCard():
             words: dict[Form, str] = {
-                "full": tr("Send full output"),
+                "full": tr("Recall full output"),
                 "preview": tr("Send beginning and end"),
                 "compact": tr("Send another part…"),
             }

@@ -11,7 +11,6 @@ from PySide6.QtCore import QEvent, QSize, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QDialog, QLineEdit, QProgressBar, QWidget
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.store import Draft
 from helix_desktop.domain.text_variants import MIN_BASE64_BYTES
@@ -36,6 +35,7 @@ from helix_desktop.ui.design.sized_dialog import fitted_rect, free_rect
 from helix_desktop.ui.kit.intents import OpenSession, RefreshLists, RemoveSecret, handles
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
+from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import summary_lines, workspace_files_note
 from helix_desktop.words.translation import Translator, error_text
@@ -279,7 +279,7 @@ class RedactionController(WindowPart):
         target, digests = "", (digest,) if digest else ()
         if digest:
             entry = await self._workspace.store.entry(digest)
-            name = f"{display_name(entry.tool)} {entry.target}".strip() or digest[:12]
+            name = call_title(entry.tool, entry.target) or digest[:12]
             target = f"{name} · {format_size(entry.size)}"
         dialog = self.dialog = RedactDialog(self._window, target)
         start, searches = self._async_actions.start, list[asyncio.Task[None]]()

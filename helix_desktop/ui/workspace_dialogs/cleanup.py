@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.domain.file_history.changes import FileHistoryCleanup, FileHistoryTotals
-from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.retention import DAY_MS, TRASH_DAYS, CleanupPlan, RetentionRule, TrashContents
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.translatable_text import TextContext
@@ -41,6 +40,7 @@ from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit.forms import Choice, Draft, Form, Toggle
+from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title
@@ -193,7 +193,7 @@ class CleanupDialog(SizedDialog):
         show_text(self.shortfall, translate(shortfall_text(plan)))
         self.entry_list.clear()
         for entry in plan.to_trash[:_MAX_LISTED]:
-            name = f"{display_name(entry.tool)} {entry.target}".strip() or entry.digest[:12]
+            name = call_title(entry.tool, entry.target) or entry.digest[:12]
             self.entry_list.add(name, (format_size(entry.size),))
         if count > _MAX_LISTED:
             self.entry_list.add(tr.plural(count - _MAX_LISTED, "and %n more", "and %n more", "entries"))
@@ -297,7 +297,7 @@ class TrashDialog(SizedDialog):
             name = _session_text(session, len(ids))
             self.entry_list.add(name, ("", _deleted_text(session.trashed)), ("session", ids))
         for entry in trash.entries:
-            name = f"{display_name(entry.tool)} {entry.target}".strip() or entry.digest[:12]
+            name = call_title(entry.tool, entry.target) or entry.digest[:12]
             values = (format_size(entry.size), _deleted_text(entry.trashed))
             self.entry_list.add(name, values, ("", entry.digest))
         entries, sessions = len(trash.entries), len(groups)

@@ -104,7 +104,7 @@ async def test_filters_appear_as_chips_and_a_click_removes_them(qtbot: QtBot, sc
     bar.toggle(SIZE_OPTIONS[0])
     large = [row for row in source.all_rows if row.tool == "run_command" and row.size >= 10_240]
     await wait_until(lambda: pane.model.rowCount() == len(large))
-    assert bar.chips.texts == ["Tool: run_command", "10 KB or more"]
+    assert bar.chips.texts == ["Tool: Ran", "10 KB or more"]
     assert tool_option("fold").label == "Tool: List of compacted outputs"  # as the table's column writes it
     assert bar.chips.isVisible()
     bar.chips._chips[0].click()
@@ -127,10 +127,10 @@ async def test_the_filter_menu_offers_the_stored_tools(qtbot: QtBot, scope: Task
     ]  # fmt: skip
     parts = [action.menu() for action in menu.actions()[1:5]]
     texts = [[action.text() for action in part.actions()] for part in parts if isinstance(part, QMenu)]
-    assert "read_file" in texts[0]
+    assert "Read" in texts[0]
     assert texts[1] == ["Flush the stream", "Colors of the margin"]
     assert isinstance(parts[0], QMenu)
-    assert [action.text() for action in parts[0].actions() if action.isChecked()] == ["read_file"]
+    assert [action.text() for action in parts[0].actions() if action.isChecked()] == ["Read"]
     menu.deleteLater()
 
 
@@ -161,8 +161,8 @@ def test_the_filter_menu_sorts_tools_by_the_names_that_it_shows(qtbot: QtBot) ->
     assert isinstance(tools, QMenu)
     assert [action.text() for action in tools.actions()] == [
         "List of compacted outputs",
-        "read_file",
-        "run_command",
+        "Ran",
+        "Read",
     ]
 
 
@@ -347,7 +347,7 @@ async def test_the_menu_of_a_row_filters_for_similar_rows(qtbot: QtBot, scope: T
     pane.table.menu_requested.emit(QPoint(1, 1))
     (menu,) = (menu for menu in pane.findChildren(QMenu) if menu.isVisible())
     (only,) = (action for action in menu.actions() if action.objectName() == "cache-only-tool")
-    assert only.text() == f"Show only {source.all_rows[0].tool}"
+    assert only.text() == "Show only Read"
     only.trigger()
     menu.close()
     same = sum(row.tool == source.all_rows[0].tool for row in source.all_rows)

@@ -10,10 +10,10 @@ from helix_desktop.context.intake.descriptions import count_header_lines, count_
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.files.file_use import tool_kind
-from helix_desktop.domain.messages import TurnOutcome, display_name
+from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.question import denial_reason
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.chat.rows.row_types import (
@@ -31,7 +31,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
-from helix_desktop.words.call_targets import call_verb, failed_tests_text, shown_target
+from helix_desktop.words.call_targets import call_title, call_verb, failed_tests_text, shown_target
 from helix_desktop.words.message_states import CHANGED_SINCE, STATE_WORDS
 from helix_desktop.words.numbers import (
     format_integer,
@@ -131,7 +131,7 @@ def excerpt_title(excerpt: Excerpt) -> str:
 
 def excerpt_source(excerpt: Excerpt) -> str:
     """Return where an excerpt comes from: tool, target, and its lines if they are not all."""
-    name = " ".join(f"{display_name(excerpt.tool)} {excerpt.target}".split())
+    name = one_line(call_title(excerpt.tool, excerpt.target))
     if excerpt.image is not None or excerpt.lines == excerpt.total_lines:
         return name
     before = excerpt.lines_before
