@@ -218,7 +218,7 @@ def _cached_line(sweep: SweepMade) -> str:
         len(sweep.masked),
         "cached ({why}): content of %n message, {saved} tokens saved",
         "cached ({why}): content of %n messages, {saved} tokens saved",
-        why=sweep_reason_text(sweep.reason, sweep.averted_handover_at) or tr("older outputs"),
+        why=sweep_reason_text(sweep.reason, sweep.averted_handover_at),
         saved=sweep.saved,
     )
 

@@ -110,5 +110,7 @@ def own_count_text(gauge: UsageGauge, counted: int) -> str:
         return ""
     about = "" if gauge.is_reported else "≈ "
     if counted < gauge.used:
-        return tr("The provider counts {tokens} more.", tokens=about + format_tokens(gauge.used - counted))
-    return tr("The provider counts {tokens} less.", tokens=about + format_tokens(counted - gauge.used))
+        tokens = about + format_tokens(gauge.used - counted)
+        return tr("The provider measures {tokens} more than these rows add up to.", tokens=tokens)
+    tokens = about + format_tokens(counted - gauge.used)
+    return tr("The provider measures {tokens} less than these rows add up to.", tokens=tokens)

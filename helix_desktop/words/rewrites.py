@@ -223,7 +223,7 @@ def _output_name(seq: int, transcript: Transcript) -> str:
 text = TextContext("Compaction")
 
 _TOO_LARGE = text("context was full")
-_MANUAL = text("by you")
+_MANUAL, _EARLY = text("by you"), text("early, saves tokens")
 _OUTPUTS, _MESSAGES = text("older outputs cached"), text("older messages compacted")
 _COMPACTED = text("with a compaction")
 _PLACEMENTS: dict[PlacementReason, TranslatableText] = {
@@ -285,10 +285,10 @@ def _fill_text(share: str) -> str:
 
 
 def sweep_reason_text(reason: SweepReason, averted_handover_at: float = 0.0) -> str:
-    """Return why outputs were cached; empty for the usual reason: they are older."""
-    if averted_handover_at and reason not in _SWEEPS:
-        return _fill_text(format_percent(averted_handover_at))
-    return translate(_SWEEPS.get(reason, ""))
+    """Return why outputs were cached."""
+    if reason not in _SWEEPS:
+        return _fill_text(format_percent(averted_handover_at)) if averted_handover_at else translate(_EARLY)
+    return translate(_SWEEPS[reason])
 
 
 def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
@@ -306,7 +306,7 @@ def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
 
 
 def divider_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
-    """Return why the context changed, for the end of one line; empty where older parts left as usual."""
+    """Return why the context changed, for the end of one line."""
     match event:
         case Excluded():
             return translate(_MANUAL)
@@ -330,7 +330,7 @@ def divider_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
             return _fill_text(format_percent(share))
         case SweepMade(reason=SweepReason.REFUSED):
             return translate(_SWEEPS[SweepReason.REFUSED])
-    return ""
+    return translate(_EARLY)
 
 
 def retaken_text(outputs: int) -> str:

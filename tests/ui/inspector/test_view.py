@@ -231,7 +231,7 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
 
 def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
     own_count = pane.own_count
-    assert own_count.text() == "The provider counts 2.9k more."
+    assert own_count.text() == "The provider measures 2.9k more than these rows add up to."
     pane.set_state(replace(inspector_state(), own_count=""))
     assert own_count.isHidden()
 

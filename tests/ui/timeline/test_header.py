@@ -112,7 +112,11 @@ def test_with_the_policy_off_the_chart_has_no_threshold(qtbot: QtBot) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "why"),
-    [("fold", ""), ("condense", ""), ("truncate", " · context was full")],
+    [
+        ("fold", " · early, saves tokens"),
+        ("condense", " · early, saves tokens"),
+        ("truncate", " · context was full"),
+    ],
 )
 def test_a_summary_without_a_model_says_why_it_was_made(qtbot: QtBot, kind: FoldKind, why: str) -> None:
     pane = open_timeline(qtbot, TimelineState((fold_card(497, how=kind),)))
