@@ -248,7 +248,7 @@ class ChangesPage(ThemedBackground):
 
     @property
     def entry(self) -> Entry | None:
-        return self.list.selected
+        return self.list.current
 
     def set_state(self, state: ChangesState) -> None:
         """Show another state; selection and place on screen stay where they can."""
@@ -421,7 +421,7 @@ class ChangesPage(ThemedBackground):
             self._unsubscribe()
             self._unsubscribe = workspace.changes.listen(self._show_coverage) if workspace else lambda: None
             folder = Path(self._session.app.registry.get(workspace.id).path) if workspace else None
-            self.list.list_model.folder = folder
+            self.list.folder = folder
         if conversation is not self._conversation:
             self.set_state(ChangesState())
             self._source, self._pending_key = "session", ""

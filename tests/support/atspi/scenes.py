@@ -270,7 +270,7 @@ async def _changes(rig: WindowRig) -> AsyncIterator[QWidget]:
         await page.refresh()
         changes_samples.show_sample_diffs(page)
         page.set_state(changes_samples.changes_state())
-        page.list.setCurrentIndex(page.list.list_model.index(1))
+        page.list.setCurrentIndex(page.list.row_model.index(1))
         yield window
 
 
