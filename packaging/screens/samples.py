@@ -196,7 +196,7 @@ class SampleScreens:
         await self._capture_dialog("dialog-share")
         panel = self._window.search_panel.get()
         panel.open_with(_WORD)
-        await wait_until(lambda: panel.items.rowCount() > 1)
+        await wait_until(lambda: len(panel.list_view.rows) > 1)
         await self._screenshots.capture("search-everything")
         panel.hide()
 

@@ -22,7 +22,7 @@ from helix_desktop.ui.inspector.inspector_data import (
     WindowRow,
     request_groups,
 )
-from helix_desktop.ui.kit.boxes import Box, Dot, Icon, PaintState, Pen, Pill, Row, Space, Text, paint_box
+from helix_desktop.ui.kit.boxes import Box, Dot, Icon, Pill, Row, Space, Text, paint_box
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.choice_list import ChoiceList
@@ -195,10 +195,7 @@ class RequestList(ChoiceList[WindowRow]):
 
     def paint_row(self, painter: QPainter, box: QRectF, at: int, state: QStyle.StateFlag) -> None:
         row, box, flag = self.rows[at], box.adjusted(0, 1, 0, -1), QStyle.StateFlag
-        ground = (
-            "selection" if state & flag.State_Selected else "hover" if state & flag.State_MouseOver else ""
-        )
-        Pen(painter, self._theme, PaintState(box)).box(box, ground, "", 9)
+        self.paint_ground(painter, box, state)
         if state & flag.State_HasFocus and state & flag.State_KeyboardFocusChange:
             paint_row_focus(painter, box, self._theme.accent, is_keyboard=True)
         color = "muted" if row.is_heading and row.seq else "text"

@@ -14,6 +14,7 @@ from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.kit.boxes import PaintState, Pen
 
 R = TypeVar("R")
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
@@ -59,6 +60,12 @@ class ChoiceList(Themed, QListView, Generic[R]):
     def apply_theme(self) -> None:
         self.scheduleDelayedItemsLayout()  # else rows keep the height of the text size before
         self.viewport().update()
+
+    def paint_ground(self, painter: QPainter, box: QRectF, state: QStyle.StateFlag) -> None:
+        """Paint behind the row that is chosen, or under the pointer."""
+        hover = "hover" if state & QStyle.StateFlag.State_MouseOver else ""
+        ground = "selection" if state & QStyle.StateFlag.State_Selected else hover
+        Pen(painter, self._theme, PaintState(box)).box(box, ground, "", 9)
 
     def rename(self, row: R, words: str) -> None:
         """Do with a row what was written in its editor."""

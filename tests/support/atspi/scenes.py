@@ -410,9 +410,9 @@ async def _found_messages(rig: WindowRig) -> AsyncIterator[QWidget]:
     async with _command(rig, "search_messages") as panel:
         assert isinstance(panel, SearchPanel)
         QTest.keyClicks(panel.search, "the")
-        await until(lambda: panel.items.rowCount() > 1, "the results")
+        await until(lambda: len(panel.list_view.rows) > 1, "the results")
         panel.findChildren(QPushButton, "search_kind-message")[0].click()
-        await until(lambda: panel.items.rowCount() > 1, "the messages")
+        await until(lambda: len(panel.list_view.rows) > 1, "the messages")
         yield panel
         panel.clear_filters()
 
