@@ -43,9 +43,8 @@ from helix_desktop.ui.changes.change_groups import (
     net_rows,
     visible_changes,
 )
-from helix_desktop.ui.changes.change_list_view import ChangeListView
+from helix_desktop.ui.changes.change_list import ChangeDetail, ChangeListView
 from helix_desktop.ui.changes.coverage import FileCoverageStrip, UndoneChangesPanel
-from helix_desktop.ui.changes.detail import ChangeDetail
 from helix_desktop.ui.chat.actions import OpenChanges
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch, popup_below

@@ -272,10 +272,8 @@ class Comparison(QFrame):
         self.counts.setObjectName("compare-counts")
         self.reason = label(tr("Nothing can be put back here."), "note", wrap=True)
         self.reason.setObjectName("compare-reason")
-        self._items, page = column(gap=6, margins=(0, 0, 6, 0)), QWidget()
-        page.setObjectName("page")
-        page.setLayout(self._items)
-        self.area = ListScrollArea(page, tr("Differences"))
+        self._items = column(gap=6, margins=(0, 0, 6, 0))
+        self.area = ListScrollArea(self._items, tr("Differences"))
         head = column(label(tr("Compared with"), "muted"), self.other_box, self.counts, self.reason, gap=6)
         set_margins(head, 6, 0, 6, 0)
         self.setLayout(column(head, self.area, margins=(12, 18, 6, 10), gap=6, stretch=1))
@@ -402,16 +400,14 @@ class WindowParts(SizedDialog):
         self._used_first = (self.save_button, self.use_button, self.redo_button)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._seconds = QTimer(self, interval=1_000)
-        page = QWidget()
-        page.setObjectName("page")
         legend = tr(
             "[e12] names the event that a sentence comes from; {mark} marks a sentence that names none.",
             mark=UNSUPPORTED,
         )
-        page.setLayout(column(
+        page = column(
             self._pills, self._notes, self._sections_column, self._missing, self._below,
             label(legend, "faint", wrap=True), None, margins=(18, 0, 12, 6), gap=10,
-        ))  # fmt: skip
+        )  # fmt: skip
         self._scroll = ListScrollArea(page, tr("Sections"))
         writing = pane(column(self.phase_steps, self.model_output, margins=(24, 0, 24, 12), stretch=1))
         self._pages = PageArea()

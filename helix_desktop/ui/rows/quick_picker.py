@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QRectF, Qt, QTimer
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter
+from PySide6.QtGui import QColor, QFocusEvent, QHideEvent, QKeyEvent, QPainter
 from PySide6.QtWidgets import QApplication, QFrame, QGraphicsDropShadowEffect, QSizePolicy, QStyle, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
@@ -123,6 +123,7 @@ class QuickPicker(QFrame):
     """The panel itself; what it offers, and where Enter goes, is said by those that are built on it."""
 
     wide_px, line_px = 560, 34
+    _is_open = False  # Qt hides a panel while it is made
 
     def __init__(
         self,
@@ -205,12 +206,22 @@ class QuickPicker(QFrame):
         if not self.isVisible():
             self._previous_focus = QApplication.focusWidget()
             self._is_by_keyboard = self._window.testAttribute(BY_KEYBOARD)
+        self._is_open = True
         self.search.clear()
         self._fill("")
         self._position()
         self.show()
         self.raise_()
         self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        if self._is_open:
+            self._is_open = False
+            self.on_closed()
+
+    def on_closed(self) -> None:
+        """End what goes on while it is open."""
 
     def dismiss(self) -> None:
         """Hide, and return the keyboard focus to the widget that had it."""

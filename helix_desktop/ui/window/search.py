@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Qt, QTimer
-from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QButtonGroup, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
@@ -180,7 +179,6 @@ class SearchPanel(QuickPicker):
     """Searches while it is open; what was found stays until the next search."""
 
     wide_px, line_px = _WIDE_PX, _LINE_PX
-    _is_open = False  # Qt hides a panel while it is made
 
     def __init__(self, window: QWidget, session: Session) -> None:
         names = {
@@ -257,7 +255,6 @@ class SearchPanel(QuickPicker):
         """Appear; without words with those of the last search, selected."""
         words = words or self.search.text()
         super().open()
-        self._is_open = True
         self.search.setText(words)
         self.search.selectAll()
 
@@ -394,12 +391,9 @@ class SearchPanel(QuickPicker):
         sign = Frame(Icon(name, "muted", _ICON_PX), wide=_SIGN_PX, least=_LINE_PX - 2)
         return Frame(Row([sign, content], _TEXT_PX - _SIGN_PX), (0, 0, _EDGE_PX, 0))
 
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        if self._is_open:
-            self._is_open = False
-            self._pause_timer.stop()
-            self._search.end()
+    def on_closed(self) -> None:
+        self._pause_timer.stop()
+        self._search.end()
 
     def _on_days(self, clicked: PushButton) -> None:
         for button in self._days.buttons():

@@ -43,12 +43,7 @@ from helix_desktop.ui.kit.commands import OWN_PLACE, set_action_words
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.sidebar.rail import (
-    WorkspaceBadge,
-    WorkspaceRow,
-    disambiguate,
-    distinct_colors,
-)
+from helix_desktop.ui.window.sidebar.rail import WorkspaceRow, activity_badge, disambiguate, distinct_colors
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.status_lines import WaitingSession
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
@@ -236,12 +231,15 @@ class SessionLists(WindowPart):
             self._recounting.discard(workspace.id)
 
     def _row(self, record: WorkspaceRecord) -> WorkspaceRow:
+        workspace = self._services.open_workspaces.get(record.id)
+        conversations = workspace.conversations if workspace is not None else ()
+        badge = activity_badge(conversations, is_interrupted=record.interrupted)
         return WorkspaceRow(
             id=record.id,
             name=record.name,
             path=record.path,
             active=record.id == self._session.workspace_id,
-            badge=_badge(self._services.open_workspaces.get(record.id), record),
+            badge=badge if Path(record.path).is_dir() else "missing",
             cache=self._cache_sizes.get(record.id, ""),
             git=git_text(self._services.git.status(record.id)),
         )
@@ -481,17 +479,6 @@ def _groups(rows: list[WorkspaceRow], key: Callable[[WorkspaceRow], str]) -> lis
     for row in rows:
         alike.setdefault(key(row), []).append(row)
     return [group for group in alike.values() if group[1:]]
-
-
-def _badge(workspace: OpenWorkspace | None, record: WorkspaceRecord) -> WorkspaceBadge:
-    if not Path(record.path).is_dir():
-        return "missing"
-    conversations = workspace.conversations if workspace is not None else ()
-    if any(conversation.asks for conversation in conversations):
-        return "waiting"
-    if any(conversation.is_running for conversation in conversations):
-        return "running"
-    return "interrupted" if record.interrupted else ""
 
 
 def _item(

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 from PySide6.QtCore import QRectF, Qt, QTimer
-from PySide6.QtGui import QHideEvent, QKeyEvent
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -31,9 +31,10 @@ from helix_desktop.ui.rows.quick_picker import Line, QuickPicker, heading, key_h
 from helix_desktop.ui.window.command_list import CommandList, OfferedCommand
 from helix_desktop.ui.window.search import RunningSearch, indexing_note
 from helix_desktop.ui.window.sidebar.rail import (
-    BADGE_COLOR_TOKENS,
+    BADGES,
     WorkspaceBadge,
     WorkspaceRow,
+    activity_badge,
     badge_label,
     matches_query,
     message_query,
@@ -90,7 +91,7 @@ def _name(words: str) -> Text:
 
 def _end(words: str, badge: WorkspaceBadge = "") -> list[Box]:
     """Return words at the end of a line, with the dot of a badge before them."""
-    dot = [Dot(BADGE_COLOR_TOKENS[badge], 7)] if badge else []
+    dot = [Dot(BADGES[badge][1], 7)] if badge else []
     return [*dot, *([Text(words, 12, "muted")] if words else [])]
 
 
@@ -118,7 +119,6 @@ class Switcher(QuickPicker):
     """Lists what it knows at once; messages come a moment after the last letter."""
 
     wide_px, line_px = _WIDE_PX, _ROW_PX
-    _is_open = False  # Qt hides a panel while it is made
 
     def __init__(self, window: QWidget, commands: CommandList) -> None:
         hint = key_hint("Ctrl+Enter", tr("new session there", "what the keys do"))
@@ -183,21 +183,17 @@ class Switcher(QuickPicker):
     @handles(intents.OpenSwitcher)
     def open(self) -> None:
         """Appear with what is listed already, and list what is new."""
-        self._is_open = True
         super().open()
         if self._found is not None:
             self._session.start(self._list_sessions(), "list sessions")
 
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        if self._is_open:
-            self._is_open = False
-            self._pause_timer.stop()
-            self._messages, self._searched_words = [], ""
-            self._show_searching(False)
-            self._end_listing()
-            if self._found is not None:
-                self._found.end()
+    def on_closed(self) -> None:
+        self._pause_timer.stop()
+        self._messages, self._searched_words = [], ""
+        self._show_searching(False)
+        self._end_listing()
+        if self._found is not None:
+            self._found.end()
 
     def show_workspaces(self, workspaces: Sequence[WorkspaceRow], recent_ids: Sequence[str] = ()) -> None:
         """List these workspaces, those of `recent_ids` first and in that order, the active one last."""
@@ -328,8 +324,18 @@ class Switcher(QuickPicker):
         if prefix == _COMMANDS:
             groups = [(tr("Commands"), self._commands.find(words))]
         else:
-            workspaces = (tr("Workspaces"), self._matching_workspaces(words, _GROUP_ROWS if words else None))
-            sessions = (tr("Sessions"), self._matching_sessions(words, every))
+            there = [
+                row for row in self._workspaces if matches_query(words, row.name, row.path, row.git.head)
+            ]
+            used = (
+                row
+                for row in self._sessions
+                if (
+                    matches_query(words, row.title, row.detail) if words else not (row.active or row.archived)
+                )
+            )
+            workspaces = (tr("Workspaces"), map(_workspace_line, there[: _GROUP_ROWS if words else None]))
+            sessions = (tr("Sessions"), map(_session_line, islice(used, every)))
             commands = (tr("Commands"), self._commands.find(words) if words else self._commands.recent())
             groups = [workspaces, sessions, (commands[0], islice(commands[1], _GROUP_ROWS))]
             if not words and all(workspace.active for workspace in self._workspaces):
@@ -400,18 +406,6 @@ class Switcher(QuickPicker):
         else:
             super().keyPressEvent(event)
 
-    def _matching_workspaces(self, needle: str, limit: int | None) -> Iterator[Line]:
-        fitting = (row for row in self._workspaces if matches_query(needle, row.name, row.path, row.git.head))
-        return map(_workspace_line, islice(fitting, limit))
-
-    def _matching_sessions(self, needle: str, limit: int | None) -> Iterator[Line]:
-        fitting = (
-            row
-            for row in self._sessions
-            if (matches_query(needle, row.title, row.detail) if needle else not (row.active or row.archived))
-        )
-        return map(_session_line, islice(fitting, limit))
-
     def _message_query(self) -> str:
         prefix, words = _split_query(self.search.text())
         return message_query(words) if prefix in {"", _MESSAGES} else ""
@@ -467,11 +461,6 @@ def _message_line(message: MessageRow) -> Line:
 def _session_badge(workspace: OpenWorkspace | None, versions: Sequence[SessionSummary]) -> WorkspaceBadge:
     """Return the badge of a session with these versions; `workspace` is None if it is not open."""
     if workspace is None:
-        return "interrupted" if any(version.interrupted for version in versions) else ""
-    found = [workspace.find_open(version.id) for version in versions]
-    conversations = [conversation for conversation in found if conversation is not None]
-    if any(conversation.asks for conversation in conversations):
-        return "waiting"
-    if any(conversation.is_running for conversation in conversations):
-        return "running"
-    return "interrupted" if any(map(workspace.is_interrupted, versions)) else ""
+        return activity_badge((), is_interrupted=any(version.interrupted for version in versions))
+    found = filter(None, (workspace.find_open(version.id) for version in versions))
+    return activity_badge(found, is_interrupted=any(map(workspace.is_interrupted, versions)))

@@ -26,7 +26,7 @@ from helix_desktop.ui.changes.change_groups import (
     group_changes,
     net_rows,
 )
-from helix_desktop.ui.changes.change_list_view import CopyPatch
+from helix_desktop.ui.changes.change_list import CopyPatch
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.chat.composer.editor import files_from_mime
