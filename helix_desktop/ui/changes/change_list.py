@@ -44,8 +44,6 @@ from helix_desktop.ui.changes.change_groups import (
     file_of,
     files_text,
     makers_text,
-    session_selection,
-    turn_selection,
     visible_changes,
     when_text,
     who_text,
@@ -421,7 +419,7 @@ class ChangeListView(ChoiceList[Entry]):
     def page_menu(self) -> QMenu:
         menu = EntryMenu(self)
         if self.changes is not None:
-            everything = session_selection(self.changes)
+            everything = RevertSelection(agent_capture_ids(self.changes.captures), scope="session")
             words, can_revert = tr("Revert everything in this session"), bool(everything.capture_ids)
             menu.add("accept-all", tr("Mark all as reviewed"), AcceptChanges())
             menu.add("revert-session", words, RevertChanges(everything), is_enabled=can_revert)
@@ -444,12 +442,13 @@ def _state(entry: ChangeGroup | FileRow) -> list[Box]:
 
 def _add_reverts(menu: EntryMenu, file: FileRow, changes: SessionChanges) -> None:
     """Offer to take back more than a file: its step, its turn."""
-    step, turn = file.last, turn_selection(changes, file.last.turn)
+    step = file.last
+    captures = [capture for capture in changes.captures if capture.turn == step.turn]
+    turn = RevertSelection(agent_capture_ids(captures), scope="turn")
     if len(file.captures) == 1 and len(step.changes) > 1:
         words = tr("Revert this step ({files})", files=files_text(len(step.changes)))
         menu.add("revert-step", words, RevertChanges(capture_selection(step)))
     if len(turn.capture_ids) > 1:
-        captures = [capture for capture in changes.captures if capture.turn == step.turn]
         count = len({change.path for capture in captures for change in capture.changes})
         words = tr("Revert this turn ({files})", files=files_text(count))
         menu.add("revert-turn", words, RevertChanges(turn))
@@ -622,14 +621,14 @@ class ChangeDetail(Themed, QWidget):
         self._title.set_text("/".join(filter(None, file.folder_and_name)))
         self._title.setToolTip(escape_hidden_name(file.path))
         self.patch.show()
-        self._show_state(file, can_open=file.is_there, can_revert=file.is_covered)
+        self._show_state(file)
 
     def _show_turn(self, group: ChangeGroup) -> None:
         icon = "redo-2" if group.first.is_redo else "undo-2"
         self._icon.show_icon(icon if group.is_revert else "message-square", "muted")
         self._title.set_text(group.title)
         self.patch.setVisible(bool(group.rows))
-        self._show_state(group, can_open=False, can_revert=True)
+        self._show_state(group)
         captures = () if group.is_revert else group.captures[:_CAPTURES_LISTED]
         lines = [f"{who_text(capture)} · {files_text(len(visible_changes(capture)))}" for capture in captures]
         if len(group.captures) > _CAPTURES_LISTED:
@@ -637,7 +636,8 @@ class ChangeDetail(Themed, QWidget):
         self.summary.setText("\n".join(lines))
         self.body.setCurrentWidget(self._summary_page)
 
-    def _show_state(self, entry: Entry, *, can_open: bool, can_revert: bool) -> None:
+    def _show_state(self, entry: Entry) -> None:
+        file = entry.file
         self._note.set_text(entry.note(self._clock()))
         self.show_turn_lines(None)  # a diff has its own
         self._status.setVisible(entry.status != "open")
@@ -646,9 +646,9 @@ class ChangeDetail(Themed, QWidget):
         self.accept.setVisible(entry.can_accept)
         self._is_redo = entry.is_redoable
         self.revert.set_icon("redo-2" if self._is_redo else "undo-2")
-        self.revert.setEnabled(can_revert)
+        self.revert.setEnabled(file is None or file.is_covered)
         self.revert.setVisible(entry.can_change)
-        self.open.setVisible(can_open)
+        self.open.setVisible(file is not None and file.is_there)
         self._fit()
 
     def show_turn_lines(self, counts: LineCounts | None) -> None:

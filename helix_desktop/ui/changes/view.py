@@ -34,7 +34,6 @@ from helix_desktop.ui.changes.change_groups import (
     LineCounts,
     ListSource,
     Obstacle,
-    added_up,
     changes_total_text,
     commit_changes,
     file_of,
@@ -402,7 +401,9 @@ class ChangesPage(ThemedBackground):
     def _sum(self, rows: Sequence[FileRow]) -> LineCounts | None:
         counts = [self.counts_of(row) for row in rows]
         counted = [lines for lines in counts if lines is not None]
-        return added_up(counted) if len(counted) == len(counts) else None
+        if len(counted) < len(counts):
+            return None
+        return LineCounts(sum(lines.added for lines in counted), sum(lines.removed for lines in counted))
 
     def follow(self, session: Session) -> None:
         """Show what the session on screen did to the files, from the next `refresh` on."""

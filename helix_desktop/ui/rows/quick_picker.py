@@ -122,7 +122,8 @@ def cast_shadow(popup: QWidget, blur: int, below: int, opacity: int) -> None:
 class QuickPicker(QFrame):
     """The panel itself; what it offers, and where Enter goes, is said by those that are built on it."""
 
-    wide_px, line_px = 560, 34
+    wide_px, line_px, max_lines = 560, 34, 11
+    """Its width; the height of a line, and how many lines are visible at once."""
     _is_open = False  # Qt hides a panel while it is made
 
     def __init__(
@@ -130,19 +131,17 @@ class QuickPicker(QFrame):
         window: QWidget,
         name: str,
         placeholder: str,
-        empty_text: str,
         enter_hint: str,
-        max_lines: int,
         footer: Sequence[QWidget] = (),
         head: FlowBox | None = None,
     ) -> None:
-        """Start hidden in a window. `empty_text` is shown when a search finds nothing.
+        """Start hidden in a window.
 
-        `enter_hint` says in a word what Enter does; `max_lines` are visible at once. `footer` stands at the
-        right of the keys, `head` below the search field.
+        `enter_hint` says in a word what Enter does. `footer` stands at the right of the keys, `head` below
+        the search field.
         """
         super().__init__(window)
-        self._window, self._max_lines = window, max_lines
+        self._window = window
         self._previous_focus: QWidget | None = None
         self._is_by_keyboard = False
         self.setProperty("role", "popup")
@@ -152,7 +151,7 @@ class QuickPicker(QFrame):
         self.list_view = PickerList(self.draw)
         self.list_view.setAccessibleName(name)
         self.list_view.clicked.connect(self._accept)
-        self._empty = label(empty_text, "muted", wrap=True)
+        self._empty = label("", "muted", wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.note = label("", "faint", wrap=True)
@@ -289,7 +288,7 @@ class QuickPicker(QFrame):
         for part in (self, self.search, self._footer):
             part.ensurePolished()  # else it is measured without its frame when it opens for the first time
         scale, rows = fonts.scale(self.font()), self.list_view.rows
-        line, limit = (round(self.line_px * scale * count) for count in (1, self._max_lines))
+        line, limit = (round(self.line_px * scale * count) for count in (1, self.max_lines))
         inner = wide - 2 * _MARGIN_PX
         frame = self.search.sizeHint().height() + self._footer.heightForWidth(inner) + 2 * _GAP_PX
         for around in (self._boxes.contentsMargins(), self.contentsMargins()):
@@ -297,7 +296,7 @@ class QuickPicker(QFrame):
         frame += 0 if self._head is None else self._head.heightForWidth(inner) + _GAP_PX
         frame += 0 if self.note.isHidden() else self.note.heightForWidth(inner) + _GAP_PX
         max_height = window.height() - 140
-        ends = accumulate(fonts.scaled(line.px) for line in rows[: 2 * self._max_lines])
+        ends = accumulate(fonts.scaled(line.px) for line in rows[: 2 * self.max_lines])
         max_list_height = min(limit, max_height - frame)
         lines = max((end for end in ends if end <= max_list_height), default=line)  # no line is cut
         high = min(max_height, max(min_high, frame + lines))

@@ -64,7 +64,6 @@ def matches_search_words(needle: str, action: QAction, own_words: str) -> bool:
 _COMMAND_PX = 34
 _RECENT = 5  # commands that were used last and stand first
 _CHECK = "✓"
-_MAX_LINES = 11  # of the palette
 _MNEMONIC = re.compile(r"\(&\w\)|&(?!&)")
 
 
@@ -164,14 +163,9 @@ def without_mnemonic(text: str) -> str:
 
 class CommandPalette(QuickPicker):
     def __init__(self, window: QWidget, commands: CommandList) -> None:
-        super().__init__(
-            window,
-            tr("Command palette"),
-            tr("Search commands"),
-            tr("No matching commands"),
-            tr("run", "what the Enter key does"),
-            _MAX_LINES,
-        )
+        enter = tr("run", "what the Enter key does")
+        super().__init__(window, tr("Command palette"), tr("Search commands"), enter)
+        self.set_empty_text(tr("No matching commands"))
         self._commands = commands
         commands.changed.connect(self.refresh)
 

@@ -178,7 +178,7 @@ class FoundHit(NamedTuple):
 class SearchPanel(QuickPicker):
     """Searches while it is open; what was found stays until the next search."""
 
-    wide_px, line_px = _WIDE_PX, _LINE_PX
+    wide_px, line_px, max_lines = _WIDE_PX, _LINE_PX, _MAX_LINES
 
     def __init__(self, window: QWidget, session: Session) -> None:
         names = {
@@ -199,9 +199,7 @@ class SearchPanel(QuickPicker):
             window,
             tr("Search everything"),
             tr("Search messages, outputs, summaries and file names"),
-            "",
             tr("open", "what the Enter key does"),
-            _MAX_LINES,
             (self._clear,),
             head=self._filters,
         )

@@ -247,10 +247,9 @@ class SessionLists(WindowPart):
     async def _show_sessions(self, workspace: OpenWorkspace | None) -> bool:
         """Show a workspace's sessions; return True if every session's usage is known."""
         sidebar = self._window.sidebar
-        if workspace is None and self._session.is_opening:
-            return True
         if workspace is None:
-            sidebar.show_sessions([], datetime.now())
+            if not self._session.is_opening:
+                sidebar.show_sessions([], datetime.now())
             return True
         sessions = await workspace.store.sessions()
         self._lists_interrupted = any(map(workspace.is_interrupted, sessions))

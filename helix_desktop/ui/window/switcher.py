@@ -118,7 +118,7 @@ FindUnused = Callable[[OpenWorkspace, Sequence[SessionSummary]], Awaitable[froze
 class Switcher(QuickPicker):
     """Lists what it knows at once; messages come a moment after the last letter."""
 
-    wide_px, line_px = _WIDE_PX, _ROW_PX
+    wide_px, line_px, max_lines = _WIDE_PX, _ROW_PX, _MAX_LINES
 
     def __init__(self, window: QWidget, commands: CommandList) -> None:
         hint = key_hint("Ctrl+Enter", tr("new session there", "what the keys do"))
@@ -127,9 +127,7 @@ class Switcher(QuickPicker):
             window,
             tr("Go to"),
             tr("Search workspaces, sessions, messages and commands"),
-            tr("No results"),
             tr("open", "what the Enter key does"),
-            _MAX_LINES,
             (hint, add),
         )
         self._commands = commands
