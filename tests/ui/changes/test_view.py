@@ -181,6 +181,20 @@ def test_the_diff_of_a_change_that_was_reverted_offers_no_revert_of_its_parts(pa
     assert not page.detail.has_diff, "it is shown anew"
 
 
+def test_the_selected_file_offers_what_its_new_state_allows(page: ChangesPage) -> None:
+    press(page, "group-by-file")
+    grouped, changes = page.state.grouped, page.state.changes
+    assert grouped is not None
+    assert changes is not None
+    row = next(group for group in grouped.by_file if group.status == "open" and group.can_accept)
+    page.select(row.key)
+    assert page.detail.accept.isEnabled()
+    path = row.paths[0]
+    files = [replace(file, status="accepted") if file.path == path else file for file in changes.files]
+    page.set_state(replace(page.state, grouped=group_changes(replace(changes, files=tuple(files)))))
+    assert not page.detail.accept.isEnabled()
+
+
 def test_by_file_each_file_is_listed_once_and_unfolds_to_its_steps(page: ChangesPage) -> None:
     press(page, "group-by-file")
     assert listed(page) == sorted(set(listed(page)))
