@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QAbstractButton, QFrame, QMenu
 
 from helix_desktop import APP_NAME
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import EnterActivates, IconButton
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import IconLabel
@@ -103,7 +103,8 @@ def disambiguate(paths: Sequence[str]) -> list[str]:
     return list(paths)
 
 
-BADGES: dict[WorkspaceBadge, tuple[TranslatableText, str]] = {
+BADGES: dict[WorkspaceBadge, tuple[str, str]] = {
+    "": ("", ""),
     "running": (text("Working"), "seg_assistant"),
     "waiting": (text("Waiting for you"), "seg_output"),
     "interrupted": (text("Interrupted"), "warn"),
@@ -113,7 +114,7 @@ BADGES: dict[WorkspaceBadge, tuple[TranslatableText, str]] = {
 
 
 def badge_label(badge: WorkspaceBadge) -> str:
-    return translate(BADGES[badge][0]) if badge else ""
+    return translate(BADGES[badge][0])
 
 
 def activity_badge(conversations: Iterable[Conversation], *, is_interrupted: bool) -> WorkspaceBadge:
@@ -194,9 +195,9 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         if self.hasFocus():
             pen.box(square.adjusted(-4, -4, 4, 4), "", "accent", 13, 2)
         paint_workspace_badge(pen.qt, square, self.workspace, self._theme)
-        if self.workspace.badge:
+        if dot := BADGES[self.workspace.badge][1]:
             pen.qt.setPen(QPen(pen.color("rail"), 2.5))
-            pen.qt.setBrush(pen.color(BADGES[self.workspace.badge][1]))
+            pen.qt.setBrush(pen.color(dot))
             pen.qt.drawEllipse(QPointF(square.right() - 2, square.top() + 3), 5.5, 5.5)
         pen.qt.end()
 
