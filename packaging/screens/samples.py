@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu
 
@@ -92,11 +91,10 @@ class SampleScreens:
     async def _capture_rows(self) -> None:
         """Capture a row with its buttons and menu, the questions before it changes, and the excluded row."""
         requests = self._views.inspector.requests
-        rows = [requests.entries.index(at) for at in range(requests.entries.rowCount())]
-        place = next((row for row in reversed(rows) if row.data(Qt.ItemDataRole.UserRole).can_exclude), None)
-        if place is None:
+        row = next((row for row in reversed(requests.rows) if row.can_exclude), None)
+        if row is None:
             return
-        row: WindowRow = place.data(Qt.ItemDataRole.UserRole)
+        place = requests.index_of_key(requests.key_of(row))
         self._window.activateWindow()
         await self._screenshots.settle()
         requests.setFocus()
@@ -198,7 +196,7 @@ class SampleScreens:
         await self._capture_dialog("dialog-share")
         panel = self._window.search_panel.get()
         panel.open_with(_WORD)
-        await wait_until(lambda: panel.items.rowCount() > 1)
+        await wait_until(lambda: len(panel.list_view.rows) > 1)
         await self._screenshots.capture("search-everything")
         panel.hide()
 

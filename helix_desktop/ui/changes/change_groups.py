@@ -404,11 +404,6 @@ def agent_capture_ids(captures: Iterable[RecordedChanges]) -> tuple[str, ...]:
     return own or tuple(capture.capture_id for capture in captures)
 
 
-def added_up(counts: Iterable[LineCounts]) -> LineCounts:
-    counts = tuple(counts)
-    return LineCounts(sum(each.added for each in counts), sum(each.removed for each in counts))
-
-
 def net_rows(rows: Iterable[FileRow]) -> tuple[FileRow, ...]:
     """Return the files of rows, each once, from before its first change to after its last."""
     files: dict[str, FileRow] = {}
@@ -423,16 +418,6 @@ def net_rows(rows: Iterable[FileRow]) -> tuple[FileRow, ...]:
 def capture_selection(capture: RecordedChanges) -> RevertSelection:
     scope: RevertScope = "redo" if capture.source == "revert" and not capture.is_redo else "step"
     return RevertSelection((capture.capture_id,), scope=scope)
-
-
-def turn_selection(changes: SessionChanges, turn: int) -> RevertSelection:
-    captures = (capture for capture in changes.captures if capture.turn == turn)
-    return RevertSelection(agent_capture_ids(captures), scope="turn")
-
-
-def session_selection(changes: SessionChanges) -> RevertSelection:
-    """Return what takes back all that the agent changed in a session; what others changed stays."""
-    return RevertSelection(agent_capture_ids(changes.captures), scope="session")
 
 
 class GroupedChanges(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPla
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.changes.change_groups import Obstacle, files_text
-from helix_desktop.ui.changes.change_list_view import ShowUncoveredPlaces
+from helix_desktop.ui.changes.change_list import ShowUncoveredPlaces
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import HelpLink, ThemedBackground
@@ -134,9 +134,7 @@ class UncoveredPlacesDialog(SizedDialog):
         self._summary = label("", "strong", wrap=True)
         self._lead = label("", "muted", wrap=True)
         self._column = column(margins=(0, 0, 6, 0), gap=6)
-        self._page = pane(self._column)
-        self._page.setObjectName("page")
-        scroll = ListScrollArea(self._page, tr("Places"))
+        scroll = ListScrollArea(self._column, tr("Places"))
         close = PushButton(tr("Close"), name="close", on_click=self.reject)
         words = column(label(tr("What can't be undone"), "title", wrap=True), self._lead, gap=5)
         buttons = FlowBox([close], right_from=0)
@@ -218,9 +216,7 @@ class UndoneChangesPanel(ThemedBackground):
         )
         self.fold = IconButton("chevron-down", "", px=15, edge=26)
         self._column = column(margins=(_INDENT_PX, 0, 0, 4), gap=6)
-        self._page = pane(self._column)
-        self._page.setObjectName("page")
-        self.rows: ListScrollArea = _Rows(self._page, tr("Undone after commands"))
+        self.rows = _Rows(self._column, tr("Undone after commands"))
         head = row(self._icon, self.heading, self.note, self.fold, gap=8, stretch=2)
         self.setLayout(column(head, self.rows, margins=(18, 4, 12, 4), gap=2))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
@@ -270,11 +266,9 @@ class _Rows(ListScrollArea):
     """As high as its rows, up to a limit from which they scroll."""
 
     def sizeHint(self) -> QSize:
-        hint = super().sizeHint()
-        page = self.widget()
         margins = self.viewportMargins()
-        height = (page.sizeHint().height() if page is not None else 0) + margins.top() + margins.bottom()
-        return QSize(hint.width(), min(height, scaled(_MAX_PX)))
+        height = self.page.sizeHint().height() + margins.top() + margins.bottom()
+        return QSize(super().sizeHint().width(), min(height, scaled(_MAX_PX)))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(super().minimumSizeHint().width(), min(self.sizeHint().height(), scaled(_MAX_PX) // 2))

@@ -34,7 +34,6 @@ from helix_desktop.ui.changes.change_groups import (
     LineCounts,
     ListSource,
     Obstacle,
-    added_up,
     changes_total_text,
     commit_changes,
     file_of,
@@ -43,9 +42,8 @@ from helix_desktop.ui.changes.change_groups import (
     net_rows,
     visible_changes,
 )
-from helix_desktop.ui.changes.change_list_view import ChangeListView
+from helix_desktop.ui.changes.change_list import ChangeDetail, ChangeListView
 from helix_desktop.ui.changes.coverage import FileCoverageStrip, UndoneChangesPanel
-from helix_desktop.ui.changes.detail import ChangeDetail
 from helix_desktop.ui.chat.actions import OpenChanges
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch, popup_below
@@ -248,7 +246,7 @@ class ChangesPage(ThemedBackground):
 
     @property
     def entry(self) -> Entry | None:
-        return self.list.selected
+        return self.list.current
 
     def set_state(self, state: ChangesState) -> None:
         """Show another state; selection and place on screen stay where they can."""
@@ -402,7 +400,9 @@ class ChangesPage(ThemedBackground):
     def _sum(self, rows: Sequence[FileRow]) -> LineCounts | None:
         counts = [self.counts_of(row) for row in rows]
         counted = [lines for lines in counts if lines is not None]
-        return added_up(counted) if len(counted) == len(counts) else None
+        if len(counted) < len(counts):
+            return None
+        return LineCounts(sum(lines.added for lines in counted), sum(lines.removed for lines in counted))
 
     def follow(self, session: Session) -> None:
         """Show what the session on screen did to the files, from the next `refresh` on."""
@@ -420,7 +420,7 @@ class ChangesPage(ThemedBackground):
             self._unsubscribe()
             self._unsubscribe = workspace.changes.listen(self._show_coverage) if workspace else lambda: None
             folder = Path(self._session.app.registry.get(workspace.id).path) if workspace else None
-            self.list.list_model.folder = folder
+            self.list.folder = folder
         if conversation is not self._conversation:
             self.set_state(ChangesState())
             self._source, self._pending_key = "session", ""

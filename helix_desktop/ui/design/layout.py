@@ -453,9 +453,11 @@ class ListScrollArea(_PageScroll):
 
     accessible_role = QAccessible.Role.Pane
 
-    def __init__(self, page: QWidget, name: str) -> None:
-        """Take a page, which follows the width; `name` is what screen readers call it."""
-        super().__init__(page)
+    def __init__(self, rows: QLayout, name: str) -> None:
+        """Take the rows, which follow the width; `name` is what screen readers call it."""
+        self.page = pane(rows)
+        self.page.setObjectName("page")
+        super().__init__(self.page)
         FocusRing(self)
         self.setAccessibleName(name)
         self.setViewportMargins(_RING_PX, _RING_PX, _RING_PX, _RING_PX)  # the ring cuts through no row

@@ -20,11 +20,10 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QResizeEvent,
-    QStandardItem,
     QSyntaxHighlighter,
     QTextCharFormat,
 )
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QStyle, QVBoxLayout, QWidget
 
 from helix_desktop.context.summaries.handover import UNSUPPORTED
 from helix_desktop.context.summaries.handover_revision import (
@@ -44,16 +43,15 @@ from helix_desktop.ui.design.focus import paint_row_focus
 from helix_desktop.ui.design.labels import IconLabel, label, show_text
 from helix_desktop.ui.design.layout import FlowBox, ListScrollArea, PageArea, clear_layout, column, pane, row
 from helix_desktop.ui.design.mirror import set_margins
-from helix_desktop.ui.design.quick_picker import LineDelegate, PickerList
-from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import TextRole, Themed, current_theme, restyle
 from helix_desktop.ui.handover.versions import RangeChoice, Version
-from helix_desktop.ui.kit.boxes import Column, Pen, Row, Text, paint_box
+from helix_desktop.ui.kit.boxes import Box, Column, Frame, Pen, Row, Text
 from helix_desktop.ui.kit.boxes import Pill as BoxPill
 from helix_desktop.ui.kit.intents import EditHandover, Intent, perform
 from helix_desktop.ui.kit.notices import error_level
+from helix_desktop.ui.rows.quick_picker import Line, PickerList, line
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.cards import PHASES, Phase, paint_phases, phases_name
 from helix_desktop.words.translation import Translator, error_text
@@ -62,7 +60,6 @@ tr = Translator("Handover")
 
 _FRAME_PX = 20  # of a field, above and below its lines
 _MARKUP = re.compile(r"`[^`]+`|\[e\d+(?:, e\d+)*\]|^- ")
-_VERSION_ROLE = Qt.ItemDataRole.UserRole + 1
 _VERSION_PX, _EDGE_PX = 52, 12
 
 
@@ -158,51 +155,44 @@ class SectionField(Themed, QWidget):
         self.editor.setFixedHeight(ceil(height) + _FRAME_PX)
 
 
-class VersionList(Themed, PickerList):
+class VersionList(PickerList):
     """The versions, one on two lines each; arrows choose."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(_draw_version)
         self.setAccessibleName(tr("Versions"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.delegate = _VersionDelegate(self, _VERSION_PX)
-        self.setItemDelegate(self.delegate)
         self.versions: Sequence[Version] = ()
 
     def show_versions(self, versions: Sequence[Version], seq: int) -> None:
         blocker = QSignalBlocker(self)  # rows that come and go are chosen by nobody
         if versions != self.versions:
             self.versions = versions
-            self.items.clear()
+            lines = []
             for version in versions:
-                item = QStandardItem(", ".join(filter(None, (version.title, version.state, version.note))))
-                item.setData(version, _VERSION_ROLE)
-                item.setToolTip(plain_tooltip("\n".join((version.title, version.note))))
-                self.items.appendRow(item)
+                words = ", ".join(filter(None, (version.title, version.state, version.note)))
+                lines.append(line(version, words, _VERSION_PX, (version.title, version.note), ()))
+            self.set_rows(lines)
         self.choose(next((at for at, version in enumerate(versions) if version.seq == seq), 0))
         blocker.unblock()
 
     def currentChanged(self, current: Index, previous: Index) -> None:
         super().currentChanged(current, previous)
-        version = current.data(_VERSION_ROLE)
-        if version is not None and not self.signalsBlocked():
-            perform(self, EditHandover(version.seq))
+        if self.current is not None and not self.signalsBlocked():
+            perform(self, EditHandover(self.current.row.seq))
 
-    def apply_theme(self) -> None:
-        super().apply_theme()
-        self.scheduleDelayedItemsLayout()
+    def paint_row(self, painter: QPainter, box: QRectF, at: int, state: QStyle.StateFlag) -> None:
+        super().paint_row(painter, box, at, state)
+        if state & QStyle.StateFlag.State_HasFocus:
+            paint_row_focus(painter, box.adjusted(0, 1, 0, -1), self._theme.accent, is_keyboard=True)
 
 
-class _VersionDelegate(LineDelegate):
-    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
-        version: Version = index.data(_VERSION_ROLE)
-        if self.view.hasFocus() and index == self.view.currentIndex():
-            paint_row_focus(painter, box, current_theme().accent, is_keyboard=True)
-        pill = [BoxPill(version.state, "accent")] if version.state else []
-        note = Row([Text(version.note, 12, "muted", shrink=True), *pill], 8)
-        content = Column([Text(version.title, 13, weight=500, shrink=True), note])
-        paint_box(painter, box.adjusted(_EDGE_PX, 0, -_EDGE_PX, 0), current_theme(), content)
+def _draw_version(line: Line, width: float) -> Box:
+    version: Version = line.row
+    pill = [BoxPill(version.state, "accent")] if version.state else []
+    note = Row([Text(version.note, 12, "muted", shrink=True), *pill], 8)
+    content = Column([Text(version.title, 13, weight=500, shrink=True), note])
+    return Frame(content, (_EDGE_PX, 0, _EDGE_PX, 0))
 
 
 class PhaseSteps(Themed, QWidget):
@@ -282,10 +272,8 @@ class Comparison(QFrame):
         self.counts.setObjectName("compare-counts")
         self.reason = label(tr("Nothing can be put back here."), "note", wrap=True)
         self.reason.setObjectName("compare-reason")
-        self._items, page = column(gap=6, margins=(0, 0, 6, 0)), QWidget()
-        page.setObjectName("page")
-        page.setLayout(self._items)
-        self.area = ListScrollArea(page, tr("Differences"))
+        self._items = column(gap=6, margins=(0, 0, 6, 0))
+        self.area = ListScrollArea(self._items, tr("Differences"))
         head = column(label(tr("Compared with"), "muted"), self.other_box, self.counts, self.reason, gap=6)
         set_margins(head, 6, 0, 6, 0)
         self.setLayout(column(head, self.area, margins=(12, 18, 6, 10), gap=6, stretch=1))
@@ -412,16 +400,14 @@ class WindowParts(SizedDialog):
         self._used_first = (self.save_button, self.use_button, self.redo_button)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._seconds = QTimer(self, interval=1_000)
-        page = QWidget()
-        page.setObjectName("page")
         legend = tr(
             "[e12] names the event that a sentence comes from; {mark} marks a sentence that names none.",
             mark=UNSUPPORTED,
         )
-        page.setLayout(column(
+        page = column(
             self._pills, self._notes, self._sections_column, self._missing, self._below,
             label(legend, "faint", wrap=True), None, margins=(18, 0, 12, 6), gap=10,
-        ))  # fmt: skip
+        )  # fmt: skip
         self._scroll = ListScrollArea(page, tr("Sections"))
         writing = pane(column(self.phase_steps, self.model_output, margins=(24, 0, 24, 12), stretch=1))
         self._pages = PageArea()

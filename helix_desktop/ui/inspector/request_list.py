@@ -4,32 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
 
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QEvent,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    QPoint,
-    QRect,
-    QRectF,
-    Qt,
-    QTimer,
-    Signal,
-)
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QCursor, QFocusEvent, QKeyEvent, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView, QStyle
+from PySide6.QtWidgets import QStyle
 
 from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.focus import paint_row_focus
 from helix_desktop.ui.design.key_names import pressed_key
-from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.inspector.inspector_data import (
     SEGMENT_LOOKS,
     RequestGroup,
@@ -40,6 +25,7 @@ from helix_desktop.ui.inspector.inspector_data import (
 from helix_desktop.ui.kit.boxes import Box, Dot, Icon, Pill, Row, Space, Text, paint_box
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, perform
+from helix_desktop.ui.rows.choice_list import ChoiceList
 from helix_desktop.words.message_states import CHANGED_SINCE, STATE_WORDS
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.translation import Translator, translate
@@ -130,9 +116,6 @@ class _RowButton(IconButton):
 
 
 ROW_HEIGHT = 32  # pixels at 100 %
-ROW_ROLE = Qt.ItemDataRole.UserRole.value
-
-Index = QModelIndex | QPersistentModelIndex
 
 _TONES: dict[WindowItemState, Tone] = {
     "pinned": "ok",
@@ -144,133 +127,21 @@ _OUT_PX, _GAP_PX = 8, 8  # that the ground of a row reaches out to both sides; b
 _INDENT_PX = 8  # of what came after a message, with the gap after it
 
 
-class RequestModel(QAbstractListModel):
-    """A list model of the given rows; it signals only what changed."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.rows: tuple[WindowRow, ...] = ()  # with headings
-        self.groups: dict[int, RequestGroup] = {}  # of several rows, by the first one
-        self.open_groups = set[int]()  # by the event of the first row
-
-    def show_rows(self, rows: Sequence[WindowRow]) -> None:
-        """Show other rows; a common beginning stays as it is, and so do selection and place."""
-        groups, old = request_groups(rows), self.rows
-        new = tuple(row for group in groups for row in group.rows)
-        starts = accumulate((len(group.rows) for group in groups), initial=0)
-        self.groups = {at: group for at, group in zip(starts, groups, strict=False) if len(group.rows) > 1}
-        same = 0
-        while same < min(len(new), len(old)) and new[same] == old[same]:
-            same += 1
-        shared = min(len(new), len(old))
-        if len(old) > shared:
-            self.beginRemoveRows(QModelIndex(), shared, len(old) - 1)
-            self.rows = old[:shared]
-            self.endRemoveRows()
-        if len(new) > shared:
-            self.beginInsertRows(QModelIndex(), shared, len(new) - 1)
-            self.rows = new
-            self.endInsertRows()
-        self.rows = new
-        if same < shared:
-            self.dataChanged.emit(self.index(same), self.index(shared - 1))
-
-    def start_of(self, at: int) -> int:
-        """Return the first row of the group that a row is in, its own if it is in none."""
-        start = max((start for start in self.groups if start <= at), default=0)
-        return start if start in self.groups and at < start + len(self.groups[start].rows) else at
-
-    def closed_group(self, at: int) -> RequestGroup | None:
-        """Return the group that a row stands for while its other rows are hidden."""
-        return self.groups.get(at) if self.rows[at].seq not in self.open_groups else None
-
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        return 0 if parent.isValid() else len(self.rows)
-
-    def data(self, index: Index, role: int = 0) -> Any:
-        row = self.rows[index.row()]
-        if role == ROW_ROLE:
-            return row
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            changed = translate(CHANGED_SINCE) if row.changed_since else ""
-            tokens = tr.plural(row.tokens, "%n token", "%n tokens")
-            words = [row.name, tokens, row.state_text, row.why, changed]
-            if closed := self.closed_group(index.row()):
-                count = len(closed.rows) - row.is_heading
-                parts = tr.plural(count, "%n part, Right opens it", "%n parts, Right opens them")
-                words = [closed.label, parts, closed.tokens_text, *closed.states]
-            elif row.is_heading:
-                words = [row.name, self.groups[index.row()].tokens_text]
-            return " · ".join(filter(None, words))
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return (self.closed_group(index.row()) or row).tooltip
-        return None
-
-
-class RequestDelegate(LineDelegate):
-    covered_row = -1  # the row with the button
-
-    def __init__(self, view: RequestList) -> None:
-        super().__init__(view, ROW_HEIGHT)
-        self._entries = view.entries
-
-    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
-        at, theme = index.row(), current_theme()
-        is_by_keyboard = self.view.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
-        if is_by_keyboard and self.view.hasFocus() and index == self.view.currentIndex():
-            paint_row_focus(painter, box, theme.accent, is_keyboard=True)
-        row = self._entries.rows[at]
-        color = "muted" if row.is_heading and row.seq else "text"
-        # The end of a call's target tells the parts of one file apart.
-        elide = Qt.TextElideMode.ElideMiddle if row.tool else Qt.TextElideMode.ElideRight
-        name = Text(row.label, color=color, elide=elide, grow=True, shrink=True)
-        button = [Space(ROW_HEIGHT - 8)] if at == self.covered_row else []
-        indent = [Space(_INDENT_PX)] if self._entries.start_of(at) < at else []
-        dot = Dot(SEGMENT_LOOKS[row.kind].color, 8)
-        content = Row([*indent, dot, Space(4 - _GAP_PX), name, *button, *self._end(at)], _GAP_PX)
-        paint_box(painter, box.adjusted(_OUT_PX, 0, -_OUT_PX, 0), theme, content)
-
-    def end_px(self, at: int) -> float:
-        """Return how wide what `_end` returns is, with the gaps before it and the one at the row's end."""
-        return _OUT_PX + _GAP_PX + Row(self._end(at), _GAP_PX).width()
-
-    def _end(self, at: int) -> list[Box]:
-        """Return state, if it is unusual, and tokens: of a group those of all in it, and its mark."""
-        row, group = self._entries.rows[at], self._entries.groups.get(at)
-        closed = self._entries.closed_group(at)
-        shown = closed or row
-        tone = _TONES.get(row.state, "neutral") if row.state and not closed else "neutral"
-        state = [Pill(shown.shown_state, tone, px=10, high=16)] if shown.shown_state else []
-        mark = [Icon("chevron-right" if closed else "chevron-down", "faint", 14)] if group else []
-        return [*state, *mark, Text((group or row).tokens_text, 12, "muted")]
-
-
-def _identity(row: WindowRow) -> tuple[object, ...]:
-    """Return what tells a row apart, whatever its state: its event and part, or what is always sent."""
-    return (row.seq, row.part) if row.seq else (row.kind, row.name)
-
-
-class RequestList(Themed, QListView):
+class RequestList(ChoiceList[WindowRow]):
     """The list at its full height: the inspector around it scrolls, so Qt paints only what is in sight.
 
-    While `is_read_only` nothing in it changes the session: it is a request of the past.
+    Rows are those of all groups, with headings; of a closed group only the first is shown. While
+    `is_read_only` nothing in it changes the session: it is a request of the past.
     """
 
     def __init__(self, keys: PageKeys) -> None:
-        super().__init__()
+        super().__init__(tr("Next request"))
         self.is_read_only, self._keys = False, keys
-        self.entries = RequestModel(self)
-        self._delegate = RequestDelegate(self)
-        self.setModel(self.entries)
-        self.setItemDelegate(self._delegate)
+        self.groups: dict[int, RequestGroup] = {}  # of several rows, by the first one
+        self._open_groups = set[int]()  # by the event of the first row
+        self._covered = -1  # the row with the button
         self.setUniformItemSizes(True)
-        self.setMouseTracking(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setAccessibleName(tr("Next request"))
         tip = tr("Pin, cache, leave out…")
         self.button = _RowButton("ellipsis", tip, px=14, edge=_EDGE, name="row_menu")
         self.button.setParent(self.viewport())
@@ -288,66 +159,122 @@ class RequestList(Themed, QListView):
 
         Without the keyboard no other row becomes current for one that is gone.
         """
-        current = self.currentIndex().data(ROW_ROLE)
-        self.entries.show_rows(rows)
+        current, place, groups = self.current, self.currentIndex().row(), request_groups(rows)
+        starts = accumulate((len(group.rows) for group in groups), initial=0)
+        self.groups = {at: group for at, group in zip(starts, groups, strict=False) if len(group.rows) > 1}
+        self.set_rows([row for group in groups for row in group.rows])
         if current is not None:
-            same = [_identity(row) == _identity(current) for row in self.entries.rows]
-            at = same.index(True) if True in same else -1
-            if at >= 0 or not self.hasFocus():
-                self.setCurrentIndex(self.entries.index(at) if at >= 0 else QModelIndex())
+            index = self.index_of_key(self.key_of(current))
+            if not index.isValid() and self.hasFocus():
+                index = self.row_model.index(min(place, len(self.rows) - 1))
+            self.setCurrentIndex(index)
         self._hide_rows()
         self._show_button()
 
+    def key_of(self, row: WindowRow) -> tuple[object, ...]:
+        """Return what tells a row apart: its event and part, or what is always sent."""
+        return (row.seq, row.part) if row.seq else (row.kind, row.name)
+
+    def data_of(self, at: int, role: int) -> object:
+        row, closed = self.rows[at], self.closed_group(at)
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            changed = translate(CHANGED_SINCE) if row.changed_since else ""
+            tokens = tr.plural(row.tokens, "%n token", "%n tokens")
+            words = [row.name, tokens, row.state_text, row.why, changed]
+            if closed is not None:
+                count = len(closed.rows) - row.is_heading
+                parts = tr.plural(count, "%n part, Right opens it", "%n parts, Right opens them")
+                words = [closed.label, parts, closed.tokens_text, *closed.states]
+            elif row.is_heading:
+                words = [row.name, self.groups[at].tokens_text]
+            return " · ".join(filter(None, words))
+        return (closed or row).tooltip if role == Qt.ItemDataRole.ToolTipRole else None
+
+    def height_of(self, row: WindowRow) -> int:
+        return ROW_HEIGHT
+
+    def paint_row(self, painter: QPainter, box: QRectF, at: int, state: QStyle.StateFlag) -> None:
+        row, box, flag = self.rows[at], box.adjusted(0, 1, 0, -1), QStyle.StateFlag
+        self.paint_ground(painter, box, state)
+        if state & flag.State_HasFocus and state & flag.State_KeyboardFocusChange:
+            paint_row_focus(painter, box, self._theme.accent, is_keyboard=True)
+        color = "muted" if row.is_heading and row.seq else "text"
+        # The end of a call's target tells the parts of one file apart.
+        elide = Qt.TextElideMode.ElideMiddle if row.tool else Qt.TextElideMode.ElideRight
+        name = Text(row.label, color=color, elide=elide, grow=True, shrink=True)
+        button = [Space(ROW_HEIGHT - 8)] if at == self._covered else []
+        indent = [Space(_INDENT_PX)] if self._start_of(at) < at else []
+        dot = Dot(SEGMENT_LOOKS[row.kind].color, 8)
+        content = Row([*indent, dot, Space(4 - _GAP_PX), name, *button, *self._end(at)], _GAP_PX)
+        paint_box(painter, box.adjusted(_OUT_PX, 0, -_OUT_PX, 0), self._theme, content)
+
+    def _end(self, at: int) -> list[Box]:
+        """Return state, if it is unusual, and tokens: of a group those of all in it, and its mark."""
+        row, group, closed = self.rows[at], self.groups.get(at), self.closed_group(at)
+        shown = closed or row
+        tone = _TONES.get(row.state, "neutral") if row.state and not closed else "neutral"
+        state = [Pill(shown.shown_state, tone, px=10, high=16)] if shown.shown_state else []
+        mark = [Icon("chevron-right" if closed else "chevron-down", "faint", 14)] if group else []
+        return [*state, *mark, Text((group or row).tokens_text, 12, "muted")]
+
+    def _start_of(self, at: int) -> int:
+        """Return the first row of the group that a row is in, its own if it is in none."""
+        start = max((start for start in self.groups if start <= at), default=at)
+        return start if start in self.groups and at < start + len(self.groups[start].rows) else at
+
+    def closed_group(self, at: int) -> RequestGroup | None:
+        """Return the group that a row stands for while its other rows are hidden."""
+        return self.groups.get(at) if self.rows[at].seq not in self._open_groups else None
+
     def close_groups(self) -> None:
-        self.entries.open_groups.clear()
+        self._open_groups.clear()
         self._hide_rows()
 
     def open_group(self, start: int, is_open: bool = True) -> None:
         """Show or hide the rows of a group but the first, which is current if one of them was."""
         current = self.currentIndex()
-        if not is_open and current.isValid() and self.entries.start_of(current.row()) == start:
-            self.setCurrentIndex(self.entries.index(start))
-        seq, opened = self.entries.rows[start].seq, self.entries.open_groups
-        (opened.add if is_open else opened.discard)(seq)
+        if not is_open and current.isValid() and self._start_of(current.row()) == start:
+            self.setCurrentIndex(self.row_model.index(start))
+        (self._open_groups.add if is_open else self._open_groups.discard)(self.rows[start].seq)
         self._hide_rows()
 
     def _hide_rows(self) -> None:
-        count, hidden = self.entries.rowCount(), set[int]()
-        for start in self.entries.groups:
-            if closed := self.entries.closed_group(start):
+        hidden = set[int]()
+        for start in self.groups:
+            if closed := self.closed_group(start):
                 hidden.update(range(start + 1, start + len(closed.rows)))
-        for at in range(count):
+        for at in range(len(self.rows)):
             self.setRowHidden(at, at in hidden)
-        self.setFixedHeight((count - len(hidden)) * scaled(ROW_HEIGHT))
+        self.setFixedHeight((len(self.rows) - len(hidden)) * scaled(ROW_HEIGHT))
         self.viewport().update()  # what a closed group adds up may have changed below its row
 
     def _show_current(self, current: QModelIndex) -> None:
         """Open the group of the current row: the keyboard is never on what is hidden."""
-        if current.isValid() and (start := self.entries.start_of(current.row())) < current.row():
+        if current.isValid() and (start := self._start_of(current.row())) < current.row():
             self.open_group(start)
         self._show_button()
 
     def _show_text(self, index: QModelIndex) -> None:
-        if index.row() not in self.entries.groups:
-            perform(self, ShowRowText(index.data(ROW_ROLE)))
+        if index.row() not in self.groups:
+            perform(self, ShowRowText(self.rows[index.row()]))
 
     def _click(self, index: QModelIndex) -> None:
-        if index.row() in self.entries.groups:
-            self.open_group(index.row(), is_open=self.entries.closed_group(index.row()) is not None)
+        if index.row() in self.groups:
+            self.open_group(index.row(), is_open=self.closed_group(index.row()) is not None)
         else:
-            self._trigger(("show",), index.data(ROW_ROLE))
+            self._trigger(("show",), self.rows[index.row()])
 
     def apply_theme(self) -> None:
         self._hide_rows()
-        self.scheduleDelayedItemsLayout()  # else rows keep the height of the text size before
+        super().apply_theme()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        row, at = self.currentIndex().data(ROW_ROLE), self.currentIndex().row()
+        row, at = self.current, self.currentIndex().row()
         command = self._keys.command_of(event)
         if row is None:
             super().keyPressEvent(event)
         elif event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right):
-            self.open_group(self.entries.start_of(at), is_open=event.key() == Qt.Key.Key_Right)
+            self.open_group(self._start_of(at), is_open=event.key() == Qt.Key.Key_Right)
         elif event.key() == Qt.Key.Key_Menu:
             self._open_menu(row, self.viewport().mapToGlobal(self.visualRect(self.currentIndex()).center()))
         elif pressed_key(event) == "Return":
@@ -360,7 +287,7 @@ class RequestList(Themed, QListView):
             super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        row = self.indexAt(event.pos()).data(ROW_ROLE)
+        row = self.row_at(self.indexAt(event.pos()))
         if row is not None:
             self._open_menu(row, event.globalPos())
 
@@ -392,23 +319,24 @@ class RequestList(Themed, QListView):
         has_keyboard = self.hasFocus() or self.button.hasFocus()
         if index is None or not index.isValid():
             index = self.currentIndex() if has_keyboard else QModelIndex()
-        row = index.data(ROW_ROLE)
+        row = self.row_at(index)
         is_shown = row is not None and not self.is_read_only and not _CHANGES.isdisjoint(row.actions)
         self.button.setVisible(is_shown)
         if is_shown:
             rect, edge = self.visualRect(index), scaled(_EDGE)
-            x = rect.right() - round(self._delegate.end_px(index.row())) - edge - _AROUND
+            end = _OUT_PX + _GAP_PX + Row(self._end(index.row()), _GAP_PX).width()
+            x = rect.right() - round(end) - edge - _AROUND
             place = QRect(x, rect.center().y() - edge // 2, edge, edge)
             self.button.setGeometry(QStyle.visualRect(self.layoutDirection(), rect, place))
             self.button.raise_()
         covered = index.row() if is_shown else -1
-        if covered != self._delegate.covered_row:
-            self._delegate.covered_row = covered
+        if covered != self._covered:
+            self._covered = covered
             self.viewport().update()
 
     def _open_button_menu(self) -> None:
-        if self._delegate.covered_row >= 0:
-            row = self.entries.rows[self._delegate.covered_row]
+        if self._covered >= 0:
+            row = self.rows[self._covered]
             self._open_menu(row, self.button.mapToGlobal(self.button.rect().bottomLeft()))
 
     def _open_menu(self, row: WindowRow, at: QPoint) -> None:

@@ -25,6 +25,14 @@ class BlockText(NamedTuple):
     joiner: str | None = None
 
 
+class PlacedRow(NamedTuple):
+    """A visible row: its index, its top in the viewport and its height, in pixels."""
+
+    row_index: int
+    y: float
+    height: float
+
+
 class ListItem:
     """One row as the list shows it, a tree of boxes: its texts, places to click and tips are theirs.
 

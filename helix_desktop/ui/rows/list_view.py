@@ -24,9 +24,8 @@ from helix_desktop.ui.design.focus import FocusRing, keep_own_tab_order, mark_pa
 from helix_desktop.ui.design.style.theme import Theme, Themed, current_theme, set_style_sheet
 from helix_desktop.ui.kit.boxes import HitArea, PaintState, TextMark, color_of
 from helix_desktop.ui.kit.intents import Intent, perform
-from helix_desktop.ui.rows.item import BlockText, ListItem
+from helix_desktop.ui.rows.item import BlockText, ListItem, PlacedRow
 from helix_desktop.ui.rows.row_widget import RowArea
-from helix_desktop.ui.rows.scroll_layout import PlacedRow
 from helix_desktop.ui.rows.viewport import HitResult, ListViewport, RowSource
 from helix_desktop.words.translation import Translator
 
@@ -66,9 +65,6 @@ class Selection:
         bounds = self.bounds()
         if bounds is not None and bounds[1].row >= index:
             self.clear()
-
-    def start(self, position: TextPosition) -> None:
-        self.anchor = self.head = position
 
     def extend(self, position: TextPosition) -> None:
         if self.anchor is None:
@@ -288,7 +284,7 @@ class ListMouse(QObject):
         elif extend and self.selection.anchor is not None:
             self.selection.extend(spot)
         else:
-            self.selection.start(spot)
+            self.selection.select(spot, spot)
             self._is_selecting = True
         self._is_selecting = self._is_selecting or extend
         self.changed.emit()

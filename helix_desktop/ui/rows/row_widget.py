@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QApplication, 
 
 from helix_desktop.ui.design.mirror import keep_left_to_right, mirror, visual_rect
 from helix_desktop.ui.kit.boxes import PaintState
-from helix_desktop.ui.rows.item import ListItem
-from helix_desktop.ui.rows.scroll_layout import PlacedRow
+from helix_desktop.ui.rows.item import ListItem, PlacedRow
 
 _BLEED = 6  # pixels on each side of a row, for rings and pills that reach over the column's edge
 
@@ -134,7 +133,7 @@ class RowWidget(QWidget):
             button.deleteLater()
         for name, area in areas.items():
             if name not in self._buttons:
-                button = self._buttons[name] = RowButton(self, name, self._take_focus)
+                button = self._buttons[name] = RowButton(self, name)
                 button.clicked.connect(lambda _=False, name=name: self.trigger(name))
                 button.show()
             self._buttons[name].setAccessibleName(area.label)
@@ -142,10 +141,6 @@ class RowWidget(QWidget):
             self._buttons[name].setChecked(bool(area.is_checked))
             place = visual_rect(area.rect, self.item.width) if self.item is not None else area.rect
             self._buttons[name].setGeometry(place.translated(_BLEED, 0).toRect())
-
-    def _take_focus(self, name: str) -> None:
-        self.focused_area = name
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self.item is None:
@@ -275,10 +270,9 @@ class RowText(QWidget):
 class RowButton(QAbstractButton):
     """A place of a row that can be pressed, which the row paints: it takes the keyboard, and no mouse."""
 
-    def __init__(self, row: QWidget, name: str, on_focus: Callable[[str], None]) -> None:
+    def __init__(self, row: RowWidget, name: str) -> None:
         super().__init__(row)
         self._row = row
-        self._on_focus = on_focus
         self.setObjectName(name)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)  # Tab takes the row's own way
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -296,7 +290,8 @@ class RowButton(QAbstractButton):
         return self._row.focusNextPrevChild(forward)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        self._on_focus(self.objectName())
+        self._row.focused_area = self.objectName()
+        self._row.update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self._row.update()

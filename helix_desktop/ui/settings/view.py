@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, Literal, TypeVar
 
 import msgspec
-from PySide6.QtCore import QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QFocusEvent, QHideEvent, QKeyEvent, QPainter, QShowEvent
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QFocusEvent, QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QComboBox,
     QFrame,
     QLineEdit,
-    QListWidget,
-    QListWidgetItem,
     QPlainTextEdit,
     QWidget,
 )
@@ -23,13 +21,11 @@ from shiboken6 import isValid
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton, PageName, PageNames
-from helix_desktop.ui.design.fields import ComboBox, Index, SearchField
+from helix_desktop.ui.design.fields import ComboBox, SearchField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import PageArea, VerticalScrollArea, column, pane, row
-from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.style.stylesheet import TEXT_PX
-from helix_desktop.ui.design.style.theme import current_theme
-from helix_desktop.ui.kit.boxes import Column, Text, paint_box
+from helix_desktop.ui.kit.boxes import Box, Column, Frame, Text
 from helix_desktop.ui.kit.forms import (
     Choice,
     Form,
@@ -42,6 +38,7 @@ from helix_desktop.ui.kit.forms import (
 )
 from helix_desktop.ui.kit.intents import OpenSettings, perform
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.rows.quick_picker import Line, PickerList
 from helix_desktop.ui.settings.about_page import AboutPage
 from helix_desktop.ui.settings.app_settings import RolesPage
 from helix_desktop.ui.settings.data_page import DataPage
@@ -59,7 +56,6 @@ text = TextContext("Settings: General")
 
 
 _LINE_PX, _EDGE_PX = 46, 10
-_HIT_ROLE = int(Qt.ItemDataRole.UserRole)
 _NO_SETTINGS = ("save", "cancel", "discard", "reset", "undo", "leave")
 """How the names of buttons begin that belong to something else."""
 _Control = QAbstractButton | QComboBox | QLineEdit | QPlainTextEdit
@@ -119,12 +115,10 @@ def _control_title(control: _Control) -> str:
     return str(title)
 
 
-class _HitDelegate(LineDelegate):
-    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
-        hit: Hit = index.data(_HIT_ROLE)
-        section = [Text(hit.section, 11, "muted")] if hit.section else []
-        content = Column([Text(hit.title), *section])
-        paint_box(painter, box.adjusted(_EDGE_PX, 0, -_EDGE_PX, 0), current_theme(), content)
+def _draw_hit(line: Line, width: float) -> Box:
+    hit: Hit = line.row
+    section = [Text(hit.section, 11, "muted")] if hit.section else []
+    return Frame(Column([Text(hit.title), *section]), (_EDGE_PX, 0, _EDGE_PX, 0))
 
 
 class _Field(SearchField):
@@ -145,7 +139,7 @@ class _Field(SearchField):
             case Qt.Key.Key_Down | Qt.Key.Key_Up if self.text():
                 self._search.step(1 if event.key() == Qt.Key.Key_Down else -1)
             case Qt.Key.Key_Return | Qt.Key.Key_Enter:
-                self._search.choose(self._search.hits.currentItem())
+                self._search.choose()
             case Qt.Key.Key_Escape if self.text():
                 self.clear()
             case _:
@@ -156,46 +150,43 @@ class SettingsSearch(QWidget):
     def __init__(self, view: SettingsView, names: QWidget | None = None) -> None:
         """`names` stand below the field while nothing is typed; without them, who shows `results` does."""
         super().__init__()
-        self._view, self.field, self.hits = view, _Field(self), QListWidget()
+        self._view, self.field, self.hits = view, _Field(self), PickerList(_draw_hit)
         self.field.focused.connect(view.build_next)
         self.field.setObjectName("search_settings")
         self.setFocusProxy(self.field)
         self.hits.setObjectName("found_settings")
         self.hits.setAccessibleName(tr("Found settings"))
-        self.hits.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.hits.setMouseTracking(True)
-        self._delegate = _HitDelegate(self.hits, _LINE_PX)
-        self.hits.setItemDelegate(self._delegate)
+        self.hits.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.hits.setFrameShape(QFrame.Shape.StyledPanel)
         nothing = pane(column(label(tr("No setting matches."), "muted", wrap=True), None, margins=(10,) * 4))
         self.results = PageArea()
         for part in (names or QWidget(), self.hits, nothing):
             self.results.addWidget(part)
         self.setLayout(column(self.field, self.results, gap=8) if names is not None else column(self.field))
         self.field.textChanged.connect(self._search)
-        self.hits.itemClicked.connect(self.choose)
-        self.hits.itemActivated.connect(self.choose)
+        self.hits.clicked.connect(lambda _: self.choose())
+        self.hits.activated.connect(lambda _: self.choose())
 
     def _search(self, typed: str) -> None:
-        self.hits.clear()
-        if not typed.strip():
-            self.results.setCurrentIndex(0)
-            return
-        for hit in self._view.find_hits(typed):
-            item = QListWidgetItem(f"{hit.title}, {hit.section}" if hit.section else hit.title, self.hits)
-            item.setData(_HIT_ROLE, hit)
-            item.setToolTip(f"{hit.title}\n{hit.section}".strip())
-        self.hits.setCurrentRow(0)
-        self.results.setCurrentIndex(1 if self.hits.count() else 2)
-        announce(self.field, tr.plural(self.hits.count(), "%n setting found", "%n settings found"))
+        hits, lines = [*self._view.find_hits(typed)] if typed.strip() else [], []
+        for hit in hits:
+            words = f"{hit.title}, {hit.section}" if hit.section else hit.title
+            lines.append(Line(hit, words, _LINE_PX, f"{hit.title}\n{hit.section}".strip()))
+        self.hits.set_rows(lines)
+        self.hits.choose(0)
+        self.results.setCurrentIndex(0 if not typed.strip() else 1 if hits else 2)
+        if typed.strip():
+            announce(self.field, tr.plural(len(hits), "%n setting found", "%n settings found"))
 
     def step(self, step: int) -> None:
-        self.hits.setCurrentRow(max(0, min(self.hits.currentRow() + step, self.hits.count() - 1)))
-        if self.hits.currentItem() is not None:
-            announce(self.field, self.hits.currentItem().text())
+        self.hits.choose(max(0, min(self.hits.row + step, len(self.hits.rows) - 1)))
+        if self.hits.current is not None:
+            announce(self.field, self.hits.current.words)
 
-    def choose(self, item: QListWidgetItem | None) -> None:
-        if item is not None:
-            self._view.go(item.data(_HIT_ROLE))
+    def choose(self) -> None:
+        """Go to the setting that is chosen."""
+        if self.hits.current is not None:
+            self._view.go(self.hits.current.row)
 
 
 GENERAL = (

@@ -5,21 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QModelIndex, QObject, QRectF, Qt, Signal
-from PySide6.QtGui import QAction, QPainter, QStandardItem
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMainWindow, QMenu, QMenuBar, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.cards import HelpLink
-from helix_desktop.ui.design.fields import Index
-from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
-from helix_desktop.ui.design.safe_text import plain_tooltip
-from helix_desktop.ui.design.style.theme import current_theme
-from helix_desktop.ui.kit.boxes import Frame, Row, Text, face, paint_box
+from helix_desktop.ui.kit.boxes import Box, Frame, Row, Text, face
 from helix_desktop.ui.kit.commands import WindowCommands, action_shortcut, action_words
 from helix_desktop.ui.kit.intents import OpenSwitcher, ShowCommands, ShowGuide, handles
+from helix_desktop.ui.rows.quick_picker import Line, QuickPicker, line
 from helix_desktop.ui.window.key_bindings import COMMANDS, KeyBindings, command_title
 from helix_desktop.ui.window.panes import LayoutStore
 from helix_desktop.ui.window.sidebar.rail import matches_query
@@ -64,13 +61,9 @@ def matches_search_words(needle: str, action: QAction, own_words: str) -> bool:
     )
 
 
-COMMAND_PX = 34
-ROW_ROLE = int(Qt.ItemDataRole.UserRole)
-"""What a line of a picker stands for: the action of a command, or what else it lists."""
-_MENU_ROLE = ROW_ROLE + 21
+_COMMAND_PX = 34
 _RECENT = 5  # commands that were used last and stand first
 _CHECK = "✓"
-_MAX_LINES = 11  # of the palette
 _MNEMONIC = re.compile(r"\(&\w\)|&(?!&)")
 
 
@@ -100,7 +93,7 @@ class CommandList(QObject):
             action.triggered.connect(lambda _=False, do=do: do())
         self.changed.emit()
 
-    def find(self, needle: str) -> Iterator[QStandardItem]:
+    def find(self, needle: str) -> Iterator[Line]:
         """Return the commands that can be used now and are called so, by their menu's name, too.
 
         What has other words is found by them behind these.
@@ -110,14 +103,14 @@ class CommandList(QObject):
         for action in dict.fromkeys([*self._recent(commands), *commands]):
             own_words = f"{command_text(action)} {commands[action]}"
             if matches_query(needle, own_words):
-                yield _item(action, commands[action])
+                yield OfferedCommand(action, commands[action]).line()
             elif matches_search_words(needle, action, own_words):
                 by_other_words.append(action)
-        yield from (_item(action, commands[action]) for action in by_other_words)
+        yield from (OfferedCommand(action, commands[action]).line() for action in by_other_words)
 
-    def recent(self) -> Iterator[QStandardItem]:
+    def recent(self) -> Iterator[Line]:
         commands = dict(self._commands())
-        return (_item(action, commands[action]) for action in self._recent(commands))
+        return (OfferedCommand(action, commands[action]).line() for action in self._recent(commands))
 
     def run(self, action: QAction, picker: QuickPicker) -> None:
         """Do a command, with the keyboard where it was before the picker, and list it first from now on."""
@@ -139,36 +132,28 @@ class CommandList(QObject):
             yield from ((action, group) for action in actions)
 
 
-class CommandDelegate(LineDelegate):
-    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
-        action: QAction = index.data(ROW_ROLE)
-        mark = Text(_CHECK, color="accent") if action.isChecked() else Text("")
+class OfferedCommand(NamedTuple):
+    """A command in a picker, and the menu or group that it is in."""
+
+    action: QAction
+    menu: str
+
+    def draw(self) -> Box:
+        mark = Text(_CHECK, color="accent") if self.action.isChecked() else Text("")
+        words = Text(command_text(self.action), shrink=True)
+        menu = Text(self.menu, 12, "muted", grow=True, shrink=True)
+        keys = Text(action_shortcut(self.action), 12, "muted")
         wide = face(13)[1].horizontalAdvance(_CHECK)
-        words = Text(command_text(action), shrink=True)
-        menu = Text(str(index.data(_MENU_ROLE)), 12, "muted", grow=True, shrink=True)
-        keys = Text(action_shortcut(action), 12, "muted")
-        content = Row([Frame(mark, wide=wide), words, menu, keys], 10)
-        paint_box(painter, box.adjusted(12, 0, -12, 0), current_theme(), content)
+        return Frame(Row([Frame(mark, wide=wide), words, menu, keys], 10), (12, 0, 12, 0))
+
+    def line(self) -> Line:
+        words, state = command_text(self.action), tr("checked") if self.action.isChecked() else ""
+        spoken = (words, state, self.menu, action_shortcut(self.action))
+        return line(self, words, _COMMAND_PX, (words,), spoken)
 
 
 def command_text(action: QAction) -> str:
     return without_mnemonic(action_words(action))
-
-
-def _item(action: QAction, menu: str) -> QStandardItem:
-    words, state = command_text(action), tr("checked") if action.isChecked() else ""
-    item = line_item(words, action, (words,), (words, state, menu, action_shortcut(action)))
-    item.setData(menu, _MENU_ROLE)
-    return item
-
-
-def line_item(words: str, row: object, tip: Iterable[str], spoken: Iterable[str]) -> QStandardItem:
-    """Return a line of a picker: what it stands for, and what its tooltip and a screen reader say of it."""
-    item = QStandardItem(words)
-    item.setData(row, ROW_ROLE)
-    item.setToolTip(plain_tooltip("\n".join(filter(None, tip))))
-    item.setData(", ".join(filter(None, spoken)), Qt.ItemDataRole.AccessibleTextRole)
-    return item
 
 
 def without_mnemonic(text: str) -> str:
@@ -178,23 +163,21 @@ def without_mnemonic(text: str) -> str:
 
 class CommandPalette(QuickPicker):
     def __init__(self, window: QWidget, commands: CommandList) -> None:
-        super().__init__(
-            window,
-            tr("Command palette"),
-            tr("Search commands"),
-            tr("No matching commands"),
-            tr("run", "what the Enter key does"),
-            _MAX_LINES,
-        )
+        enter = tr("run", "what the Enter key does")
+        super().__init__(window, tr("Command palette"), tr("Search commands"), enter)
+        self.set_empty_text(tr("No matching commands"))
         self._commands = commands
         commands.changed.connect(self.refresh)
-        self.set_delegate(CommandDelegate(self.list_view, COMMAND_PX))
 
-    def find_items(self, needle: str) -> Iterator[QStandardItem]:
+    def find_lines(self, needle: str) -> Iterator[Line]:
         return self._commands.find(needle)
 
-    def accept_item(self, index: QModelIndex) -> None:
-        self._commands.run(index.data(ROW_ROLE), self)
+    def draw(self, line: Line, width: float) -> Box:
+        command: OfferedCommand = line.row
+        return command.draw()
+
+    def accept(self, row: OfferedCommand) -> None:
+        self._commands.run(row.action, self)
 
 
 _OPENED_TOPICS = "opened_topics"

@@ -74,15 +74,10 @@ def _limits(of_output: bool) -> tuple[str, ...]:
 class _ResultArea(ListScrollArea):
     """What was found, as high as it is where the screen has room; only where it has none it scrolls."""
 
-    def __init__(self, page: QWidget) -> None:
-        super().__init__(page, tr("Result"))
-        self._page = page
-        page.setObjectName("page")
-
     def sizeHint(self) -> QSize:
         margins = self.viewportMargins()
         room = _PAGE_WIDTH - margins.left() - margins.right()
-        return QSize(_PAGE_WIDTH, self._page.heightForWidth(room) + margins.top() + margins.bottom())
+        return QSize(_PAGE_WIDTH, self.page.heightForWidth(room) + margins.top() + margins.bottom())
 
     def minimumSizeHint(self) -> QSize:
         lines = self.fontMetrics().lineSpacing() * _MIN_LINES
@@ -116,7 +111,7 @@ class RedactDialog(TabsInReadingOrder, QDialog):
         self._progress_label = label("", "muted", wrap=True)
         self._progress_area = pane(column(self._progress_label, self._progress_bar, gap=6))
         self._lines = column(gap=6)
-        self._result = card(column(_ResultArea(pane(self._lines)), margins=(8, 6, 8, 6)))
+        self._result = card(column(_ResultArea(self._lines, tr("Result")), margins=(8, 6, 8, 6)))
         self._problem = label("", "error", wrap=True)
         self.search_button = PushButton(tr("Find occurrences"), "primary", name="search")
         self.search_button.clicked.connect(lambda: self._begin("searching", self.search_requested))

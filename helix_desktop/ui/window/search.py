@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable
 from contextlib import aclosing
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
-from PySide6.QtCore import QModelIndex, QObject, QRectF, Qt, QTimer
-from PySide6.QtGui import QHideEvent, QPainter, QStandardItem
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QButtonGroup, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
@@ -27,16 +26,12 @@ from helix_desktop.services.search import (
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.layout import FlowBox
-from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item
-from helix_desktop.ui.design.safe_text import plain_tooltip
-from helix_desktop.ui.design.style.theme import current_theme
-from helix_desktop.ui.kit.boxes import Box, Frame, Icon, Row, Text, paint_box
+from helix_desktop.ui.kit.boxes import Box, Frame, Icon, Row, Text
 from helix_desktop.ui.kit.intents import GoToSession, SearchEverything, handles, perform
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.window.command_list import ROW_ROLE, line_item
+from helix_desktop.ui.rows.quick_picker import Line, QuickPicker, heading, line
 from helix_desktop.ui.window.sidebar.session_list import FoundMessage
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_size, format_whole_percent
@@ -166,19 +161,24 @@ _WIDE_PX, _MAX_LINES, _LINE_PX = 860, 14, 34
 _DAYS = (7, 30)  # that a search can be limited to
 _PAUSE_MS = 120  # of typing, before it searches
 _SHOWN = 400  # results; more are not built at once
-_EDGE_PX, _ICON_PX, _TEXT_PX = 12, 15, 40
+_EDGE_PX, _ICON_PX, _SIGN_PX, _TEXT_PX = 12, 15, 44, 40
 _DETAIL_SHARE = 0.36  # of a line's width that says where and when
-# What a line leads to: a SearchHit; SessionHits for more in that session; True for more outputs.
-_FOUND_ROLE, _WORDS_ROLE = ROW_ROLE + 1, ROW_ROLE + 2
-"""The SessionHits of a line; the words of a heading, and of a line where and when it is, with its marks."""
 _ICONS = {"user": "user", "agent": "bot", "output": "archive", "handover": "book-open", "file": "file-text"}
+
+
+class FoundHit(NamedTuple):
+    """A hit in the panel: with whose it is, where and when, and where the words are in its line."""
+
+    hit: SearchHit
+    found: SessionHits
+    detail: str
+    marks: tuple[tuple[int, int], ...]
 
 
 class SearchPanel(QuickPicker):
     """Searches while it is open; what was found stays until the next search."""
 
-    wide_px = _WIDE_PX
-    _is_open = False  # Qt hides a panel while it is made
+    wide_px, line_px, max_lines = _WIDE_PX, _LINE_PX, _MAX_LINES
 
     def __init__(self, window: QWidget, session: Session) -> None:
         names = {
@@ -199,9 +199,7 @@ class SearchPanel(QuickPicker):
             window,
             tr("Search everything"),
             tr("Search messages, outputs, summaries and file names"),
-            "",
             tr("open", "what the Enter key does"),
-            _MAX_LINES,
             (self._clear,),
             head=self._filters,
         )
@@ -218,7 +216,6 @@ class SearchPanel(QuickPicker):
         self._offers_outputs = False  # to search those that were left out
         self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause_timer.timeout.connect(self._request)
-        self.set_delegate(_ResultDelegate(self.list_view, _LINE_PX))
         self.search.textChanged.connect(lambda _: self._pause_timer.start())
         self._kinds.idClicked.connect(lambda _: self._on_filter())
         self._days.buttonClicked.connect(self._on_days)
@@ -256,7 +253,6 @@ class SearchPanel(QuickPicker):
         """Appear; without words with those of the last search, selected."""
         words = words or self.search.text()
         super().open()
-        self._is_open = True
         self.search.setText(words)
         self.search.selectAll()
 
@@ -340,7 +336,7 @@ class SearchPanel(QuickPicker):
     def _name_of(self, workspace_id: str) -> str:
         return self._session.app.registry.get(workspace_id).name
 
-    def find_items(self, needle: str) -> Iterable[QStandardItem]:
+    def find_lines(self, needle: str) -> Iterable[Line]:
         now = datetime.now()
         for found in self._shown:
             workspace, summary = self._name_of(found.workspace_id), found.summary
@@ -348,39 +344,54 @@ class SearchPanel(QuickPicker):
             if summary is not None:
                 title, archived = session_title(summary.title), tr("Archived") if summary.archived else ""
                 detail = dotted((workspace, archived, format_short_time(summary.updated, now)))
-            yield _heading(title, detail)
+            yield heading(f"{title}, {detail}", (title, detail), title)
             for hit in found.hits:
-                yield _hit_item(hit, found, title, self._terms, now)
+                yield _hit_line(hit, found, title, self._terms, now)
             if found.has_more and summary is not None:
                 words = tr("More in this session")
-                yield line_item(words, found, (), (words, title))
+                yield line(found, words, _LINE_PX, (), (words, title))
         if self._offers_outputs:
             title, words = tr("Not searched yet"), tr("Search large outputs, too")
-            yield _heading(title, "")
-            yield line_item(words, True, (), (words, title))
+            yield heading(f"{title}, ", (title, ""), title)
+            yield line(None, words, _LINE_PX, (), (words, title))
 
     def initial_row(self, needle: str) -> int:
         return 1
 
-    def accept_item(self, index: QModelIndex) -> None:
-        target, request = index.data(ROW_ROLE), self._search.findings.request
-        if isinstance(target, SearchHit):
+    def accept(self, row: FoundHit | SessionHits | None) -> None:
+        request = self._search.findings.request
+        if isinstance(row, FoundHit):
             self.hide()
-            mark = self._search.mark if target.kind == "message" else ""
-            found: SessionHits = index.data(_FOUND_ROLE)
+            hit, found = row.hit, row.found
+            mark = self._search.mark if hit.kind == "message" else ""
             session_id = found.summary.id if found.summary is not None else ""
-            perform(self, GoToSession(found.workspace_id, session_id, target.seq, mark, target.digest))
-        elif isinstance(target, SessionHits) and target.summary is not None:
-            self._start(replace(request, workspaces=(target.workspace_id,), session=target.summary.id))
-        elif target:
+            perform(self, GoToSession(found.workspace_id, session_id, hit.seq, mark, hit.digest))
+        elif row is None:
             self._start(replace(request, all_outputs=True))
+        elif row.summary is not None:
+            self._start(replace(request, workspaces=(row.workspace_id,), session=row.summary.id))
 
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        if self._is_open:
-            self._is_open = False
-            self._pause_timer.stop()
-            self._search.end()
+    def draw(self, line: Line, width: float) -> Box:
+        if line.is_heading:
+            title, detail = line.row
+            words = Text(title, 12, weight=600, cut=elide_title, grow=True, shrink=True)
+            content = Row([words, _detail(detail, (width - 2 * _EDGE_PX) / 2)], 16)
+            return Frame(content, (_EDGE_PX, 4, _EDGE_PX, 0))
+        if not isinstance(line.row, FoundHit):
+            return Frame(Text(line.words, color="accent_text"), (_TEXT_PX, 0, _EDGE_PX, 0))
+        hit, detail, marks = line.row.hit, line.row.detail, line.row.marks
+        speaker = "user" if hit.speaker == "user" else "agent"
+        name = _ICONS[speaker if hit.kind == "message" else hit.kind]
+        elide = Qt.TextElideMode.ElideLeft if hit.kind == "file" else Qt.TextElideMode.ElideRight
+        text = Text(line.words, elide=elide, marks=marks, grow=True, shrink=True)
+        most = (width - _TEXT_PX - _EDGE_PX) * _DETAIL_SHARE
+        content = Row([text, _detail(detail, most)], 16, grow=True, shrink=True)
+        sign = Frame(Icon(name, "muted", _ICON_PX), wide=_SIGN_PX, least=_LINE_PX - 2)
+        return Frame(Row([sign, content], _TEXT_PX - _SIGN_PX), (0, 0, _EDGE_PX, 0))
+
+    def on_closed(self) -> None:
+        self._pause_timer.stop()
+        self._search.end()
 
     def _on_days(self, clicked: PushButton) -> None:
         for button in self._days.buttons():
@@ -392,30 +403,6 @@ class SearchPanel(QuickPicker):
         self._clear.setVisible(len(self.kinds) == 1 or bool(self.days) or self.is_here)
         self._footer.rearrange()
         self._request()
-
-
-class _ResultDelegate(LineDelegate):
-    def paint_heading(self, painter: QPainter, box: QRectF, index: Index) -> None:
-        title, detail = index.data(_WORDS_ROLE)
-        line = box.adjusted(_EDGE_PX, 4, -_EDGE_PX, 0)
-        words = Text(title, 12, weight=600, cut=elide_title, grow=True, shrink=True)
-        paint_box(painter, line, current_theme(), Row([words, _detail(detail, line.width() / 2)], 16))
-
-    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
-        hit, words = index.data(ROW_ROLE), str(index.data())
-        line = box.adjusted(_TEXT_PX, 0, -_EDGE_PX, 0)
-        if not isinstance(hit, SearchHit):
-            paint_box(painter, line, current_theme(), Text(words, color="accent_text"))
-            return
-        detail, marks = index.data(_WORDS_ROLE)
-        speaker = "user" if hit.speaker == "user" else "agent"
-        name = _ICONS[speaker if hit.kind == "message" else hit.kind]
-        sign = QRectF(box.x(), box.y(), 44, box.height())
-        paint_box(painter, sign, current_theme(), Icon(name, "muted", _ICON_PX))
-        elide = Qt.TextElideMode.ElideLeft if hit.kind == "file" else Qt.TextElideMode.ElideRight
-        text = Text(words, elide=elide, marks=marks, grow=True, shrink=True)
-        content = Row([text, _detail(detail, line.width() * _DETAIL_SHARE)], 16)
-        paint_box(painter, line, current_theme(), content)
 
 
 def _detail(words: str, most: float) -> Box:
@@ -430,23 +417,12 @@ def _filter(text: str, name: str) -> PushButton:
     return button
 
 
-def _heading(title: str, detail: str) -> QStandardItem:
-    item = heading_item(f"{title}, {detail}")
-    item.setData((title, detail), _WORDS_ROLE)
-    item.setToolTip(plain_tooltip(title))
-    return item
-
-
-def _hit_item(
-    hit: SearchHit, found: SessionHits, title: str, terms: tuple[str, ...], now: datetime
-) -> QStandardItem:
+def _hit_line(hit: SearchHit, found: SessionHits, title: str, terms: tuple[str, ...], now: datetime) -> Line:
     kinds = {"output": tr("Output"), "handover": tr("Summary"), "file": tr("File")}
     kind = kinds.get(hit.kind, tr("You") if hit.speaker == "user" else tr("Agent"))
     source, size = (
         (f"{hit.tool} {hit.target}".strip(), format_size(hit.size)) if hit.kind == "output" else ("", "")
     )
-    line, detail = hit.excerpt or source, dotted((source, size, format_short_time(hit.at, now)))
-    item = line_item(line, hit, (line, detail), (kind, line, detail, title))
-    item.setData(found, _FOUND_ROLE)
-    item.setData((detail, word_spans(hit.excerpt, terms)), _WORDS_ROLE)
-    return item
+    words, detail = hit.excerpt or source, dotted((source, size, format_short_time(hit.at, now)))
+    row = FoundHit(hit, found, detail, word_spans(hit.excerpt, terms))
+    return line(row, words, _LINE_PX, (words, detail), (kind, words, detail, title))

@@ -45,13 +45,7 @@ from helix_desktop.ui.kit.commands import OWN_PLACE, set_action_words
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.sidebar.rail import (
-    WorkspaceBadge,
-    WorkspaceRow,
-    activity_badge,
-    disambiguate,
-    distinct_colors,
-)
+from helix_desktop.ui.window.sidebar.rail import WorkspaceRow, activity_badge, disambiguate, distinct_colors
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.status_lines import WaitingSession
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
@@ -241,12 +235,15 @@ class SessionLists(WindowPart):
             self._recounting.discard(workspace.id)
 
     def _row(self, record: WorkspaceRecord) -> WorkspaceRow:
+        workspace = self._services.open_workspaces.get(record.id)
+        conversations = workspace.conversations if workspace is not None else ()
+        badge = activity_badge(conversations, is_interrupted=record.interrupted)
         return WorkspaceRow(
             id=record.id,
             name=record.name,
             path=record.path,
             active=record.id == self._session.workspace_id,
-            badge=_badge(self._services.open_workspaces.get(record.id), record),
+            badge=badge if Path(record.path).is_dir() else "missing",
             cache=self._cache_sizes.get(record.id, ""),
             git=git_text(self._services.git.status(record.id)),
         )
@@ -254,10 +251,9 @@ class SessionLists(WindowPart):
     async def _show_sessions(self, workspace: OpenWorkspace | None) -> bool:
         """Show a workspace's sessions; return True if every session's usage is known."""
         sidebar = self._window.sidebar
-        if workspace is None and self._session.is_opening:
-            return True
         if workspace is None:
-            sidebar.show_sessions([], datetime.now())
+            if not self._session.is_opening:
+                sidebar.show_sessions([], datetime.now())
             return True
         sessions = await workspace.store.sessions()
         self._lists_interrupted = any(map(workspace.is_interrupted, sessions))
@@ -486,13 +482,6 @@ def _groups(rows: list[WorkspaceRow], key: Callable[[WorkspaceRow], str]) -> lis
     for row in rows:
         alike.setdefault(key(row), []).append(row)
     return [group for group in alike.values() if group[1:]]
-
-
-def _badge(workspace: OpenWorkspace | None, record: WorkspaceRecord) -> WorkspaceBadge:
-    if not Path(record.path).is_dir():
-        return "missing"
-    conversations = workspace.conversations if workspace is not None else ()
-    return activity_badge(conversations) or ("interrupted" if record.interrupted else "")
 
 
 def _item(

@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
 import msgspec
-from PySide6.QtCore import QModelIndex, QRectF, Qt, QTimer
-from PySide6.QtGui import QAction, QHideEvent, QKeyEvent, QPainter, QStandardItem
+from PySide6.QtCore import QRectF, Qt, QTimer
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -20,19 +21,17 @@ from helix_desktop.domain.text_search import ExcerptSize, word_spans
 from helix_desktop.services.search import SearchFindings, SearchHit, SearchRequest
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.git_label import fit_git_text
 from helix_desktop.ui.design.labels import elide_title
-from helix_desktop.ui.design.quick_picker import QuickPicker, heading_item, key_hint
-from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.boxes import Box, Column, Dot, Drawing, Frame, Icon, Pen, Row, Text, face, paint_box
+from helix_desktop.ui.kit.boxes import Box, Column, Dot, Drawing, Frame, Icon, Pen, Row, Text, face
 from helix_desktop.ui.kit.intents import handles, perform
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.window.command_list import COMMAND_PX, ROW_ROLE, CommandDelegate, CommandList, line_item
+from helix_desktop.ui.rows.quick_picker import Line, QuickPicker, heading, key_hint, line
+from helix_desktop.ui.window.command_list import CommandList, OfferedCommand
 from helix_desktop.ui.window.search import RunningSearch, indexing_note
 from helix_desktop.ui.window.sidebar.rail import (
-    BADGE_COLOR_TOKENS,
+    BADGES,
     WorkspaceBadge,
     WorkspaceRow,
     activity_badge,
@@ -81,42 +80,9 @@ _PAUSE_MS = 120  # of typing, before messages are searched
 _MAX_MESSAGES, _EXCERPT = 30, ExcerptSize(room=80, lead=30)
 _COMMANDS, _SESSIONS, _MESSAGES = ">", "@", "#"
 
-ROW_PX = 50
+_ROW_PX = 50
 _GIT_SHARE = 0.45  # of a row's width that the git state may take
 _EDGE_PX, _ICON_PX, _KIND_PX = 12, 12, 16
-
-
-class SwitcherDelegate(CommandDelegate):
-    def line_height(self, index: Index) -> int:
-        return COMMAND_PX if isinstance(index.data(ROW_ROLE), QAction) else ROW_PX
-
-    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
-        row = index.data(ROW_ROLE)
-        match row:
-            case WorkspaceRow():
-
-                def paint_badge(pen: Pen, rect: QRectF) -> None:  # it does not grow with the text
-                    square = QRectF(rect.x(), rect.center().y() - 16, 32, 32)
-                    paint_workspace_badge(pen.qt, square, row, pen.theme)
-
-                sign: Box = Drawing((32, 32), paint_badge)
-                lines = _workspace_lines(row, box.width() * _GIT_SHARE)
-            case SessionRow():
-                sign = Icon(row.icon, "muted", _KIND_PX)
-                words = dotted((badge_label(row.badge), row.when))
-                top = [_name(row.title), *_end(words, row.badge)]
-                lines = Column([Row(top), Text(row.detail, 12, "muted", shrink=True)])
-            case MessageRow():
-                sign = Icon("user" if row.hit.speaker == "user" else "bot", "muted", _KIND_PX)
-                excerpt = Text(row.hit.excerpt, color="text" if row.marks else "muted", marks=row.marks)
-                detail = Text(row.detail, 12, "muted", cut=elide_title, grow=True, shrink=True)
-                lines = Column([excerpt, Row([detail, *_end(row.when)])])
-            case _:
-                super().paint_line(painter, box, index)
-                return
-        lines.grow = lines.shrink = True
-        content = Row([Frame(sign, wide=32), lines], 12)
-        paint_box(painter, box.adjusted(9, 0, -_EDGE_PX, 0), current_theme(), content)
 
 
 def _name(words: str) -> Text:
@@ -125,7 +91,7 @@ def _name(words: str) -> Text:
 
 def _end(words: str, badge: WorkspaceBadge = "") -> list[Box]:
     """Return words at the end of a line, with the dot of a badge before them."""
-    dot = [Dot(BADGE_COLOR_TOKENS[badge], 7)] if badge else []
+    dot = [Dot(BADGES[badge][1], 7)] if badge else []
     return [*dot, *([Text(words, 12, "muted")] if words else [])]
 
 
@@ -152,8 +118,7 @@ FindUnused = Callable[[OpenWorkspace, Sequence[SessionSummary]], Awaitable[froze
 class Switcher(QuickPicker):
     """Lists what it knows at once; messages come a moment after the last letter."""
 
-    wide_px = _WIDE_PX
-    _is_open = False  # Qt hides a panel while it is made
+    wide_px, line_px, max_lines = _WIDE_PX, _ROW_PX, _MAX_LINES
 
     def __init__(self, window: QWidget, commands: CommandList) -> None:
         hint = key_hint("Ctrl+Enter", tr("new session there", "what the keys do"))
@@ -162,9 +127,7 @@ class Switcher(QuickPicker):
             window,
             tr("Go to"),
             tr("Search workspaces, sessions, messages and commands"),
-            tr("No results"),
             tr("open", "what the Enter key does"),
-            _MAX_LINES,
             (hint, add),
         )
         self._commands = commands
@@ -180,7 +143,6 @@ class Switcher(QuickPicker):
         self._pause_timer.timeout.connect(self._search_messages)
         self.search.textChanged.connect(lambda _: self._request_messages())
         commands.changed.connect(self.refresh)
-        self.set_delegate(SwitcherDelegate(self.list_view, ROW_PX))
         self._show_state()
         self.note.show()
         add.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -219,21 +181,17 @@ class Switcher(QuickPicker):
     @handles(intents.OpenSwitcher)
     def open(self) -> None:
         """Appear with what is listed already, and list what is new."""
-        self._is_open = True
         super().open()
         if self._found is not None:
             self._session.start(self._list_sessions(), "list sessions")
 
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        if self._is_open:
-            self._is_open = False
-            self._pause_timer.stop()
-            self._messages, self._searched_words = [], ""
-            self._show_searching(False)
-            self._end_listing()
-            if self._found is not None:
-                self._found.end()
+    def on_closed(self) -> None:
+        self._pause_timer.stop()
+        self._messages, self._searched_words = [], ""
+        self._show_searching(False)
+        self._end_listing()
+        if self._found is not None:
+            self._found.end()
 
     def show_workspaces(self, workspaces: Sequence[WorkspaceRow], recent_ids: Sequence[str] = ()) -> None:
         """List these workspaces, those of `recent_ids` first and in that order, the active one last."""
@@ -357,15 +315,25 @@ class Switcher(QuickPicker):
                 self, tr.plural(len(self._messages), "%n message found", "%n messages found")
             )
 
-    def find_items(self, needle: str) -> Iterator[QStandardItem]:
+    def find_lines(self, needle: str) -> Iterator[Line]:
         """Return what matches, by kind; with nothing typed what was used last, where the user is not now."""
         prefix, words = _split_query(needle)
         every = None if prefix else _GROUP_ROWS
         if prefix == _COMMANDS:
             groups = [(tr("Commands"), self._commands.find(words))]
         else:
-            workspaces = (tr("Workspaces"), self._workspace_items(words, _GROUP_ROWS if words else None))
-            sessions = (tr("Sessions"), self._session_items(words, every))
+            there = [
+                row for row in self._workspaces if matches_query(words, row.name, row.path, row.git.head)
+            ]
+            used = (
+                row
+                for row in self._sessions
+                if (
+                    matches_query(words, row.title, row.detail) if words else not (row.active or row.archived)
+                )
+            )
+            workspaces = (tr("Workspaces"), map(_workspace_line, there[: _GROUP_ROWS if words else None]))
+            sessions = (tr("Sessions"), map(_session_line, islice(used, every)))
             commands = (tr("Commands"), self._commands.find(words) if words else self._commands.recent())
             groups = [workspaces, sessions, (commands[0], islice(commands[1], _GROUP_ROWS))]
             if not words and all(workspace.active for workspace in self._workspaces):
@@ -373,21 +341,46 @@ class Switcher(QuickPicker):
             if prefix:
                 groups = [sessions] if prefix == _SESSIONS else []
         if words and words == self._searched_words and prefix in {"", _MESSAGES}:
-            groups.append((tr("Messages"), map(_message_item, self._messages)))
+            groups.append((tr("Messages"), map(_message_line, self._messages)))
         return _with_headings(groups)
+
+    def draw(self, line: Line, width: float) -> Box:
+        match line.row:
+            case WorkspaceRow() as workspace:
+
+                def paint_badge(pen: Pen, rect: QRectF) -> None:  # it does not grow with the text
+                    square = QRectF(rect.x(), rect.center().y() - 16, 32, 32)
+                    paint_workspace_badge(pen.qt, square, workspace, pen.theme)
+
+                sign: Box = Drawing((32, 32), paint_badge)
+                lines = _workspace_lines(workspace, width * _GIT_SHARE)
+            case SessionRow() as row:
+                sign = Icon(row.icon, "muted", _KIND_PX)
+                top = [_name(row.title), *_end(dotted((badge_label(row.badge), row.when)), row.badge)]
+                lines = Column([Row(top), Text(row.detail, 12, "muted", shrink=True)])
+            case MessageRow() as row:
+                sign = Icon("user" if row.hit.speaker == "user" else "bot", "muted", _KIND_PX)
+                excerpt = Text(row.hit.excerpt, color="text" if row.marks else "muted", marks=row.marks)
+                detail = Text(row.detail, 12, "muted", cut=elide_title, grow=True, shrink=True)
+                lines = Column([excerpt, Row([detail, *_end(row.when)])])
+            case OfferedCommand() as command:
+                return command.draw()
+            case _:
+                return super().draw(line, width)
+        lines.grow = lines.shrink = True
+        return Frame(Row([Frame(sign, wide=32), lines], 12), (9, 0, _EDGE_PX, 0))
 
     def initial_row(self, needle: str) -> int:
         """Return the first line that can be chosen and leads elsewhere."""
-        choosable = [place for place in range(self.items.rowCount()) if self.items.item(place).isSelectable()]
-        lines = {place: self.items.item(place).data(ROW_ROLE) for place in choosable}
+        lines = self.list_view.rows
+        choosable = [at for at, line in enumerate(lines) if not line.is_heading]
         rows = (WorkspaceRow, SessionRow)
-        others = (place for place, line in lines.items() if not (isinstance(line, rows) and line.active))
+        others = (at for at in choosable if not (isinstance(lines[at].row, rows) and lines[at].row.active))
         return next(others, choosable[0] if choosable else 0)
 
-    def accept_item(self, index: QModelIndex) -> None:
-        row = index.data(ROW_ROLE)
-        if isinstance(row, QAction):
-            self._commands.run(row, self)
+    def accept(self, row: object) -> None:
+        if isinstance(row, OfferedCommand):
+            self._commands.run(row.action, self)
             return
         self.hide()
         match row:
@@ -402,25 +395,14 @@ class Switcher(QuickPicker):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Begin a session on Ctrl+Enter: in the workspace of the chosen line."""
         is_enter = event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}
-        row = self.list_view.currentIndex().data(ROW_ROLE)
+        line = self.list_view.current
+        row: Any = line.row if line is not None else None
         is_place = isinstance(row, WorkspaceRow | SessionRow | MessageRow)
         if is_enter and is_place and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self.hide()
             perform(self, intents.NewSession(row.id if isinstance(row, WorkspaceRow) else row.workspace_id))
         else:
             super().keyPressEvent(event)
-
-    def _workspace_items(self, needle: str, limit: int | None) -> Iterator[QStandardItem]:
-        fitting = (row for row in self._workspaces if matches_query(needle, row.name, row.path, row.git.head))
-        return map(_workspace_item, islice(fitting, limit))
-
-    def _session_items(self, needle: str, limit: int | None) -> Iterator[QStandardItem]:
-        fitting = (
-            row
-            for row in self._sessions
-            if (matches_query(needle, row.title, row.detail) if needle else not (row.active or row.archived))
-        )
-        return map(_session_item, islice(fitting, limit))
 
     def _message_query(self) -> str:
         prefix, words = _split_query(self.search.text())
@@ -449,36 +431,34 @@ def _split_query(needle: str) -> tuple[str, str]:
     return (words[0], words[1:].strip()) if words[:1] in {_COMMANDS, _SESSIONS, _MESSAGES} else ("", words)
 
 
-def _with_headings(groups: Iterable[tuple[str, Iterable[QStandardItem]]]) -> Iterator[QStandardItem]:
-    for words, items in groups:
-        for place, item in enumerate(items):
+def _with_headings(groups: Iterable[tuple[str, Iterable[Line]]]) -> Iterator[Line]:
+    for words, lines in groups:
+        for place, each in enumerate(lines):
             if not place:
-                yield heading_item(words)
-            yield item
+                yield heading(words)
+            yield each
 
 
-def _workspace_item(workspace: WorkspaceRow) -> QStandardItem:
+def _workspace_line(workspace: WorkspaceRow) -> Line:
     details = (workspace.name, workspace.path, *workspace.git.details)
     words = (workspace.name, workspace.path, badge_label(workspace.badge), workspace.git.on_one_line)
-    return line_item(workspace.name, workspace, details, (tr("Workspace"), *words))
+    return line(workspace, workspace.name, _ROW_PX, details, (tr("Workspace"), *words))
 
 
-def _session_item(session: SessionRow) -> QStandardItem:
+def _session_line(session: SessionRow) -> Line:
     details = (session.title, session.detail, session.when)
-    return line_item(session.title, session, details, (tr("Session"), *details, badge_label(session.badge)))
+    spoken = (tr("Session"), *details, badge_label(session.badge))
+    return line(session, session.title, _ROW_PX, details, spoken)
 
 
-def _message_item(message: MessageRow) -> QStandardItem:
+def _message_line(message: MessageRow) -> Line:
     details = (message.hit.excerpt, message.detail, message.when)
-    return line_item(message.hit.excerpt, message, details, (tr("Message"), *details))
+    return line(message, message.hit.excerpt, _ROW_PX, details, (tr("Message"), *details))
 
 
 def _session_badge(workspace: OpenWorkspace | None, versions: Sequence[SessionSummary]) -> WorkspaceBadge:
     """Return the badge of a session with these versions; `workspace` is None if it is not open."""
     if workspace is None:
-        return "interrupted" if any(version.interrupted for version in versions) else ""
-    found = [workspace.find_open(version.id) for version in versions]
-    conversations = [conversation for conversation in found if conversation is not None]
-    return activity_badge(conversations) or (
-        "interrupted" if any(map(workspace.is_interrupted, versions)) else ""
-    )
+        return activity_badge((), is_interrupted=any(version.interrupted for version in versions))
+    found = filter(None, (workspace.find_open(version.id) for version in versions))
+    return activity_badge(found, is_interrupted=any(map(workspace.is_interrupted, versions)))

@@ -270,7 +270,7 @@ async def _changes(rig: WindowRig) -> AsyncIterator[QWidget]:
         await page.refresh()
         changes_samples.show_sample_diffs(page)
         page.set_state(changes_samples.changes_state())
-        page.list.setCurrentIndex(page.list.list_model.index(1))
+        page.list.setCurrentIndex(page.list.row_model.index(1))
         yield window
 
 
@@ -410,9 +410,9 @@ async def _found_messages(rig: WindowRig) -> AsyncIterator[QWidget]:
     async with _command(rig, "search_messages") as panel:
         assert isinstance(panel, SearchPanel)
         QTest.keyClicks(panel.search, "the")
-        await until(lambda: panel.items.rowCount() > 1, "the results")
+        await until(lambda: len(panel.list_view.rows) > 1, "the results")
         panel.findChildren(QPushButton, "search_kind-message")[0].click()
-        await until(lambda: panel.items.rowCount() > 1, "the messages")
+        await until(lambda: len(panel.list_view.rows) > 1, "the messages")
         yield panel
         panel.clear_filters()
 

@@ -30,9 +30,9 @@ from PySide6.QtWidgets import (
 from helix_desktop.ui.design.cards import DisclosureHead
 from helix_desktop.ui.design.drops import DropHint
 from helix_desktop.ui.design.labels import ElidedLabel, TextLine
-from helix_desktop.ui.design.quick_picker import QuickPicker
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.kit.notices import NoticeArea, NoticeShadow
+from helix_desktop.ui.rows.quick_picker import QuickPicker
 from helix_desktop.ui.rows.row_widget import RowArea
 from helix_desktop.ui.window.panes import SIDEBAR_MIN_WINDOW_PX
 from helix_desktop.ui.window.status_lines import JobLines

@@ -65,7 +65,7 @@ def section(window: HandoverWindow, title: str) -> SectionField:
 
 def choose_version(window: HandoverWindow, seq: int) -> None:
     place = [version.seq for version in window.versions.versions].index(seq)
-    window.versions.setCurrentIndex(window.versions.items.index(place, 0))
+    window.versions.setCurrentIndex(window.versions.row_model.index(place))
 
 
 def compare_with(window: HandoverWindow, seq: int) -> None:

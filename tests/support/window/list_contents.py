@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QTableView
 
-from helix_desktop.ui.window.command_list import ROW_ROLE
 from helix_desktop.ui.window.sidebar.rail import WorkspaceRow
 from helix_desktop.ui.window.switcher import Switcher
 
@@ -18,6 +17,4 @@ def cell_texts(table: QTableView) -> list[list[str]]:
 
 def workspaces_in(switcher: Switcher) -> list[WorkspaceRow]:
     """Return the workspaces that match the switcher's search, in order."""
-    items = switcher.items
-    rows = (items.item(place).data(ROW_ROLE) for place in range(items.rowCount()))
-    return [row for row in rows if isinstance(row, WorkspaceRow)]
+    return [line.row for line in switcher.list_view.rows if isinstance(line.row, WorkspaceRow)]

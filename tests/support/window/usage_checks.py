@@ -72,7 +72,7 @@ async def check_gauge_accuracy(rig: WindowRig, factor: float) -> UsageGauge:
 
 
 def inspector_rows(rig: WindowRig) -> list[WindowRow]:
-    return [row for row in rig.views.inspector.requests.entries.rows if not row.is_heading]
+    return [row for row in rig.views.inspector.requests.rows if not row.is_heading]
 
 
 async def check_usage_displays(rig: WindowRig) -> None:

@@ -26,7 +26,7 @@ from helix_desktop.ui.changes.change_groups import (
     group_changes,
     net_rows,
 )
-from helix_desktop.ui.changes.change_list_view import CopyPatch
+from helix_desktop.ui.changes.change_list import CopyPatch
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.chat.composer.editor import files_from_mime
@@ -52,8 +52,8 @@ def page(qtbot: QtBot) -> ChangesPage:
 
 def listed(page: ChangesPage) -> list[str]:
     """What stands in the list, from top to bottom."""
-    model = page.list.list_model
-    return [str(model.index(row).data()) for row in range(model.rowCount())]
+    model = page.list.model()
+    return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
 
 def test_steps_that_the_file_history_does_not_have_are_said_to_be_missing(page: ChangesPage) -> None:
@@ -117,14 +117,12 @@ def test_a_dragged_file_is_a_mention_for_a_message_and_a_file_for_others(
     page: ChangesPage, tmp_path: Path
 ) -> None:
     """One that is gone is a mention alone."""
-    model = page.list.list_model
-    model.folder = tmp_path
-    rows = [model.index(row) for row in range(model.rowCount())]
-    names = {row.path: index for index in rows if (row := file_of(model.entry(index.row()))) is not None}
-    first, second = list(names)[:2]
+    page.list.folder = tmp_path
+    files = {file.path: file for row in page.list.rows if (file := file_of(row)) is not None}
+    first, second = list(files)[:2]
     (tmp_path / first).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / first).write_text("there")
-    data = model.mimeData([names[first], names[second]])
+    data = page.list.drag_data([files[first], files[second]])
     assert data.text() == f"@{first} @{second} "
     assert [url.toLocalFile() for url in data.urls()] == [str(tmp_path / first)]
     assert read_drag(data) == DragContent(has_text=True)
@@ -183,6 +181,20 @@ def test_the_diff_of_a_change_that_was_reverted_offers_no_revert_of_its_parts(pa
     assert not page.detail.has_diff, "it is shown anew"
 
 
+def test_the_selected_file_offers_what_its_new_state_allows(page: ChangesPage) -> None:
+    press(page, "group-by-file")
+    grouped, changes = page.state.grouped, page.state.changes
+    assert grouped is not None
+    assert changes is not None
+    row = next(group for group in grouped.by_file if group.status == "open" and group.can_accept)
+    page.select(row.key)
+    assert page.detail.accept.isEnabled()
+    path = row.paths[0]
+    files = [replace(file, status="accepted") if file.path == path else file for file in changes.files]
+    page.set_state(replace(page.state, grouped=group_changes(replace(changes, files=tuple(files)))))
+    assert not page.detail.accept.isEnabled()
+
+
 def test_by_file_each_file_is_listed_once_and_unfolds_to_its_steps(page: ChangesPage) -> None:
     press(page, "group-by-file")
     assert listed(page) == sorted(set(listed(page)))
@@ -218,9 +230,9 @@ def test_a_filter_takes_words_of_the_path_and_who_made_the_change(page: ChangesP
 
 def test_a_screen_reader_hears_what_happened_to_a_file(page: ChangesPage) -> None:
     page.show_counts(samples.line_counts(samples.changes_state()))
-    model = page.list.list_model
+    model = page.list.model()
     role = Qt.ItemDataRole.AccessibleTextRole
-    texts = {str(model.index(row).data(role)) for row in range(model.rowCount())}
+    texts = {str(model.index(row, 0).data(role)) for row in range(model.rowCount())}
     assert "README.md, changed, 4 lines added, 3 lines removed, You or another program" in texts
     assert "tests/ui/chat/test_stream.py, created, 48 lines added, Wrote, Reverted" in texts
     assert any(text.startswith("build/cache.bin") and text.endswith("can't be undone") for text in texts)

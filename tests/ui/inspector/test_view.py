@@ -19,7 +19,7 @@ from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.inspector.inspector_data import (
     WindowRow,
 )
-from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE, ActOnRow, ShowRowText
+from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ActOnRow, ShowRowText
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.kit.intents import FocusComposer
 from helix_desktop.words.numbers import format_token_count, format_tokens
@@ -108,39 +108,39 @@ def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> 
 
 
 def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
-    requests, rows = pane.requests, pane.requests.entries.rows
+    requests, rows = pane.requests, pane.requests.rows
     count = next(at for at, row in enumerate(rows) if row.seq)
-    closed, height = requests.entries.closed_group(0), requests.height()
+    closed, height = requests.closed_group(0), requests.height()
     assert closed is not None
     assert all(requests.isRowHidden(at) for at in range(1, count))
     tokens = format_tokens(sum(row.tokens for row in rows[:count]), in_column=True)
     assert (closed.label, closed.tokens_text) == ("Always sent", tokens)
-    requests.setCurrentIndex(requests.entries.index(0))
+    requests.setCurrentIndex(requests.row_model.index(0))
     QTest.keyClick(requests, Qt.Key.Key_Return)
     assert not any(requests.isRowHidden(at) for at in range(count))
     assert requests.height() == height + (count - 1) * fonts.scaled(ROW_HEIGHT)
-    assert requests.entries.index(0).data() == f"Always sent · {tokens}", "its total stays"
-    assert requests.entries.index(1).data().startswith("System prompt · 1,120 tokens")
+    assert requests.row_model.index(0).data() == f"Always sent · {tokens}", "its total stays"
+    assert requests.row_model.index(1).data().startswith("System prompt · 1,120 tokens")
 
 
 def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     """It begins with the user's message, and counts all that follows until the next one."""
-    requests, rows = pane.requests, pane.requests.entries.rows
+    requests, rows = pane.requests, pane.requests.rows
     first, second = [at for at, row in enumerate(rows) if row.kind == "user"][:2]
-    entries, below = requests.entries, range(first + 1, second)
+    below = range(first + 1, second)
     assert all(requests.isRowHidden(at) for at in below)
-    closed = entries.closed_group(first)
+    closed = requests.closed_group(first)
     assert closed is not None
     assert closed.tokens_text == format_tokens(sum(row.tokens for row in rows[first:second]), in_column=True)
     assert closed.shown_state == "Cached"
     assert closed.tooltip.endswith("what changed\nCached\nPinned\nShortened")
-    assert "9 parts, Right opens them" in entries.index(first).data()
-    place = requests.visualRect(entries.index(first)).center()
+    assert "9 parts, Right opens them" in requests.row_model.index(first).data()
+    place = requests.visualRect(requests.row_model.index(first)).center()
     with performed(pane) as intents:
         QTest.mouseClick(requests.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert not intents, "the chat stays where it is"
     assert not any(requests.isRowHidden(at) for at in below)
-    requests.setCurrentIndex(entries.index(first + 3))
+    requests.setCurrentIndex(requests.row_model.index(first + 3))
     QTest.keyClick(requests, Qt.Key.Key_Left)
     assert requests.currentIndex().row() == first
     assert all(requests.isRowHidden(at) for at in below)
@@ -148,7 +148,7 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     assert requests.currentIndex().row() == second
     QTest.keyClick(requests, Qt.Key.Key_Right)
     assert not requests.isRowHidden(second + 1)
-    requests.setCurrentIndex(entries.index(first + 1))
+    requests.setCurrentIndex(requests.row_model.index(first + 1))
     assert not requests.isRowHidden(first + 1), "the keyboard is on what is in sight"
     pane.close_page()
     assert requests.isRowHidden(second + 1), "another session has groups of its own"
@@ -168,13 +168,13 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
         *(entry(60, "user", 60), entry(61, "assistant", 60)),
     )
     pane.set_state(replace(inspector_state(), rows=rows))
-    entries = pane.requests.entries
-    groups = {group.label: [row.seq for row in group.rows] for group in entries.groups.values()}
+    requests = pane.requests
+    groups = {group.label: [row.seq for row in group.rows] for group in requests.groups.values()}
     assert groups == {"e40": [40, 41], "Question 50": [50, 57, 58, 59], "e60": [60, 61]}
-    (heading,) = [at for at, row in enumerate(entries.rows) if row.is_heading]
-    assert entries.index(heading).data() == "Question 50 · 3 parts, Right opens them · 30"
-    assert not entries.rows[heading].shown_state
-    pane.requests.setCurrentIndex(entries.index(heading))
+    (heading,) = [at for at, row in enumerate(requests.rows) if row.is_heading]
+    assert requests.row_model.index(heading).data() == "Question 50 · 3 parts, Right opens them · 30"
+    assert not requests.rows[heading].shown_state
+    pane.requests.setCurrentIndex(requests.row_model.index(heading))
     with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_Space)
     assert not intents, "nothing is sent of it"
@@ -237,7 +237,7 @@ def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
 
 
 def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
-    rows = {row.kind: at for at, row in enumerate(pane.requests.entries.rows)}
+    rows = {row.kind: at for at, row in enumerate(pane.requests.rows)}
     pane.requests.setFocus()
     outputs: tuple[WindowItemKind, ...] = ("output", "recalled", "pinned")
     others: tuple[WindowItemKind, ...] = ("system", "user", "assistant", "handover")
@@ -245,7 +245,7 @@ def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
         with performed(pane) as intents:
             QTest.keyClick(pane.requests, Qt.Key.Key_P)
-        row = pane.requests.entries.rows[rows[kind]]
+        row = pane.requests.rows[rows[kind]]
         assert intents == [ActOnRow("unpin" if kind == "pinned" else "pin", row)]
     for kind in others:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
@@ -254,7 +254,7 @@ def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
         assert not intents
     pane.keys.use({"context_pin": ("Ctrl+J",), "context_text": ("P",)})
     pane.requests.setCurrentIndex(pane.requests.model().index(rows["output"], 0))
-    row = pane.requests.currentIndex().data(ROW_ROLE)
+    row = pane.requests.rows[rows["output"]]
     with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier)
         QTest.keyClick(pane.requests, Qt.Key.Key_P)
@@ -263,14 +263,14 @@ def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
 
 def test_the_button_of_a_row_covers_neither_its_name_nor_its_tokens(pane: Inspector) -> None:
     requests = pane.requests
-    at = next(at for at, row in enumerate(requests.entries.rows) if row.kind == "output")
+    at = next(at for at, row in enumerate(requests.rows) if row.kind == "output")
     requests.setFocus()
     requests.setCurrentIndex(requests.model().index(at, 0))
     row = requests.visualRect(requests.currentIndex())
     assert requests.button.isVisible()
     assert row.contains(requests.button.geometry())
     assert requests.button.x() > row.width() // 3
-    shown = requests.entries.rows[at]
+    shown = requests.rows[at]
     tokens_px = QFontMetricsF(ui_font(12)).horizontalAdvance(shown.tokens_text)
     assert requests.button.geometry().right() < row.right() - tokens_px
     requests.is_read_only = True
@@ -280,7 +280,7 @@ def test_the_button_of_a_row_covers_neither_its_name_nor_its_tokens(pane: Inspec
 
 
 def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector) -> None:
-    rows = {row.kind: at for at, row in enumerate(pane.requests.entries.rows)}
+    rows = {row.kind: at for at, row in enumerate(pane.requests.rows)}
     offered: dict[str, list[str]] = {}
     pane.requests.open_group(0)
     pane.requests.setCurrentIndex(pane.requests.model().index(rows["pinned"], 0))
@@ -330,7 +330,7 @@ def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
     assert pane._scroll.verticalScrollBar().value() > 0
     with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_Space)
-    assert intents == [ShowRowText(current.data(ROW_ROLE))]
+    assert intents == [ShowRowText(pane.requests.rows[current.row()])]
 
 
 def test_the_selection_goes_with_its_row(pane: Inspector) -> None:
@@ -341,7 +341,7 @@ def test_the_selection_goes_with_its_row(pane: Inspector) -> None:
     row, others = state.rows[at], [other for other in state.rows if other.seq != state.rows[at].seq]
     for rows in ((*state.rows[:2], *state.rows[at:]), state.rows, (row, *others)):
         pane.set_state(replace(state, rows=rows))
-        assert pane.requests.currentIndex().data(ROW_ROLE) == row
+        assert pane.requests.current == row
     pane.set_state(replace(state, rows=tuple(others)))
     assert not pane.requests.currentIndex().isValid()
 

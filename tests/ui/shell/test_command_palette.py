@@ -28,7 +28,7 @@ def opened(window: MainWindow) -> CommandPalette:
 
 
 def words(panel: CommandPalette) -> list[str]:
-    return [panel.items.item(place).text() for place in range(panel.items.rowCount())]
+    return [line.words for line in panel.list_view.rows]
 
 
 def test_the_panel_opens_as_high_as_whole_lines(window: MainWindow) -> None:
@@ -145,5 +145,5 @@ def test_checked_commands_are_marked(window: MainWindow) -> None:
     window.commands.theme_dark.setChecked(True)
     panel = opened(window)
     QTest.keyClicks(panel.search, "dark theme")
-    text = panel.items.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    text = panel.list_view.rows[0].spoken
     assert text.startswith("Dark theme, checked, View")

@@ -526,8 +526,7 @@ BUILD_LOG = "".join(f"step {n} of the build went well\n" for n in range(80))
 
 
 def _rows(rig: WindowRig) -> list[WindowRow]:
-    entries = rig.views.inspector.requests.entries
-    return [entries.index(at).data(Qt.ItemDataRole.UserRole) for at in range(entries.rowCount())]
+    return list(rig.views.inspector.requests.rows)
 
 
 def _messages(rig: WindowRig) -> list[WindowRow]:

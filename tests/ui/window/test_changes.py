@@ -78,8 +78,8 @@ def page(rig: WindowRig) -> ChangesPage:
 
 def listed(rig: WindowRig) -> list[str]:
     """What stands in the list, from top to bottom."""
-    model = page(rig).list.list_model
-    return [str(model.index(row).data()) for row in range(model.rowCount())]
+    model = page(rig).list.model()
+    return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -174,7 +174,7 @@ async def test_rewind_takes_files_and_conversation_back_and_the_files_return(
         assert (diff.added, diff.removed) == (1, 1)
         press(page(rig), "changes-of-session")
         await until(lambda: listed(rig)[0] == "Change things", "the turn")
-        page(rig).list.select(page(rig).list.list_model.entry(2).key)  # type: ignore[union-attr]  # it is there
+        page(rig).list.select(page(rig).list.rows[2].key)
         selected = page(rig).entry
         await rig.wiring.workspace_controller.new_session()
         await rig.wiring.workspace_controller.open_session(original)
@@ -248,7 +248,7 @@ async def test_a_hunk_that_was_reverted_says_so_and_comes_back(qapp: QApplicatio
         detail.revert.click()
         await until(lambda: file.read_text() == before, "the whole reverted")
         await until(lambda: listed(rig)[0] == "You: Revert", "the revert")
-        page(rig).list.select(page(rig).list.list_model.entry(1).key)  # type: ignore[union-attr]  # it is there
+        page(rig).list.select(page(rig).list.rows[1].key)
         await until(lambda: offers() == ["Line 3: Redo", "Line 35: Redo"], "what the revert did")
         first_offer().click()
         await until(lambda: offers() == ["Line 3 · Undone: Revert", "Line 35: Redo"], "the part of it")

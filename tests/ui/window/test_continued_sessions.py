@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.summaries.sections import TITLES
@@ -105,8 +104,7 @@ async def _check_its_tokens(rig: WindowRig) -> None:
     assert gauge.ratio != 1.0
     (tokens,) = (row.tokens for row in rig.conversation.window.items() if row.kind == "handover")
     assert format_token_count(tokens) in pills(rig.views.timeline.get(), 2)
-    entries = rig.views.inspector.requests.entries
-    listed = [entries.index(at).data(Qt.ItemDataRole.UserRole) for at in range(entries.rowCount())]
+    listed = rig.views.inspector.requests.rows
     assert [row.tokens for row in listed if row.kind == "handover"] == [tokens]
 
 

@@ -34,23 +34,14 @@ def reader(request: dict[str, Any]) -> Reply:
 
 
 def row(rig: WindowRig, kind: str) -> WindowRow:
-    entries = rig.views.inspector.requests.entries
-    rows: list[WindowRow] = [
-        entries.index(at).data(Qt.ItemDataRole.UserRole) for at in range(entries.rowCount())
-    ]
-    return next(found for found in reversed(rows) if found.kind == kind)
+    return next(found for found in reversed(rig.views.inspector.requests.rows) if found.kind == kind)
 
 
 def select(rig: WindowRig, kind: str) -> None:
     """Put the keyboard on the newest row of a kind."""
     requests = rig.views.inspector.requests
-    place = next(
-        at
-        for at in reversed(range(requests.entries.rowCount()))
-        if requests.entries.index(at).data(Qt.ItemDataRole.UserRole).kind == kind
-    )
     requests.setFocus()
-    requests.setCurrentIndex(requests.entries.index(place))
+    requests.setCurrentIndex(requests.index_of_key(requests.key_of(row(rig, kind))))
 
 
 def question(rig: WindowRig) -> list[QuestionDialog]:

@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit
 
-from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import open_window, until
@@ -25,11 +24,9 @@ async def test_a_new_session_lists_what_its_first_message_is_sent_with(
     async with ChatServer(lambda _: text_reply("Yes.")) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"AGENTS.md": "Use tabs.\n" * 300})
         await rig.use_server(server, window=64_000)
-        model = rig.views.inspector.requests.entries
 
         def listed() -> dict[str, int]:
-            rows = [model.index(n).data(ROW_ROLE) for n in range(model.rowCount())]
-            shown = {row.name for row in rows}
+            shown = {row.name for row in rig.views.inspector.requests.rows}
             items = (item for item in rig.conversation.window.items() if item.name in shown)
             return {item.name: item.tokens for item in items if item.kind in ("environment", "instructions")}
 
@@ -66,8 +63,7 @@ async def test_what_the_settings_hold_is_sent_and_listed(qapp: QApplication, tmp
         system = str(server.bodies[-1]["messages"][0]["content"])
         assert system.index("Be brief.") < system.index("Test with make.")
 
-        model = rig.views.inspector.requests.entries
-        rows = [model.index(n).data(ROW_ROLE) for n in range(model.rowCount())]
+        rows = rig.views.inspector.requests.rows
         assert [row.name for row in rows if row.kind == "instructions"] == [
             "For all workspaces", "For this workspace",
         ]  # fmt: skip
@@ -95,10 +91,9 @@ async def test_skills_are_listed_in_the_panel_the_settings_and_the_composer(
             file.write_text(text, encoding="utf-8")
         await rig.open_folder("project")
         await rig.use_server(server)
-        model = rig.views.inspector.requests.entries
 
         def names() -> list[str]:
-            return [model.index(n).data(ROW_ROLE).name for n in range(model.rowCount())]
+            return [row.name for row in rig.views.inspector.requests.rows]
 
         await until(lambda: "Skills" in names(), "the list of skills is a row of the next request")
         await rig.wiring.settings.show("instructions")

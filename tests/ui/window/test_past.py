@@ -70,7 +70,7 @@ async def _check_every_step(rig: WindowRig) -> None:
         inspector, past_window = rig.views.inspector, rig.wiring.past.window
         assert past_window is not None
         rows = past_window.items()
-        assert inspector.requests.entries.rowCount() >= len(rows)
+        assert len(inspector.requests.rows) >= len(rows)
         assert inspector.requests.is_read_only
         rig.wiring.session.schedule_refresh()
         await rig.wiring.session.refresh()

@@ -11,9 +11,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.services.search import SearchHit
 from helix_desktop.ui.kit.intents import SearchEverything
-from helix_desktop.ui.window.search import SearchPanel
+from helix_desktop.ui.window.search import FoundHit, SearchPanel
 from tests.support.window.buttons import find_button
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -34,16 +33,16 @@ GAUGE = ({"role": "user", "content": "Why does the gauge say 61 % at the end?"},
 
 def rows(panel: SearchPanel) -> list[str]:
     """Return what is listed, headings in brackets, without their details."""
-    items = (panel.items.item(place) for place in range(panel.items.rowCount()))
-    return [item.text() if item.isSelectable() else f"[{item.text().split(',')[0]}]" for item in items]
+    lines = panel.list_view.rows
+    return [f"[{line.words.split(',')[0]}]" if line.is_heading else line.words for line in lines]
 
 
-def choose(panel: SearchPanel, kind: str) -> SearchHit:
+def choose(panel: SearchPanel, kind: str) -> FoundHit:
     """Move down to the first result of a kind."""
-    for _ in range(panel.items.rowCount()):
-        row = panel.list_view.currentIndex().data(int(Qt.ItemDataRole.UserRole))
-        if isinstance(row, SearchHit) and row.kind == kind:
-            return row
+    for _ in panel.list_view.rows:
+        line = panel.list_view.current
+        if line is not None and isinstance(line.row, FoundHit) and line.row.hit.kind == kind:
+            return line.row
         QTest.keyClick(panel.search, Qt.Key.Key_Down)
     raise AssertionError(f"no {kind} in {rows(panel)}")
 
@@ -80,9 +79,9 @@ async def test_results_open_where_they_stand(qapp: QApplication, tmp_path: Path)
 async def _check_a_message_of_another_workspace(rig: WindowRig, lexer: str) -> None:
     panel = await search(rig, "lexer loops", "The LEXER loops at the end of a file")
     assert rows(panel)[0].startswith("[The LEXER loops")
-    hit = choose(panel, "message")
-    _, marks = panel.list_view.currentIndex().data(int(Qt.ItemDataRole.UserRole) + 2)
-    assert [hit.excerpt[start:end] for start, end in marks] == ["LEXER", "loops"]
+    found = choose(panel, "message")
+    hit = found.hit
+    assert [hit.excerpt[start:end] for start, end in found.marks] == ["LEXER", "loops"]
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     assert not panel.isVisible()
     await until(lambda: rig.wiring.session.workspace_id == lexer, "the other workspace")
@@ -103,7 +102,7 @@ async def _check_an_output_and_the_filters(rig: WindowRig) -> None:
     await until(lambda: rows(panel)[1:] == ["src/lexer.py"], "the file alone")
     find_button(panel, "search_kind-output").click()
     await until(lambda: rows(panel)[1:] == ["while lexer.pos:"], "the output alone")
-    row = choose(panel, "output")
+    row = choose(panel, "output").hit
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     await until(lambda: rig.window.page() == "cache", "the cache")
     await until(lambda: rig.window.pages.cache.get().selected == row.digest, "the entry")

@@ -26,7 +26,6 @@ from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, UserRow
 from helix_desktop.ui.design.labels import ElidedLabel
-from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.ui.kit.intents import RewindTo
 from helix_desktop.ui.kit.notices import AGENT_WORKING
 from helix_desktop.ui.window.sidebar.session_list import row_end
@@ -65,8 +64,7 @@ async def _check_numbers_agree(rig: WindowRig) -> None:
     await rig.open_folder("project", {"README.md": "# Lamp\n\nA lamp for the desk.\n" * 40})
     await rig.run_turn("What is here?")
     used = rig.conversation.window.measure()[1].used
-    entries = rig.views.inspector.requests.entries
-    listed = [entries.index(at, 0).data(ROW_ROLE) for at in range(entries.rowCount())]
+    listed = rig.views.inspector.requests.rows
     assert len(listed) > 4
     assert sum(row.tokens for row in listed) == used
     assert f" {format_tokens(used)} / " in rig.composer.gauge.accessibleName()

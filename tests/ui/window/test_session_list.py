@@ -15,7 +15,6 @@ from helix_desktop.domain.events.session import SessionArchived
 from helix_desktop.domain.store import ListPlace, SessionSummary
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.kit.intents import ArchiveSession
-from helix_desktop.ui.window.command_list import ROW_ROLE
 from helix_desktop.ui.window.sidebar.rail import WorkspaceButton
 from helix_desktop.ui.window.switcher import SessionRow
 from tests.support.cli_rig import Cli
@@ -216,9 +215,8 @@ def listed(rig: WindowRig) -> list[str]:
 
 def found(rig: WindowRig) -> list[str]:
     """Return the sessions that Ctrl+K lists, by id."""
-    items = rig.window.switcher.items
-    rows = (items.item(place).data(ROW_ROLE) for place in range(items.rowCount()))
-    return [row.id for row in rows if isinstance(row, SessionRow)]
+    lines = rig.window.switcher.list_view.rows
+    return [line.row.id for line in lines if isinstance(line.row, SessionRow)]
 
 
 async def _begin(rig: WindowRig) -> str:

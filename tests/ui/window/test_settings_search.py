@@ -18,8 +18,7 @@ pytestmark = pytest.mark.qt_loop
 
 def _found(rig: WindowRig) -> list[str]:
     """What the list shows, as a screen reader says it."""
-    hits = rig.settings.names.search.hits
-    return [hits.item(row).text() for row in range(hits.count())]
+    return [line.words for line in rig.settings.names.search.hits.rows]
 
 
 def _type(rig: WindowRig, words: str) -> None:
@@ -56,7 +55,7 @@ async def _check_any_page(rig: WindowRig) -> None:
     QTest.keyClick(search.field, Qt.Key.Key_Return)
     form = view.policy.findChild(Form)
     assert isinstance(form, Form)
-    hit = search.hits.currentRow()
+    hit = search.hits.row
     assert hit == 1
     await until(lambda: view.current_page() == "policy", "its page")
     await until(
@@ -87,7 +86,7 @@ async def _check_a_narrow_window(rig: WindowRig) -> None:
     rig.window.perform(Find(""))
     assert rig.window.focusWidget() is search.field
     QTest.keyClicks(search.field, "maximum size")
-    assert [search.hits.item(row).text() for row in range(search.hits.count())] == [
+    assert [line.words for line in search.hits.rows] == [
         "Maximum size, Data · Outputs",
         "Maximum size, Data · File history",
     ]

@@ -161,8 +161,8 @@ async def _check_prompt_files(rig: WindowRig, server: ChatServer) -> None:
     palette = rig.window.help_windows.command_palette
     assert palette is not None
     palette.search.setText("review")
-    await until(lambda: palette.items.rowCount() == 1, "the prompt file in the palette")
-    palette.accept_item(palette.items.index(0, 0))
+    await until(lambda: len(palette.list_view.rows) == 1, "the prompt file in the palette")
+    palette.accept(palette.list_view.rows[0].row)
     assert rig.composer.text() == "/review "
 
 

@@ -15,8 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.intents import OpenListedSession
-from helix_desktop.ui.window.command_list import ROW_ROLE
-from helix_desktop.ui.window.switcher import MessageRow, Switcher, SwitcherDelegate
+from helix_desktop.ui.window.switcher import MessageRow, Switcher
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
 
@@ -25,23 +24,20 @@ pytestmark = pytest.mark.qt_loop
 
 def lines(switcher: Switcher) -> list[str]:
     """Return what is listed, headings in brackets."""
-    items = (switcher.items.item(place) for place in range(switcher.items.rowCount()))
-    return [item.text() if item.isSelectable() else f"[{item.text()}]" for item in items]
+    listed = switcher.list_view.rows
+    return [f"[{line.words}]" if line.is_heading else line.words for line in listed]
 
 
 def marked_words(switcher: Switcher) -> list[str]:
-    items = (switcher.items.item(place).data(ROW_ROLE) for place in range(switcher.items.rowCount()))
-    rows = [row for row in items if isinstance(row, MessageRow)]
+    rows = [line.row for line in switcher.list_view.rows if isinstance(line.row, MessageRow)]
     return [row.hit.excerpt[start:end] for row in rows for start, end in row.marks]
 
 
 def painted_marks(switcher: Switcher, line: str) -> int:
     """Return how many words of a line are painted on the color of what was searched for."""
     place = lines(switcher).index(line)
-    box = switcher.list_view.visualRect(switcher.items.index(place, 0))
+    box = switcher.list_view.visualRect(switcher.list_view.row_model.index(place))
     picture = switcher.list_view.viewport().grab(box).toImage()
-    delegate = switcher.list_view.itemDelegate()
-    assert isinstance(delegate, SwitcherDelegate)
     color = QColor(current_theme().warn_soft)
     heights = range(picture.height())
     columns = [any(picture.pixelColor(x, y) == color for y in heights) for x in range(picture.width())]

@@ -40,7 +40,7 @@ from helix_desktop.ui.changes.change_groups import (
     files_text,
     revert_name,
 )
-from helix_desktop.ui.changes.change_list_view import (
+from helix_desktop.ui.changes.change_list import (
     AcceptChanges,
     CopyPatch,
     OpenInEditor,
@@ -184,9 +184,7 @@ class PlanView(QWidget):
         self._lines: dict[str, tuple[TextLine, TextLine]] = {}
         self._effects: list[TextLine] = []  # of the section that is being added
         self._column = column(margins=(0, 0, 6, 0), gap=4)
-        self._page = pane(self._column)
-        self._page.setObjectName("page")
-        self.setLayout(column(ListScrollArea(self._page, tr("Files"))))
+        self.setLayout(column(ListScrollArea(self._column, tr("Files"))))
 
     @property
     def choices(self) -> dict[str, RevertChoice]:
@@ -518,27 +516,26 @@ class RevertFlow:
         if done is not None:
             self.report(workspace, session_id, done)
 
-    async def merge_by_hand(self, changes: WorkspaceChanges, files: PlanView, path: str) -> None:
-        """Let the user merge a file of a plan on screen; their text becomes what `merged` puts there."""
-        file = next(file for file in files.plan.files if file.path == path)
-        states = (file.base, file.present, file.former)
-        sides = [
-            await changes.content(state.digest) if state is not None and state.digest else b""
-            for state in states
-        ]
-        merged = await asyncio.to_thread(merge, *sides)
-        if merged is None:
-            files.refuse_merge(path)
-            return
-        dialog = MergeDialog(files, path, merged)
-        if await exec_async(dialog):
-            plan = await changes.resolve_by_hand(files.plan, path, dialog.editor.data())
-            files.show_plan(plan, {path: "merged"})
-
     def connect_merging(self, changes: WorkspaceChanges, files: PlanView) -> None:
-        files.merge_requested.connect(
-            lambda path: self._session.start(self.merge_by_hand(changes, files, path), "merge")
-        )
+        """Let the user merge files of a plan on screen; their text becomes what `merged` puts there."""
+
+        async def merge_by_hand(path: str) -> None:
+            file = next(file for file in files.plan.files if file.path == path)
+            states = (file.base, file.present, file.former)
+            sides = [
+                await changes.content(state.digest) if state is not None and state.digest else b""
+                for state in states
+            ]
+            merged = await asyncio.to_thread(merge, *sides)
+            if merged is None:
+                files.refuse_merge(path)
+                return
+            dialog = MergeDialog(files, path, merged)
+            if await exec_async(dialog):
+                plan = await changes.resolve_by_hand(files.plan, path, dialog.editor.data())
+                files.show_plan(plan, {path: "merged"})
+
+        files.merge_requested.connect(lambda path: self._session.start(merge_by_hand(path), "merge"))
 
     @handles(PutAutoRun)
     async def put_auto_run(

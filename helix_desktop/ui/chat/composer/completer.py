@@ -11,16 +11,14 @@ from unicodedata import bidirectional, category
 import msgspec
 from PySide6.QtCore import (
     QEvent,
-    QModelIndex,
     QObject,
-    QPersistentModelIndex,
     QPoint,
     QRectF,
     Qt,
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QKeyEvent, QPainter, QStandardItem, QTextCursor
+from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import (
     QFrame,
     QWidget,
@@ -35,10 +33,9 @@ from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
 from helix_desktop.ui.design.layout import column, row
 from helix_desktop.ui.design.mirror import turn_back
-from helix_desktop.ui.design.quick_picker import LineDelegate, PickerList, cast_shadow
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import current_theme
-from helix_desktop.ui.kit.boxes import Icon, PaintState, Pen, Text
+from helix_desktop.ui.kit.boxes import Box, Drawing, Icon, Pen, Text
+from helix_desktop.ui.rows.quick_picker import Line, PickerList, cast_shadow
 from helix_desktop.words.translation import Translator, translate
 
 _OPENING = ("Ps", "Pi")  # categories of brackets and quotes that open
@@ -145,19 +142,20 @@ _LINE_PX, _MAX_LINES = 30, 8
 _EDGE_PX, _GAP_PX = 6, 6  # around the lines; between popup and composer
 _MIN_WIDTH_PX = 240
 _FROM_RIGHT = ("R", "AL")  # directions of letters
-_COMPLETION_ROLE = int(Qt.ItemDataRole.UserRole)
 
 
-class _Delegate(LineDelegate):
-    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
-        completion = index.data(_COMPLETION_ROLE)
-        pen = Pen(painter, current_theme(), PaintState(box))
+def _draw_completion(line: Line, width: float) -> Box:
+    completion: CompletionItem = line.row
+
+    def draw(pen: Pen, box: QRectF) -> None:
         pen.write(Icon(completion.icon), box.left() + scaled(9), box)
         room = box.adjusted(scaled(9 + 15 + 9), 0, -scaled(9), 0)
         used = _write_marked(pen, room, completion.title, completion.title_matches, UI, "text")
         room.setLeft(room.left() + used + scaled(10))
         if room.width() > scaled(30):
             _write_marked(pen, room, completion.detail, completion.detail_matches, SMALL, "muted")
+
+    return Drawing((0, _LINE_PX), draw)
 
 
 class CompletionPopup(QFrame):
@@ -171,10 +169,8 @@ class CompletionPopup(QFrame):
         self.setObjectName("completions")
         self.setProperty("role", "popup")
         self.completions: Sequence[CompletionItem] = ()
-        self.list_view = PickerList()
+        self.list_view = PickerList(_draw_completion)
         self.list_view.setObjectName("completion_rows")
-        self.list_view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.list_view.setItemDelegate(_Delegate(self.list_view, _LINE_PX))
         self.list_view.clicked.connect(lambda index: self.accepted.emit(index.row()))
         self._note = ElidedLabel(role="faint")
         self._note.setObjectName("completion_note")
@@ -190,13 +186,9 @@ class CompletionPopup(QFrame):
     def show_rows(self, name: str, completions: Sequence[CompletionItem]) -> None:
         """Show these rows, the first one selected; `name` is read by screen readers."""
         self.completions = completions
-        self.list_view.items.clear()
-        for completion in completions:
-            item = QStandardItem(completion.title)
-            item.setData(completion, _COMPLETION_ROLE)
-            item.setToolTip(completion_text(completion))
-            item.setAccessibleText(completion_text(completion))
-            self.list_view.items.appendRow(item)
+        words = [completion_text(completion) for completion in completions]
+        rows = zip(completions, words, strict=True)
+        self.list_view.set_rows([Line(row, row.title, _LINE_PX, text, text) for row, text in rows])
         self.setAccessibleName(name)
         self.list_view.setAccessibleName(name)
         self.list_view.setVisible(bool(completions))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor, QFont, QLinearGradient, QPainter, QPaintEvent,
 from PySide6.QtWidgets import QAbstractButton, QFrame, QMenu
 
 from helix_desktop import APP_NAME
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import EnterActivates, IconButton
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import IconLabel
@@ -27,12 +28,13 @@ from helix_desktop.ui.kit.boxes import Pen
 from helix_desktop.ui.kit.commands import EntryMenu, WindowCommands, command_button
 from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.git import NO_GIT, GitText
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 if TYPE_CHECKING:
     from helix_desktop.agent.conversation import Conversation
 
 tr = Translator("Window")
+text = TextContext("Window")
 
 _MIN_LETTERS = 2  # of a search in messages; a Chinese word may have one
 
@@ -103,47 +105,43 @@ def disambiguate(paths: Sequence[str]) -> list[str]:
     return list(paths)
 
 
-def activity_badge(conversations: Collection[Conversation]) -> WorkspaceBadge:
-    """Return the most urgent thing that goes on in some conversations; empty if nothing does."""
-    running = [conversation for conversation in conversations if conversation.is_running]
-    if any(conversation.asks for conversation in conversations):
-        return "waiting"
-    if any(conversation.response.retry_reason for conversation in running):
-        return "retrying"
-    return "running" if running else ""
+BADGES: dict[WorkspaceBadge, tuple[str, str]] = {
+    "": ("", ""),
+    "running": (text("Working"), "seg_assistant"),
+    "retrying": (text("Retrying"), "warn"),
+    "waiting": (text("Waiting for you"), "seg_output"),
+    "interrupted": (text("Interrupted"), "warn"),
+    "missing": (text("Folder not found"), "error"),
+}
+"""What each badge says, and the token that colors its dot."""
 
 
 def badge_label(badge: WorkspaceBadge) -> str:
-    return {
-        "": "",
-        "running": tr("Working"),
-        "retrying": tr("Retrying"),
-        "waiting": tr("Waiting for you"),
-        "interrupted": tr("Interrupted"),
-        "missing": tr("Folder not found"),
-    }[badge]
+    return translate(BADGES[badge][0])
 
 
-def message_query(text: str) -> str:
+def activity_badge(conversations: Iterable[Conversation], *, is_interrupted: bool) -> WorkspaceBadge:
+    """Return the badge of what is open in some conversations, the most urgent that there is."""
+    here = tuple(conversations)
+    if any(conversation.asks for conversation in here):
+        return "waiting"
+    if any(conversation.response.retry_reason for conversation in here):
+        return "retrying"
+    if any(conversation.is_running for conversation in here):
+        return "running"
+    return "interrupted" if is_interrupted else ""
+
+
+def message_query(typed: str) -> str:
     """Return the words of a search that messages are searched for; empty while they are too short."""
-    text = text.strip()
-    return text if len(text) >= _MIN_LETTERS or not text.isascii() else ""
+    words = typed.strip()
+    return words if len(words) >= _MIN_LETTERS or not words.isascii() else ""
 
 
 def matches_query(needle: str, *texts: str) -> bool:
     """Return True if every word of a search stands somewhere in the texts, upper and lower case alike."""
     haystack = " ".join(texts).casefold()
     return all(word in haystack for word in needle.casefold().split())
-
-
-BADGE_COLOR_TOKENS = {
-    "running": "seg_assistant",
-    "retrying": "warn",
-    "waiting": "seg_output",
-    "interrupted": "warn",
-    "missing": "error",
-}
-"""Token that colors the dot of each badge."""
 
 
 def paint_workspace_badge(painter: QPainter, rect: QRectF, workspace: WorkspaceRow, theme: Theme) -> None:
@@ -202,7 +200,7 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         if self.hasFocus():
             pen.box(square.adjusted(-4, -4, 4, 4), "", "accent", 13, 2)
         paint_workspace_badge(pen.qt, square, self.workspace, self._theme)
-        if dot := BADGE_COLOR_TOKENS.get(self.workspace.badge):
+        if dot := BADGES[self.workspace.badge][1]:
             pen.qt.setPen(QPen(pen.color("rail"), 2.5))
             pen.qt.setBrush(pen.color(dot))
             pen.qt.drawEllipse(QPointF(square.right() - 2, square.top() + 3), 5.5, 5.5)

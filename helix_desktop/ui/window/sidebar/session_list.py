@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QEvent,
-    QModelIndex,
-    QObject,
-    QPoint,
-    QRect,
-    QRectF,
-    QSize,
-    Qt,
-)
-from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPainter, QPen
-from PySide6.QtWidgets import (
-    QFrame,
-    QLineEdit,
-    QListView,
-    QMenu,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtCore import QEvent, QModelIndex, QRect, QRectF, Qt
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QStyle, QStyleOptionViewItem, QWidget
 
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.labels import elide_title
-from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.safe_text import plain_tooltip
-from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, Pill, Row, Text, paint_box
+from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, PaintState, Pen, Pill, Row, Text, paint_box
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, SessionCommands
 from helix_desktop.ui.kit.intents import Intent, perform
+from helix_desktop.ui.rows.choice_list import ROW_ROLE, ChoiceList, RowDelegate
 from helix_desktop.ui.window.sidebar.rail import badge_label, matches_query
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import failure_text
@@ -266,171 +244,16 @@ def _tree(
     return [item, *rows]
 
 
-ITEM_ROLE = int(Qt.ItemDataRole.UserRole)
-"""A SessionItem, or a ListHeading."""
-WHEN_ROLE = ITEM_ROLE + 1
-
-
 class ListHeading(NamedTuple):
+    group: ListGroup
     words: str
     spoken: str
     is_folded: bool | None = None  # of the archive, where it has a sign for that
     is_running: bool = False  # what is in the archive
 
-
-_NOWHERE = QModelIndex()
-
-
-class SessionModel(QAbstractListModel):
-    """Rows are either a group or a session; a changed title is performed, never kept here.
-
-    The group of archived sessions shows them when it is unfolded, and those that a search finds.
-    """
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._items: list[SessionItem] = []
-        self._rows: list[SessionItem | ListGroup] = []
-        self._needle = ""
-        self._found: Mapping[str, FoundMessage] = {}
-        self._is_folded = True  # the archive
-        self._now = datetime.fromtimestamp(0)
-
-    def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
-        """Show these sessions, grouped as seen from a local `now`.
-
-        When only contents changed, rows are updated in place, so that scroll, focus and an open rename stay.
-        """
-        self._items, self._now = list(items), now
-        self._show()
-
-    def mark_open(self, session_id: str) -> None:
-        for at, item in enumerate(self._items):
-            is_open = session_id in item.all_ids
-            self._items[at] = replace(item, id=session_id if is_open else item.id, active=is_open)
-        self._show()
-
-    def fold_archive(self, is_folded: bool) -> None:
-        """Hide or show the archived sessions below their heading; a search shows what it finds."""
-        self._is_folded = is_folded
-        self._show()
-
-    def _show(self) -> None:
-        rows: list[SessionItem | ListGroup] = []
-        heading: ListGroup | None = None
-        for item in nested_sessions(self._items, self._needle, self._found):
-            # Dates take long to compare, and what comes after the first earlier one is earlier, or archived.
-            is_same = item.depth or (heading == "earlier" and not item.place.archived)
-            group = heading if is_same else _list_group(item, self._now)
-            if group is not None and group != heading:
-                heading = group
-                rows.append(group)
-            if heading != "archived" or not self._is_folded or self._needle:
-                rows.append(item)
-        if [self._key(row) for row in rows] == [self._key(row) for row in self._rows]:
-            changed = [at for at, (old, new) in enumerate(zip(self._rows, rows, strict=True)) if old != new]
-            self._rows = rows
-            if changed:
-                self.dataChanged.emit(self.index(changed[0]), self.index(changed[-1]))
-            return
-        self.beginResetModel()
-        self._rows = rows
-        self.endResetModel()
-
     @property
-    def items(self) -> Sequence[SessionItem]:
-        return self._items
-
-    def set_filter(self, needle: str, found: Mapping[str, FoundMessage]) -> None:
-        """Show only sessions whose title or facts have every word, and those with a message `found`."""
-        self._needle, self._found = needle, found
-        self._show()
-
-    def sessions(self) -> list[SessionItem]:
-        return [row for row in self._rows if isinstance(row, SessionItem)]
-
-    def session_count(self) -> int:
-        return sum(not item.parent for item in self._items)
-
-    def index_of(self, session_id: str) -> QModelIndex:
-        for place, entry in enumerate(self._rows):
-            if isinstance(entry, SessionItem) and session_id in entry.all_ids:
-                return self.index(place)
-        return QModelIndex()
-
-    def index_of_archive(self) -> QModelIndex:
-        return self.index(self._rows.index("archived")) if "archived" in self._rows else QModelIndex()
-
-    def rowCount(self, parent: Index = _NOWHERE) -> int:
-        return 0 if parent.isValid() else len(self._rows)
-
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        """Sessions can be chosen and renamed, what is found in another version can be chosen.
-
-        Of the headings only that of the archive can be, to fold it.
-        """
-        entry = self._rows[index.row()]
-        if entry == "archived":
-            return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        if isinstance(entry, str):
-            return Qt.ItemFlag.NoItemFlags
-        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        return flags if entry.version else flags | Qt.ItemFlag.ItemIsEditable
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        entry = self._rows[index.row()]
-        if isinstance(entry, str):
-            heading = self._heading(entry)
-            spoken = heading.spoken if role == Qt.ItemDataRole.AccessibleTextRole else None
-            words = heading.words if role == Qt.ItemDataRole.DisplayRole else spoken
-            return heading if role == ITEM_ROLE else words
-        if role == ITEM_ROLE:
-            return entry
-        if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole}:
-            return entry.title
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return _accessible_text(entry)
-        when = format_short_time(entry.updated_ms, self._now)
-        if role == WHEN_ROLE:
-            return when
-        if role == Qt.ItemDataRole.AccessibleDescriptionRole:
-            return ", ".join(filter(None, (when, entry.subtitle, _usage(entry))))
-        return _tooltip(entry, when) if role == Qt.ItemDataRole.ToolTipRole else None
-
-    def _heading(self, group: ListGroup) -> ListHeading:
-        words = {
-            "pinned": tr("Pinned"),
-            "today": tr("Today"),
-            "yesterday": tr("Yesterday"),
-            "earlier": tr("Earlier"),
-            "archived": tr("Archived"),
-        }[group]
-        if group != "archived":
-            return ListHeading(words, words)
-        archived = [item for item in self._items if item.place.archived and not item.parent]
-        is_running = any(item.running for item in archived)
-        fold = "" if self._needle else tr("collapsed") if self._is_folded else tr("expanded")
-        sessions = tr.plural(len(archived), "%n session", "%n sessions")
-        spoken = (words, sessions, fold, tr("working") if is_running else "")
-        return ListHeading(
-            words if self._needle else f"{words} · {format_integer(len(archived))}",
-            ", ".join(filter(None, spoken)),
-            None if self._needle else self._is_folded,
-            is_running,
-        )
-
-    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Ask for a new title; the list shows it when the session says so."""
-        entry = self._rows[index.row()]
-        name = str(value).strip()
-        if role != Qt.ItemDataRole.EditRole or isinstance(entry, str) or not name or name == entry.title:
-            return False
-        perform(self, intents.RenameSession(name, entry.id))
-        return True
-
-    @staticmethod
-    def _key(entry: SessionItem | ListGroup) -> str:
-        return f"#{entry}" if isinstance(entry, str) else entry.key
+    def key(self) -> str:
+        return f"#{self.group}"
 
 
 def _tooltip(item: SessionItem, when: str) -> str:
@@ -459,33 +282,8 @@ _INDENT_PX, _MAX_DEPTH = 16, 4
 _MARK_PX = 13  # an icon before the title: archived, branch, subagent, version
 
 
-class SessionDelegate(QStyledItemDelegate):
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Return a fixed height per kind of row, so that thousands cost nothing."""
-        item, high = index.data(ITEM_ROLE), _HEADING_PX
-        if isinstance(item, SessionItem):
-            high = _FOUND_PX if item.found_line else _NESTED_PX if item.parent else _LINE_PX
-        return QSize(120, fonts.scaled(high))
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        entry = index.data(ITEM_ROLE)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        bounds = QRectF(option.rect)
-        mirror(painter, bounds)
-        if isinstance(entry, ListHeading):
-            if entry.is_folded is not None:
-                self._paint_background(painter, bounds.adjusted(8, 8, -8, -1), option.state)
-            paint_box(painter, bounds.adjusted(20, 8, -20, 0), current_theme(), _heading(entry))
-        elif isinstance(entry, SessionItem):
-            box = bounds.adjusted(8 + _indent(entry), 1, -8, -1)
-            self._paint_background(painter, box, option.state, entry.active)
-            content = _title(entry, str(index.data(WHEN_ROLE)))
-            if entry.found_line:
-                color = "muted" if entry.active else "faint"
-                content = Column([content, Text(entry.found_line, 12, color)], 4)
-            paint_box(painter, box.adjusted(12, 0, -12, 0), current_theme(), content)
-        painter.restore()
+class _TitleDelegate(RowDelegate):
+    """Lets a title be written in its row."""
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         field = QLineEdit(parent)
@@ -495,26 +293,10 @@ class SessionDelegate(QStyledItemDelegate):
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:
         area: QRect = option.rect
-        entry = index.data(ITEM_ROLE)
-        indent = _indent(entry) if isinstance(entry, SessionItem) else 0
+        item = index.data(ROW_ROLE)
+        indent = _indent(item) if isinstance(item, SessionItem) else 0
         place = area.adjusted(12 + indent, 1, -12, -1)
         editor.setGeometry(QStyle.visualRect(editor.layoutDirection(), area, place))
-
-    def _paint_background(
-        self, painter: QPainter, box: QRectF, state: QStyle.StateFlag, is_active: bool = False
-    ) -> None:
-        background = ""
-        if is_active:
-            background = current_theme().selection
-        elif state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_Selected):
-            background = current_theme().hover
-        focused = (
-            state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_KeyboardFocusChange
-        )
-        painter.setPen(QPen(QColor(current_theme().accent), 2) if focused else Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(background) if background else Qt.BrushStyle.NoBrush)
-        if background or focused:
-            painter.drawRoundedRect(box.adjusted(1, 1, -1, -1) if focused else box, 9, 9)
 
 
 def _heading(heading: ListHeading) -> Box:
@@ -550,41 +332,37 @@ def _indent(item: SessionItem) -> int:
     return _INDENT_PX * min(item.depth, _MAX_DEPTH)
 
 
-class SessionList(Themed, QListView):
+class SessionList(ChoiceList[SessionItem | ListHeading]):
     """Click or Enter opens a session, F2 renames it, `keys` have the others.
 
     Ctrl+Z restores the one that was deleted last. What is typed while a
     session is being opened is for it: see `take_typed_text`.
 
-    Click, Enter, Space, Left and Right on the heading of the archive fold and unfold it.
+    Archived sessions are listed while the archive is unfolded, and where a search finds them: click, Enter,
+    Space, Left and Right on its heading fold and unfold it. A changed title is performed, never kept here.
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(tr("Sessions"))
         self.keys = PageKeys(SessionCommands, self)
         self._open_id = ""
         self._typed_text: str | None = None  # since a session was chosen, until it takes the keyboard
-        model = self._sessions_model = SessionModel(self)
-        self.sessions, self.session_count, self.index_of = model.sessions, model.session_count, model.index_of
-        self.setModel(model)
-        self.setItemDelegate(SessionDelegate(self))
-        self.setAccessibleName(tr("Sessions"))
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setMouseTracking(True)
+        self._items: list[SessionItem] = []
+        self._needle = ""
+        self._found: Mapping[str, FoundMessage] = {}
+        self._is_folded = True  # the archive
+        self._now = datetime.fromtimestamp(0)
+        self.setItemDelegate(_TitleDelegate(self))
         self.setEditTriggers(QListView.EditTrigger.EditKeyPressed)
-        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.customContextMenuRequested.connect(self._open_menu)
         self.clicked.connect(self._select)
 
     def update_time(self, now: datetime) -> None:
-        self.show_sessions(self._sessions_model.items, now)
+        self.show_sessions(self._items, now)
 
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
         """Show these sessions, grouped as seen from a local `now`; one that was just opened is current."""
-        with self._keeping_current():
-            self._sessions_model.show_sessions(items, now)
+        self._items, self._now = list(items), now
+        self._show()
         self.viewport().update()  # times and counts change also where no row does
         open_id = next((session.id for session in items if session.active), "")
         if open_id != self._open_id:
@@ -593,31 +371,143 @@ class SessionList(Themed, QListView):
 
     def mark_open(self, session_id: str) -> None:
         """Show a session of the list, which is being opened, as the one on screen."""
-        if any(session_id in item.all_ids for item in self._sessions_model.items):
-            with self._keeping_current():
-                self._sessions_model.mark_open(session_id)
-
-    @contextmanager
-    def _keeping_current(self) -> Iterator[None]:
-        """Keep the current row while others come and go, if it is in sight."""
-        current = self.currentIndex()
-        item, row = current.data(ITEM_ROLE), current.row()
-        was_visible = self.viewport().rect().intersects(self.visualRect(current))
-        yield
-        if isinstance(item, SessionItem) and was_visible and not self.currentIndex().isValid():
-            self.setCurrentIndex(self._index_near(item.id, row))
-
-    def _index_near(self, session_id: str, row: int) -> QModelIndex:
-        """Return the index of a session, else of the one that is now where it was."""
-        index = self.index_of(session_id)
-        places = range(min(row, self._sessions_model.rowCount() - 1), -1, -1)
-        rows = (index, *map(self._sessions_model.index, places))
-        return next((place for place in rows if isinstance(place.data(ITEM_ROLE), SessionItem)), index)
+        if any(session_id in item.all_ids for item in self._items):
+            for at, item in enumerate(self._items):
+                is_open = session_id in item.all_ids
+                self._items[at] = replace(item, id=session_id if is_open else item.id, active=is_open)
+            self._show()
 
     def set_filter(self, needle: str, found: Mapping[str, FoundMessage]) -> None:
-        """Show only sessions that match a search, or have a message that it `found`."""
-        with self._keeping_current():
-            self._sessions_model.set_filter(needle, found)
+        """Show only sessions whose title or facts have every word, and those with a message `found`."""
+        self._needle, self._found = needle, found
+        self._show()
+
+    def _fold(self, *, is_folded: bool) -> None:
+        """Fold or unfold the archive, and stay on its heading; a search shows what it finds."""
+        self._is_folded = is_folded
+        self._show()
+        self.setCurrentIndex(self.index_of_key("#archived"))
+
+    def _show(self) -> None:
+        """List headings and sessions; the current row stays that, if it is in sight."""
+        current, place = self.current, self.currentIndex()
+        was_visible = self.viewport().rect().intersects(self.visualRect(place))
+        rows: list[SessionItem | ListHeading] = []
+        heading: ListGroup | None = None
+        for item in nested_sessions(self._items, self._needle, self._found):
+            # Dates take long to compare, and what comes after the first earlier one is earlier, or archived.
+            is_same = item.depth or (heading == "earlier" and not item.place.archived)
+            group = heading if is_same else _list_group(item, self._now)
+            if group is not None and group != heading:
+                heading = group
+                rows.append(self._heading(group))
+            if heading != "archived" or not self._is_folded or self._needle:
+                rows.append(item)
+        self.set_rows(rows)
+        if isinstance(current, SessionItem) and was_visible and not self.currentIndex().isValid():
+            index = self.index_of(current.id)
+            if not index.isValid():  # else what is now where it was
+                above = range(min(place.row(), len(rows) - 1), -1, -1)
+                near = next((at for at in above if isinstance(rows[at], SessionItem)), -1)
+                index = self.row_model.index(near)
+            self.setCurrentIndex(index)
+
+    def _heading(self, group: ListGroup) -> ListHeading:
+        words = {
+            "pinned": tr("Pinned"),
+            "today": tr("Today"),
+            "yesterday": tr("Yesterday"),
+            "earlier": tr("Earlier"),
+            "archived": tr("Archived"),
+        }[group]
+        if group != "archived":
+            return ListHeading(group, words, words)
+        archived = [item for item in self._items if item.place.archived and not item.parent]
+        is_running = any(item.running for item in archived)
+        fold = "" if self._needle else tr("collapsed") if self._is_folded else tr("expanded")
+        sessions = tr.plural(len(archived), "%n session", "%n sessions")
+        spoken = (words, sessions, fold, tr("working") if is_running else "")
+        return ListHeading(
+            group,
+            words if self._needle else f"{words} · {format_integer(len(archived))}",
+            ", ".join(filter(None, spoken)),
+            None if self._needle else self._is_folded,
+            is_running,
+        )
+
+    def sessions(self) -> list[SessionItem]:
+        return [row for row in self.rows if isinstance(row, SessionItem)]
+
+    def session_count(self) -> int:
+        return sum(not item.parent for item in self._items)
+
+    def index_of(self, session_id: str) -> QModelIndex:
+        for at, row in enumerate(self.rows):
+            if isinstance(row, SessionItem) and session_id in row.all_ids:
+                return self.row_model.index(at)
+        return QModelIndex()
+
+    def key_of(self, row: SessionItem | ListHeading) -> str:
+        return row.key
+
+    def data_of(self, at: int, role: int) -> object:
+        row, roles = self.rows[at], Qt.ItemDataRole
+        if isinstance(row, ListHeading):
+            words = row.words if role == roles.DisplayRole else None
+            return row.spoken if role == roles.AccessibleTextRole else words
+        if role in (roles.DisplayRole, roles.EditRole):
+            return row.title
+        if role == roles.AccessibleTextRole:
+            return _accessible_text(row)
+        if role == roles.AccessibleDescriptionRole:
+            return ", ".join(filter(None, (self._when(row), row.subtitle, _usage(row))))
+        return _tooltip(row, self._when(row)) if role == roles.ToolTipRole else None
+
+    def flags_of(self, row: SessionItem | ListHeading) -> Qt.ItemFlag:
+        """Sessions can be chosen and renamed, what is found in another version can be chosen.
+
+        Of the headings only that of the archive can be, to fold it.
+        """
+        if isinstance(row, ListHeading):
+            return super().flags_of(row) if row.group == "archived" else Qt.ItemFlag.NoItemFlags
+        flags = super().flags_of(row)
+        return flags if row.version else flags | Qt.ItemFlag.ItemIsEditable
+
+    def rename(self, row: SessionItem | ListHeading, words: str) -> None:
+        """Ask for a new title; the list shows it when the session says so."""
+        if isinstance(row, SessionItem) and words and words != row.title:
+            perform(self, intents.RenameSession(words, row.id))
+
+    def height_of(self, row: SessionItem | ListHeading) -> int:
+        if isinstance(row, ListHeading):
+            return _HEADING_PX
+        return _FOUND_PX if row.found_line else _NESTED_PX if row.parent else _LINE_PX
+
+    def paint_row(self, painter: QPainter, box: QRectF, at: int, state: QStyle.StateFlag) -> None:
+        row = self.rows[at]
+        if isinstance(row, ListHeading):
+            if row.is_folded is not None:
+                self._paint_ground(painter, box.adjusted(8, 8, -8, -1), state)
+            paint_box(painter, box.adjusted(20, 8, -20, 0), self._theme, _heading(row))
+            return
+        line = box.adjusted(8 + _indent(row), 1, -8, -1)
+        self._paint_ground(painter, line, state, row.active)
+        content = _title(row, self._when(row))
+        if row.found_line:
+            content = Column([content, Text(row.found_line, 12, "muted" if row.active else "faint")], 4)
+        paint_box(painter, line.adjusted(12, 0, -12, 0), self._theme, content)
+
+    def _paint_ground(
+        self, painter: QPainter, box: QRectF, state: QStyle.StateFlag, is_active: bool = False
+    ) -> None:
+        flag, pen = QStyle.StateFlag, Pen(painter, self._theme, PaintState(box))
+        is_lit = state & (flag.State_MouseOver | flag.State_Selected)
+        is_focused = bool(state & flag.State_HasFocus and state & flag.State_KeyboardFocusChange)
+        ground = "selection" if is_active else "hover" if is_lit else ""
+        pen.box(box, ground, "accent" if is_focused else "", 9, 2)
+
+    def _when(self, item: SessionItem) -> str:
+        return format_short_time(item.updated_ms, self._now)
 
     def take_typed_text(self) -> str | None:
         """Return what was typed since a session was chosen, and let keys be commands; None: none was."""
@@ -628,10 +518,6 @@ class SessionList(Themed, QListView):
         for item in self.sessions()[:1]:
             self._open(item)
 
-    def is_empty(self) -> bool:
-        """Return True if nothing is shown, not even the heading of the archive."""
-        return not self._sessions_model.rowCount()
-
     def focus_first(self) -> None:
         """Take the focus, at the current or the first session; not where no session is shown."""
         if not self.isVisible():
@@ -639,15 +525,14 @@ class SessionList(Themed, QListView):
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
         if not self.currentIndex().isValid():
             sessions = self.sessions()
-            archive = self._sessions_model.index_of_archive()
-            self.setCurrentIndex(self.index_of(sessions[0].id) if sessions else archive)
+            self.setCurrentIndex(self.index_of_key(sessions[0].key if sessions else "#archived"))
 
     def menu_for(self, index: QModelIndex) -> QMenu:
-        item: SessionItem = index.data(ITEM_ROLE)
+        item: SessionItem = index.data(ROW_ROLE)
         menu, key_of, wants = EntryMenu(self), self.keys.shown_key, _intents(item)
         menu.add("open", tr("Open", "verb"), lambda: self._select(index))
         menu.add("open_in_window", tr("Open in new window"), intents.OpenInNewWindow(item.id))
-        if self._sessions_model.flags(index) & Qt.ItemFlag.ItemIsEditable:
+        if not item.version:
             menu.add("rename", tr("Rename…"), lambda: self.edit(index), _RENAME_KEY)
         menu.add("copy_link", tr("Copy link"), intents.CopyLink(session_id=item.id))
         menu.add("export", tr("Export…"), intents.Export(session_id=item.id))
@@ -681,7 +566,7 @@ class SessionList(Themed, QListView):
 
     def _do(self, event: QKeyEvent, index: QModelIndex) -> bool:
         """Do what a key says with a row; return False if it says nothing."""
-        item = index.data(ITEM_ROLE)
+        item = self.row_at(index)
         is_heading = isinstance(item, ListHeading)
         command, pressed = self.keys.command_of(event), pressed_key(event)
         if is_heading and pressed in ("Left", "Right"):
@@ -704,12 +589,8 @@ class SessionList(Themed, QListView):
             self._typed_text = (self._typed_text or "") + text
         return bool(text) or event.key() == Qt.Key.Key_Delete
 
-    def apply_theme(self) -> None:
-        self.scheduleDelayedItemsLayout()  # Qt laid the rows out before, with the heights of the last size
-        self.viewport().update()
-
     def _select(self, index: QModelIndex) -> None:
-        item = index.data(ITEM_ROLE)
+        item = self.row_at(index)
         if isinstance(item, SessionItem):
             self._typed_text = ""
             self._open(item)
@@ -721,15 +602,10 @@ class SessionList(Themed, QListView):
         found = item.found or FoundMessage(0, "")
         perform(self, intents.OpenListedSession(found.session_id or item.id, found.seq, found.mark))
 
-    def _fold(self, *, is_folded: bool) -> None:
-        """Fold or unfold the archive, and stay on its heading."""
-        self._sessions_model.fold_archive(is_folded)
-        self.setCurrentIndex(self._sessions_model.index_of_archive())
-
-    def _open_menu(self, position: QPoint) -> None:
-        index = self.indexAt(position)
-        if isinstance(index.data(ITEM_ROLE), SessionItem):
-            self.menu_for(index).popup(self.viewport().mapToGlobal(position))
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        index = self.indexAt(event.pos())
+        if isinstance(self.row_at(index), SessionItem):
+            self.menu_for(index).popup(event.globalPos())
 
 
 def _intents(item: SessionItem) -> dict[str, Intent]:

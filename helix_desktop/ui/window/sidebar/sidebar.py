@@ -193,7 +193,7 @@ class Sidebar(QFrame):
     def _choose_page(self) -> None:
         if self._closed_reason.text():
             self._stack.setCurrentIndex(_CLOSED)
-        elif not self.session_list.is_empty():
+        elif self.session_list.rows:
             self._stack.setCurrentIndex(_LIST)
         elif self.session_list.session_count():
             self._stack.setCurrentIndex(_NOTHING_FOUND)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.ui.rows.scroll_layout import HeightIndex, ScrollLayout
+from helix_desktop.ui.rows.viewport import HeightIndex, ScrollLayout
 
 _heights = st.lists(st.integers(1, 900).map(float), min_size=1, max_size=1_400)
 
@@ -18,7 +18,7 @@ def test_index_finds_what_summing_finds(heights: list[float], data: st.DataObjec
     changed = data.draw(st.integers(0, len(heights) - 1))
     heights[changed] = 37.0
     index.set(changed, 37.0)
-    index.append(11.0)
+    index.insert(len(heights), 11.0)
     heights.append(11.0)
     position = data.draw(st.integers(0, len(heights) - 1))
     assert index.total == sum(heights)

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
+from typing import Any, NamedTuple
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QRectF, QSize, Qt, QTimer
-from PySide6.QtGui import QColor, QFocusEvent, QFont, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import (
-    QApplication,
-    QFrame,
-    QGraphicsDropShadowEffect,
-    QListView,
-    QSizePolicy,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QRectF, Qt, QTimer
+from PySide6.QtGui import QColor, QFocusEvent, QHideEvent, QKeyEvent, QPainter
+from PySide6.QtWidgets import QApplication, QFrame, QGraphicsDropShadowEffect, QSizePolicy, QStyle, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import Index, SearchField
+from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import BY_KEYBOARD, has_keyboard, refocus
 from helix_desktop.ui.design.labels import key_label, label
 from helix_desktop.ui.design.layout import FlowBox, column, pane, row
-from helix_desktop.ui.design.mirror import draw_text, mirror
+from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import current_theme
+from helix_desktop.ui.kit.boxes import Box, Frame, Text, paint_box
+from helix_desktop.ui.rows.choice_list import ChoiceList
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
@@ -34,7 +26,6 @@ tr = Translator("Controls")
 _TOP_PX = 64  # below the window's edge
 _MARGIN_PX, _GAP_PX = 12, 8  # at the left and at the right; between its parts
 _HEADING_PX = 30
-_HEADING_ROLE = int(Qt.ItemDataRole.UserRole) + 10
 _DISMISS_EVENTS = {
     True: {QEvent.Type.FocusOut},
     False: {QEvent.Type.MouseButtonPress, QEvent.Type.WindowDeactivate},
@@ -46,66 +37,56 @@ def key_hint(keys: str, meaning: str) -> QWidget:
     return pane(row(key_label(keys), label(meaning, "faint"), gap=6))
 
 
-def heading_item(text: str) -> QStandardItem:
-    item = QStandardItem(text)
-    item.setFlags(Qt.ItemFlag.NoItemFlags)
-    item.setData(True, _HEADING_ROLE)
-    return item
+class Line(NamedTuple):
+    """A line of a picker: what it stands for, and how it is listed and read."""
+
+    row: Any
+    words: str
+    px: int  # of its height at 100 %
+    tip: str = ""
+    spoken: str = ""
+    is_heading: bool = False  # which can't be chosen
 
 
-class LineDelegate(QStyledItemDelegate):
-    """The chosen line marked, headings painted; what stands in lines is painted by those built on it."""
-
-    def __init__(self, view: QListView, line_px: int) -> None:
-        """`line_px` is the height of a line at 100 %."""
-        super().__init__(view)
-        self.view, self.line_px = view, line_px
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        high = _HEADING_PX if index.data(_HEADING_ROLE) else self.line_height(index)
-        return QSize(100, fonts.scaled(high))
-
-    def line_height(self, index: Index) -> int:
-        """Return the height of a line that is no heading, in pixels at 100 %: one for all."""
-        return self.line_px
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(option.rect).adjusted(0, 1, 0, -1)
-        mirror(painter, box)
-        theme, is_selected = current_theme(), option.state & QStyle.StateFlag.State_Selected
-        if is_selected or option.state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(theme.selection if is_selected else theme.hover))
-            painter.drawRoundedRect(box, 9, 9)
-        if index.data(_HEADING_ROLE):
-            self.paint_heading(painter, box, index)
-        else:
-            self.paint_line(painter, box, index)
-        painter.restore()
-
-    def paint_heading(self, painter: QPainter, box: QRectF, index: Index) -> None:
-        painter.setFont(fonts.sized(self.view.font(), 11, QFont.Weight.DemiBold))
-        painter.setPen(QColor(current_theme().muted))
-        draw_text(painter, box.adjusted(12, 6, -12, 0), Qt.AlignmentFlag.AlignVCenter, str(index.data()))
-
-    def paint_line(self, painter: QPainter, box: QRectF, index: Index) -> None:
-        raise NotImplementedError
+def line(row: object, words: str, px: int, tip: Iterable[str], spoken: Iterable[str]) -> Line:
+    """Return a line by the parts of its tooltip, and of what a screen reader says; some may be empty."""
+    return Line(row, words, px, plain_tooltip("\n".join(filter(None, tip))), ", ".join(filter(None, spoken)))
 
 
-class PickerList(QListView):
+def heading(words: str, row: object = None, tip: str = "") -> Line:
+    return Line(row, words, _HEADING_PX, plain_tooltip(tip), is_heading=True)
+
+
+class PickerList(ChoiceList[Line]):
     """The lines of a picker; the keyboard stays where words are typed, and moves the choice from there."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.items = QStandardItemModel(self)
-        self.setModel(self.items)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+    def __init__(self, draw: Callable[[Line, float], Box]) -> None:
+        """`draw` returns what stands in a line so wide."""
+        super().__init__("")
+        self._draw = draw
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setMouseTracking(True)
-        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+
+    def key_of(self, row: Line) -> str:
+        return row.words
+
+    def data_of(self, at: int, role: int) -> object:
+        line = self.rows[at]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return line.words
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return line.spoken or None
+        return line.tip if role == Qt.ItemDataRole.ToolTipRole else None
+
+    def flags_of(self, row: Line) -> Qt.ItemFlag:
+        return Qt.ItemFlag.NoItemFlags if row.is_heading else super().flags_of(row)
+
+    def height_of(self, row: Line) -> int:
+        return row.px
+
+    def paint_row(self, painter: QPainter, box: QRectF, at: int, state: QStyle.StateFlag) -> None:
+        box = box.adjusted(0, 1, 0, -1)
+        self.paint_ground(painter, box, state)
+        paint_box(painter, box, self._theme, self._draw(self.rows[at], box.width()))
 
     @property
     def row(self) -> int:
@@ -113,20 +94,20 @@ class PickerList(QListView):
         return self.currentIndex().row()
 
     def choose(self, row: int) -> None:
-        self.setCurrentIndex(self.items.index(row, 0))
+        self.setCurrentIndex(self.row_model.index(row))
 
     def move_choice(self, step: int) -> None:
         """Choose the next line (1) or the one before (-1); behind the last one comes the first."""
-        count, place = self.items.rowCount(), self.row
+        count, place = len(self.rows), self.row
         for _ in range(count):
             place = (place + step) % count
-            if self.items.item(place).isSelectable():
+            if not self.rows[place].is_heading:
                 break
         else:
             return
         self.choose(place)
-        if place and not self.items.item(place - 1).isSelectable():
-            self.scrollTo(self.items.index(place - 1, 0))  # its heading
+        if place and self.rows[place - 1].is_heading:
+            self.scrollTo(self.row_model.index(place - 1))
 
 
 def cast_shadow(popup: QWidget, blur: int, below: int, opacity: int) -> None:
@@ -141,37 +122,36 @@ def cast_shadow(popup: QWidget, blur: int, below: int, opacity: int) -> None:
 class QuickPicker(QFrame):
     """The panel itself; what it offers, and where Enter goes, is said by those that are built on it."""
 
-    wide_px = 560
+    wide_px, line_px, max_lines = 560, 34, 11
+    """Its width; the height of a line, and how many lines are visible at once."""
+    _is_open = False  # Qt hides a panel while it is made
 
     def __init__(
         self,
         window: QWidget,
         name: str,
         placeholder: str,
-        empty_text: str,
         enter_hint: str,
-        max_lines: int,
         footer: Sequence[QWidget] = (),
         head: FlowBox | None = None,
     ) -> None:
-        """Start hidden in a window. `empty_text` is shown when a search finds nothing.
+        """Start hidden in a window.
 
-        `enter_hint` says in a word what Enter does; `max_lines` are visible at once. `footer` stands at the
-        right of the keys, `head` below the search field.
+        `enter_hint` says in a word what Enter does. `footer` stands at the right of the keys, `head` below
+        the search field.
         """
         super().__init__(window)
-        self._window, self._max_lines = window, max_lines
+        self._window = window
         self._previous_focus: QWidget | None = None
         self._is_by_keyboard = False
         self.setProperty("role", "popup")
         self.setAccessibleName(name)
         self.search = SearchField(placeholder)
         self.search.textChanged.connect(self._fill)
-        self.list_view = PickerList()
-        self.items = self.list_view.items
+        self.list_view = PickerList(self.draw)
         self.list_view.setAccessibleName(name)
-        self.list_view.clicked.connect(self.accept_item)
-        self._empty = label(empty_text, "muted", wrap=True)
+        self.list_view.clicked.connect(self._accept)
+        self._empty = label("", "muted", wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.note = label("", "faint", wrap=True)
@@ -192,10 +172,6 @@ class QuickPicker(QFrame):
         window.installEventFilter(self)
         self.search.installEventFilter(self)
 
-    def set_delegate(self, delegate: LineDelegate) -> None:
-        self._delegate = delegate
-        self.list_view.setItemDelegate(delegate)
-
     @property
     def empty_text(self) -> str:
         """Return what is shown instead of lines; empty while there are any."""
@@ -205,27 +181,46 @@ class QuickPicker(QFrame):
         """Say this where a search has found nothing."""
         self._empty.setText(text)
 
-    def find_items(self, needle: str) -> Iterable[QStandardItem]:
+    def find_lines(self, needle: str) -> Iterable[Line]:
         """Return what matches a search, in the order to list it."""
         raise NotImplementedError
+
+    def draw(self, line: Line, width: float) -> Box:
+        """Return what stands in a line so wide: here in a heading."""
+        return Frame(Text(line.words, 11, "muted", 600), (12, 6, 12, 0))
 
     def initial_row(self, needle: str) -> int:
         return 0
 
-    def accept_item(self, index: QModelIndex) -> None:
+    def accept(self, row: Any) -> None:
+        """Go where a line leads, by what it stands for."""
         raise NotImplementedError
+
+    def _accept(self, index: QModelIndex) -> None:
+        if (line := self.list_view.row_at(index)) is not None:
+            self.accept(line.row)
 
     def open(self) -> None:
         """Appear over the window with an empty search."""
         if not self.isVisible():
             self._previous_focus = QApplication.focusWidget()
             self._is_by_keyboard = self._window.testAttribute(BY_KEYBOARD)
+        self._is_open = True
         self.search.clear()
         self._fill("")
         self._position()
         self.show()
         self.raise_()
         self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        if self._is_open:
+            self._is_open = False
+            self.on_closed()
+
+    def on_closed(self) -> None:
+        """End what goes on while it is open."""
 
     def dismiss(self) -> None:
         """Hide, and return the keyboard focus to the widget that had it."""
@@ -238,15 +233,14 @@ class QuickPicker(QFrame):
         """Update the list of what is offered; the chosen line stays chosen."""
         if not self.isVisible():
             return
-        before, scrolled = self.list_view.currentIndex(), self.list_view.verticalScrollBar().value()
-        place, words = before.row(), before.data(Qt.ItemDataRole.DisplayRole)
+        view = self.list_view
+        before, place, scrolled = view.current, view.row, view.verticalScrollBar().value()
         was_moved = place != self.initial_row(self.search.text())
         self._fill(self.search.text())
-        same = self.items.findItems(words) if was_moved and words else []
-        if same:
-            near = min(same, key=lambda item: abs(item.row() - place))
-            self.list_view.setCurrentIndex(near.index())
-            self.list_view.verticalScrollBar().setValue(scrolled)
+        same = [at for at, line in enumerate(view.rows) if before is not None and line.words == before.words]
+        if same and was_moved:
+            view.choose(min(same, key=lambda at: abs(at - place)))
+            view.verticalScrollBar().setValue(scrolled)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Leave when the user goes elsewhere; stay in the middle when the window changes its size."""
@@ -279,8 +273,8 @@ class QuickPicker(QFrame):
             self.dismiss()
         elif key in {Qt.Key.Key_Down, Qt.Key.Key_Up}:
             self.list_view.move_choice(1 if key == Qt.Key.Key_Down else -1)
-        elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self.list_view.currentIndex().isValid():
-            self.accept_item(self.list_view.currentIndex())
+        elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+            self._accept(self.list_view.currentIndex())
 
     def _take_focus_back(self) -> None:
         if self.isVisible():
@@ -293,8 +287,8 @@ class QuickPicker(QFrame):
         wide = min(self.wide_px, window.width() - 40)
         for part in (self, self.search, self._footer):
             part.ensurePolished()  # else it is measured without its frame when it opens for the first time
-        scale, option = fonts.scale(self.font()), QStyleOptionViewItem()
-        line, limit = (round(self._delegate.line_px * scale * count) for count in (1, self._max_lines))
+        scale, rows = fonts.scale(self.font()), self.list_view.rows
+        line, limit = (round(self.line_px * scale * count) for count in (1, self.max_lines))
         inner = wide - 2 * _MARGIN_PX
         frame = self.search.sizeHint().height() + self._footer.heightForWidth(inner) + 2 * _GAP_PX
         for around in (self._boxes.contentsMargins(), self.contentsMargins()):
@@ -302,28 +296,20 @@ class QuickPicker(QFrame):
         frame += 0 if self._head is None else self._head.heightForWidth(inner) + _GAP_PX
         frame += 0 if self.note.isHidden() else self.note.heightForWidth(inner) + _GAP_PX
         max_height = window.height() - 140
-        ends = accumulate(
-            self._delegate.sizeHint(option, self.items.index(place, 0)).height()
-            for place in range(min(self.items.rowCount(), 2 * self._max_lines))
-        )
+        ends = accumulate(fonts.scaled(line.px) for line in rows[: 2 * self.max_lines])
         max_list_height = min(limit, max_height - frame)
         lines = max((end for end in ends if end <= max_list_height), default=line)  # no line is cut
         high = min(max_height, max(min_high, frame + lines))
         self.setGeometry((window.width() - wide) // 2, _TOP_PX, wide, high)
 
     def _fill(self, needle: str) -> None:
-        self.items.clear()
-        self.append_items(self.find_items(needle))
-        if self.items.rowCount():
-            self.list_view.choose(self.initial_row(needle))
-            self.list_view.scrollToTop()
-
-    def append_items(self, items: Iterable[QStandardItem]) -> None:
-        """Add lines below the others; the panel grows for them, and never shrinks while it is open."""
-        for item in items:
-            self.items.appendRow(item)
-        some = self.items.rowCount() > 0
-        self.list_view.setVisible(some)
-        self._empty.setVisible(not some)
+        """List what matches; the panel grows for it, and never shrinks while it is open."""
+        lines = [*self.find_lines(needle)]
+        self.list_view.set_rows(lines)
+        self.list_view.setVisible(bool(lines))
+        self._empty.setVisible(not lines)
         if self.isVisible():
             self._position(self.height())
+        if lines:
+            self.list_view.choose(self.initial_row(needle))
+            self.list_view.scrollToTop()
