@@ -49,7 +49,7 @@ from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionSource
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer_controller import ComposerController
-from helix_desktop.ui.chat.drafts.attachments import DraftAttachments
+from helix_desktop.ui.chat.drafts import DraftAttachments
 from helix_desktop.ui.chat.model_menu import matching_models
 from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, FocusComposer, ShowCommands, handles

@@ -25,7 +25,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.chat.composer.strips import PutIntoMessage
-from helix_desktop.ui.chat.drafts.session_drafts import OutgoingMessage, SessionDrafts, SharedDrafts
+from helix_desktop.ui.chat.drafts import OutgoingMessage, SessionDrafts, SharedDrafts
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.kit.commands import WAITING_APPROVAL
@@ -90,8 +90,7 @@ class ComposerController(QObject):
         self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
         self._refusals: dict[str, _Refusal] = {}  # of the message that was sent last, by session
         self.drafts = SessionDrafts(widget, session, shared)
-        self.attachments, self.outgoing = self.drafts.attachments, self.drafts.outgoing
-        session.handle(self.attachments)
+        self.attachments, self._outgoing = self.drafts.attachments, shared.outgoing
         session.handle(self)
         self._mentioned: Sequence[Attachment] = ()  # files that the text mentions, as attachments
         self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
@@ -303,15 +302,15 @@ class ComposerController(QObject):
             message.options = self._page.view.chat_viewport.item_cache.chosen(row)
         elif typed is None and self.widget.is_begun_as_denial:
             message.denied = self._calls_in_sight()
-        if self.attachments.is_attaching:
-            self.outgoing.add(message)
+        if self.attachments.attaching:
+            self._outgoing.append(message)
             message.task = self._session.start(self._send_when_attached(message), "send")
         else:
             self._take_attachments(message)
             self._start_sending(message)
 
     def _start_sending(self, message: OutgoingMessage) -> None:
-        self.outgoing.add(message)
+        self._outgoing.append(message)
         message.task = self._session.start(self._send(message), "send")
 
     async def _send_when_attached(self, message: OutgoingMessage) -> None:
@@ -393,9 +392,9 @@ class ComposerController(QObject):
             if self._session.shows(conversation):
                 await self.drafts.save(message.workspace, conversation, self.widget.text())
             elif message.workspace.id in self._session.app.open_workspaces:
-                await self.drafts.save_outgoing(message)
+                await self.drafts.save_elsewhere(message.workspace, conversation.session.id)
         finally:
-            self.outgoing.remove(message)
+            self._outgoing.remove(message)
 
     def _show_warnings(self, file: PromptFile) -> None:
         """Say once for each version of a prompt file what in it the user may not expect."""
@@ -430,7 +429,7 @@ class ComposerController(QObject):
     async def _restore_unsent(self, message: OutgoingMessage) -> None:
         """Put a message that could not be sent back into the composer, or into the draft of its session."""
         session_id = message.conversation.session.id
-        self.attachments.put_back(session_id, message.attachments)
+        self.attachments.change(session_id, [*message.attachments, *self.attachments.of(session_id)])
         message.is_settled = True
         try:
             if self._session.id == session_id:
@@ -444,4 +443,4 @@ class ComposerController(QObject):
                     message.workspace, message.conversation, message.text, is_whole=False
                 )
         finally:
-            self.outgoing.remove(message)
+            self._outgoing.remove(message)

@@ -53,7 +53,7 @@ from helix_desktop.ui.chat.actions import (
     RowKey,
     row_key_of_event,
 )
-from helix_desktop.ui.chat.drafts.attachments import stored_thumbnail
+from helix_desktop.ui.chat.drafts import stored_thumbnail
 from helix_desktop.ui.chat.rows.changed_files import (
     MAX_FILES,
     MAX_LINES,

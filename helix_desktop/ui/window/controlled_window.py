@@ -13,7 +13,6 @@ from helix_desktop.ui.changes.reverts.flow import REVERTED, RevertFlow
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.completion_sources import PromptFileActions, add_completions
 from helix_desktop.ui.chat.composer_controller import ComposerController
-from helix_desktop.ui.chat.drafts.attachments import RecallController
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.session_notices import follow_session
 from helix_desktop.ui.chat.turn import TurnController
@@ -108,7 +107,7 @@ class ControlledWindow:
         ViewStateController(window, session, self.past)
         self.rewrites = RewriteController(window, windows)
         SessionNavigation(window, windows, self.composer, self.chat, self.past)
-        RecallController(session, self.composer.attachments, pages.cache)
+        self.composer.attachments.follow_cache(pages.cache)
         reverts = RevertFlow(session, pages.changes)
         window.page_shown.connect(lambda _: window.notices.end(REVERTED))
         follow_session(session)
