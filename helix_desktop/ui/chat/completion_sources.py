@@ -8,7 +8,7 @@ from contextlib import suppress
 from time import monotonic
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -46,6 +46,7 @@ from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults, target_name
 from helix_desktop.ui.cache.source import CacheSource
+from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries
 from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionSource
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer_controller import ComposerController
@@ -56,7 +57,7 @@ from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, FocusComposer, ShowC
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.models import demo_model_name
 from helix_desktop.words.numbers import format_token_count
-from helix_desktop.words.slash_commands import SLASH_COMMANDS, SlashCommand, find_slash_command
+from helix_desktop.words.slash_commands import SLASH_COMMANDS, find_slash_command
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Composer")
@@ -86,21 +87,19 @@ class CommandCompletions(CompletionSource):
     async def completions(self, query: str) -> Sequence[CompletionItem]:
         """Return the commands that match, best first; a name that is typed out is one of them."""
         catalog = await self._read()
-        rows = {
-            file.name: _row(
-                file.name,
-                "book-open" if catalog.is_skill(file) else "file-text",
-                file.argument_hint,
-                file.description,
-                file.path,
-            )
-            for file in catalog.files.values()
-        }
+        rows: dict[str, CompletionItem] = {}
+        for file in catalog.files.values():
+            icon = "book-open" if catalog.is_skill(file) else "file-text"
+            rows[file.name] = _row(file.name, icon, file.argument_hint, file.description, file.path)
         for command in filter(self._commands.can_run, SLASH_COMMANDS):
-            rows |= {row.text.removeprefix(SLASH): row for row in _built_in_rows(command, query)}
+            # Also by another name that is being typed.
+            others = (name for name in command.also if query and name.startswith(query.casefold()))
+            for name in (command.name, *others):
+                summary = translate(command.summary)
+                rows[name] = _row(name, "square-terminal", command.arguments, summary)
         for prompt in self._session.app.mcp_servers.prompts(self._session.workspace.id):
-            details = (prompt.hint, prompt.description)
-            rows.setdefault(prompt.command, _row(prompt.command, "server", *details))
+            row = _row(prompt.command, "server", prompt.hint, prompt.description)
+            rows.setdefault(prompt.command, row)
         for unusable in catalog.unusable:
             if unusable.name and unusable.name not in map(command_key, rows):
                 reason = commands_tr("Can't be used: {reason}", reason=unusable.why)
@@ -118,21 +117,11 @@ class CommandCompletions(CompletionSource):
     async def _read(self) -> PromptCatalog:
         """Return the prompt files, as they were a moment ago while the user types on."""
         workspace_id = self._session.workspace.id
-        if (
-            self._catalog is None
-            or self._read_for != workspace_id
-            or monotonic() - self._read_at > _PROMPT_FILES_FRESH_S
-        ):
+        is_fresh = self._read_for == workspace_id and monotonic() - self._read_at <= _PROMPT_FILES_FRESH_S
+        if self._catalog is None or not is_fresh:
             self._catalog = await self._session.app.prompt_files.read(workspace_id)
             self._read_for, self._read_at = workspace_id, monotonic()
         return self._catalog
-
-
-def _built_in_rows(command: SlashCommand, query: str) -> Iterator[CompletionItem]:
-    """Yield a command by its name, and by another one that is being typed."""
-    others = (name for name in command.also if query and name.startswith(query.casefold()))
-    for name in (command.name, *others):
-        yield _row(name, "square-terminal", command.arguments, translate(command.summary))
 
 
 def _row(name: str, icon: str, *details: str) -> CompletionItem:
@@ -152,8 +141,8 @@ class ContentCompletions(CompletionSource):
 
     trigger = "#"
 
-    def __init__(self, session: Session, attachments: DraftAttachments) -> None:
-        self._session, self._attachments = session, attachments
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self.name, self.hint = tr("Outputs"), tr('Type words, "several words", or a SHA-256')
         self.empty_text = tr("No matching outputs")
 
@@ -167,16 +156,11 @@ class ContentCompletions(CompletionSource):
         workspace = self._session.workspace
         words = query.replace('"', " ").strip()[:MAX_QUERY_LENGTH]
         source = CacheSource(workspace, self._session.find_conversation)
-        if len(words) < _MIN_WORD:
-            page = await workspace.store.page(
-                limit=_MAX_CONTENTS, entry_filter=EntryFilter(kinds=AGENT_KINDS)
-            )
-            digests = [entry.digest for entry in page.entries]
-        else:
-            named = await workspace.store.page(
-                limit=_MAX_CONTENTS, entry_filter=EntryFilter(kinds=AGENT_KINDS, target=words)
-            )
-            digests = [entry.digest for entry in named.entries] + await _search(source, words)
+        is_search = len(words) >= _MIN_WORD
+        wanted = EntryFilter(kinds=AGENT_KINDS, target=words if is_search else "")
+        page = await workspace.store.page(limit=_MAX_CONTENTS, entry_filter=wanted)
+        digests = [entry.digest for entry in page.entries]
+        digests += await _search(source, words) if is_search else ()
         rows = await source.rows(list(dict.fromkeys(digests))[: 2 * _MAX_CONTENTS])
         searched = words.lower().split()
         readable = sorted(filter(is_readable, rows), key=lambda row: _name_rank(row, searched))
@@ -184,13 +168,7 @@ class ContentCompletions(CompletionSource):
 
     def accept(self, completion: CompletionItem) -> None:
         """Attach the content."""
-        self._session.start(self._attach(completion.key), "attach")
-
-    async def _attach(self, digest: str) -> None:
-        workspace = self._session.workspace
-        attachment = await workspace.contents.attach(digest)
-        if self._session.shows(workspace):
-            self._attachments.add(attachment)
+        self._session.perform(AttachEntries((completion.key,)))
 
 
 def _name_rank(row: CacheRow, words: Sequence[str]) -> int:
@@ -213,19 +191,10 @@ async def _search(source: CacheSource, query: str) -> list[str]:
 def _content_completion(row: CacheRow, words: Sequence[str]) -> CompletionItem:
     tool = "" if row.is_argument else display_name(row.tool)
     title = one_line(f"{tool} {target_name(row)}") or row.digest[:_HASH_DIGITS]
-    tokens = format_token_count(row.tokens)
-    detail = " · ".join(
-        part for part in (row.digest[:_HASH_DIGITS], tokens, row.hit or row.first_line) if part
-    )
-    return CompletionItem(
-        text="",
-        title=title,
-        detail=detail,
-        icon="archive-restore",
-        title_matches=_places(title, words),
-        detail_matches=_places(detail, words),
-        key=row.digest,
-    )
+    facts = row.digest[:_HASH_DIGITS], format_token_count(row.tokens), row.hit or row.first_line
+    detail = " · ".join(filter(None, facts))
+    places = _places(title, words), _places(detail, words)
+    return CompletionItem("", title, detail, "archive-restore", *places, key=row.digest)
 
 
 def _places(text: str, words: Sequence[str]) -> tuple[int, ...]:
@@ -238,10 +207,8 @@ def _places(text: str, words: Sequence[str]) -> tuple[int, ...]:
 
 
 _RECENT_FILES, _RECENT_EVENTS = 20, 400  # files used lately, and how far back in the log these are looked for
-_FILES_FRESH_S, _FILES_FRESH_IN_WORD_S = (
-    2.0,
-    20.0,
-)  # a list this old is made again: where a word begins, while it is typed
+_FILES_FRESH_S, _FILES_FRESH_IN_WORD_S = 2.0, 20.0
+"""A list this old is made again: where a word begins, and while it is typed."""
 _MAX_RESOURCES = 20
 _WAIT_S = 0.06  # how long the first rows wait for the new list before the old one is shown
 _CODE_SUFFIXES = frozenset(
@@ -283,20 +250,14 @@ class FileCompletions(CompletionSource):
 
     def _resources(self, query: str) -> list[CompletionItem]:
         """Return the resources whose server, title or address has all words that were typed."""
-        words = query.casefold().split()
-        return [
-            CompletionItem(
-                text="",
-                title=escape_hidden_name(resource.title),
-                detail=escape_hidden_name(
-                    " · ".join(filter(None, (resource.server, resource.description or resource.uri)))
-                ),
-                icon="server",
-                key=f"{resource.server} {resource.uri}",
-            )
-            for resource in self._session.app.mcp_servers.resources(self._session.workspace.id)
-            if all(word in f"{resource.server} {resource.title} {resource.uri}".casefold() for word in words)
-        ][:_MAX_RESOURCES]
+        words, found = query.casefold().split(), list[CompletionItem]()
+        for resource in self._session.app.mcp_servers.resources(self._session.workspace.id):
+            server, title, uri = resource.server, resource.title, resource.uri
+            if all(word in f"{server} {title} {uri}".casefold() for word in words):
+                about = " · ".join(filter(None, (server, resource.description or uri)))
+                shown = escape_hidden_name(title), escape_hidden_name(about)
+                found.append(CompletionItem("", *shown, icon="server", key=f"{server} {uri}"))
+        return found[:_MAX_RESOURCES]
 
     def refresh(self, max_age_s: float = _FILES_FRESH_S) -> asyncio.Task[None] | None:
         """Begin to list the files again, unless the list is younger than this."""
@@ -345,24 +306,14 @@ def _used_files(event: Event) -> Iterator[str]:
 def _file_completion(match: PathMatch, first_line: int, last_line: int) -> CompletionItem:
     path, start = match.path, name_start(match.path)
     is_folder = path.endswith("/")
-    mention = format_mention(path, *(() if is_folder else (first_line, last_line)))
-    return CompletionItem(
-        text=mention.removesuffix('"') if is_folder else mention,
-        title=path[start:],
-        detail=path[: max(0, start - 1)],
-        icon="folder" if is_folder else _icon(path),
-        title_matches=tuple(at - start for at in match.positions if at >= start),
-        detail_matches=tuple(at for at in match.positions if at < start - 1),
-        is_partial=is_folder,
-        key=path,
-    )
-
-
-def _icon(path: str) -> str:
-    suffix = path.rpartition(".")[2].lower()
-    if suffix in _IMAGE_SUFFIXES:
-        return "image"
-    return "file-code" if suffix in _CODE_SUFFIXES else "file-text"
+    mention, suffix = format_mention(path, first_line, last_line), path.rpartition(".")[2].lower()
+    icon = "image" if suffix in _IMAGE_SUFFIXES else "file-code" if suffix in _CODE_SUFFIXES else "file-text"
+    if is_folder:
+        mention, icon = format_mention(path).removesuffix('"'), "folder"
+    in_title = tuple(at - start for at in match.positions if at >= start)
+    in_detail = tuple(at for at in match.positions if at < start - 1)
+    folder = path[: max(0, start - 1)]
+    return CompletionItem(mention, path[start:], folder, icon, in_title, in_detail, is_folder, path)
 
 
 _CHECK_AFTER_MS = 250
@@ -372,17 +323,14 @@ _TriedFile = Attachment | InvalidInput
 class FileMentions(QObject):
     """Looks the mentions of the composer's text up after a pause; never in the way of sending."""
 
-    looked_up = Signal(object)
-    """The attachments that the mentioned files would be: list[Attachment]."""
-
-    def __init__(self, composer: Composer, session: Session) -> None:
+    def __init__(self, composer: ComposerController, session: Session) -> None:
         super().__init__(composer)
-        self._composer, self._session = composer, session
+        self._count, self._composer, self._session = composer.count_mentioned, composer.widget, session
         self._tried: dict[Mention, _TriedFile] = {}  # of the text that was looked up last
         self._tried_in: Conversation | None = None
         self._timer = QTimer(self, singleShot=True, interval=_CHECK_AFTER_MS)
         self._timer.timeout.connect(lambda: session.start(self._check(), "look up mentions"))
-        composer.text_changed.connect(lambda _: self._timer.start())
+        self._composer.text_changed.connect(lambda _: self._timer.start())
 
     async def _check(self) -> None:
         if not self._session.has_conversation:
@@ -390,26 +338,30 @@ class FileMentions(QObject):
         workspace, conversation = self._session.workspace, self._session.conversation
         index, text = file_index(self._session), self._composer.text()
         found, tried = MentionedFiles(), dict[Mention, _TriedFile]()
-        if index and not _is_built_in_command(text):
+        typed = parse_slash_input(text)
+        if index and not (typed and find_slash_command(typed.name)):  # a command of ours is no message
             found = await index.look_up(text)
             before = self._tried if conversation is self._tried_in else {}
             for mention in found.files:
                 tried[mention] = before.get(mention) or await _try(workspace, conversation, mention)
         if self._session.shows(conversation) and text == self._composer.text():
             self._tried, self._tried_in = tried, conversation
+            self._count([result for result in tried.values() if isinstance(result, Attachment)])
             refused = [result for result in tried.values() if isinstance(result, InvalidInput)]
-            problems = [f"{translate(error.what)} {translate(error.why)}" for error in refused]
-            self.looked_up.emit([result for result in tried.values() if isinstance(result, Attachment)])
-            popup = self._composer.completer.popup
+            notes, popup = [translate(found.missing_text)], self._composer.completer.popup
             is_listing = popup is not None and bool(popup.completions)  # the names that it may become
-            other_names = () if is_listing else found.other_names
-            missing_texts = (translate(found.missing_text), _other_names_text(other_names))
-            folders = tr("Sent as text, without files: folder {folders}", folders=found.folders)
-            folders = folders if found.folders else ""
-            parts = (*missing_texts, folders, *problems, _attached_text(tried))
-            self._composer.set_note(
-                " · ".join(filter(None, parts)), is_warning=bool(found.missing or refused)
-            )
+            if found.other_names and not is_listing:
+                words = tr(
+                    "No file named {files} (sent as text, Ctrl+Space completes a name)",
+                    files=found.other_names,
+                )
+                notes.append(words)
+            if found.folders:
+                notes.append(tr("Sent as text, without files: folder {folders}", folders=found.folders))
+            notes += [f"{translate(error.what)} {translate(error.why)}" for error in refused]
+            notes.append(_attached_text(tried))
+            is_warning = bool(found.missing or refused)
+            self._composer.set_note(" · ".join(filter(None, notes)), is_warning=is_warning)
 
 
 async def _try(workspace: OpenWorkspace, conversation: Conversation, mention: Mention) -> _TriedFile:
@@ -429,19 +381,6 @@ def _attached_text(tried: dict[Mention, _TriedFile]) -> str:
         return ""
     tokens = format_token_count(sum(attached.values()))
     return tr("Attaches {files} (≈ {tokens})", files=tuple(attached), tokens=tokens)
-
-
-def _other_names_text(names: tuple[str, ...]) -> str:
-    """Say which names are of no file; empty for none."""
-    if not names:
-        return ""
-    return tr("No file named {files} (sent as text, Ctrl+Space completes a name)", files=names)
-
-
-def _is_built_in_command(text: str) -> bool:
-    """Return True for a text that is no message: nothing goes along with it."""
-    typed = parse_slash_input(text)
-    return typed is not None and find_slash_command(typed.name) is not None
 
 
 class ModelCompletions(CompletionSource):
@@ -491,10 +430,9 @@ def file_index(session: Session) -> FileIndex | None:
 
 def add_completions(composer: ComposerController, session: Session, commands: WindowCommands) -> None:
     widget, files = composer.widget, FileCompletions(session, composer.attachments)
-    mentions = FileMentions(widget, session)
-    mentions.looked_up.connect(composer.count_mentioned)
-    contents = ContentCompletions(session, composer.attachments)
-    for source in (files, contents, CommandCompletions(session, commands), ModelCompletions(session)):
+    FileMentions(composer, session)
+    commands_and_models = CommandCompletions(session, commands), ModelCompletions(session)
+    for source in (files, ContentCompletions(session), *commands_and_models):
         widget.completer.add_source(source, session.start)
     widget.history.set_source(lambda: sent_messages(session.conversation))
     widget.editor.typed.connect(lambda _: files.prepare())
@@ -503,7 +441,7 @@ def add_completions(composer: ComposerController, session: Session, commands: Wi
 tr = Translator("Window")
 
 
-class PromptFileActions(QObject):
+class PromptFileActions:
     """Offers each prompt file as a command that begins a message; they are read when the palette opens."""
 
     def __init__(
@@ -513,7 +451,6 @@ class PromptFileActions(QObject):
         offer: Callable[[str, Iterable[tuple[str, str, Callable[[], object]]]], object],
     ) -> None:
         """`offer` takes a heading of the palette and its commands: name, words, and what each does."""
-        super().__init__(composer)
         self._composer, self._session, self._offer = composer, session, offer
         self._files: tuple[PromptFile, ...] = ()
         session.handle(self)

@@ -199,8 +199,6 @@ class SessionDrafts(QObject):
     A draft is deleted when its message is on record, not when it is sent: until then it is the only copy.
     """
 
-    draft_shown = Signal()
-
     def __init__(self, widget: Composer, session: Session, shared: SharedDrafts) -> None:
         super().__init__(widget)
         self.widget, self.session, self.shared = widget, session, shared
@@ -255,7 +253,7 @@ class SessionDrafts(QObject):
             if before:
                 self.widget.set_text(before + typed)
             self.attachments.refresh()
-            self.draft_shown.emit()
+            self.attachments.changed.emit()
             if error is None or (unsaved is not None and unsaved.is_whole):
                 self._without_draft = None
                 if unsaved or typed or draft != stored:

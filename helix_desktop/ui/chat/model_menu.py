@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QActionGroup
@@ -117,7 +118,7 @@ class ModelMenu(QObject):
         await self._session.show_model()
 
     def _offer_models(self) -> None:
-        session, start = self._session, self._session.start
+        session = self._session
         if not session.has_conversation:
             session.perform(OpenSettings("providers"))
             return
@@ -130,7 +131,7 @@ class ModelMenu(QObject):
             listed.insert(0, chosen)
         texts = {"": tr("Workspace default ({model})", model=_display_label(default))}
         texts |= {label: _display_label(label) for label in (*listed, DEMO_LABEL)}
-        _add_choices(menu, "model", texts, chosen, lambda label: start(self._use_model(label), "use model"))
+        self._add_choices(menu, "model", texts, chosen, self._use_model)
         menu.addSeparator()
         menu.addMenu(self._effort_menu(menu))
         menu.addMenu(self._roles_menu(menu))
@@ -140,8 +141,7 @@ class ModelMenu(QObject):
 
     def _roles_menu(self, parent: QWidget) -> QMenu:
         """Make a menu of the roles in the workspace, each with its models; the chosen ones are marked."""
-        settings, start = self._services.settings, self._session.start
-        record = self._services.registry.get(self._session.workspace_id)
+        settings, record = self._services.settings, self._services.registry.get(self._session.workspace_id)
         menu = EntryMenu(parent, tr("Advanced"))
         for role, name, _ in ROLES:
             part = menu.addMenu(translate(name))
@@ -151,11 +151,8 @@ class ModelMenu(QObject):
             texts = {"": tr("Default ({model})", model=default or nobody), own: nobody}
             listed = dict.fromkeys((*model_labels(settings)[:_MAX_MODELS], chosen))
             texts |= {label: label for label in listed if label not in texts}
-
-            def use(label: str, role: Role = role) -> None:
-                start(self._use_in_workspace(role, label), "role here")
-
-            _add_choices(part, f"role:{role}", texts, chosen, use)
+            use = partial(self._use_in_workspace, role)
+            self._add_choices(part, f"role:{role}", texts, chosen, use)
         menu.addSeparator()
         menu.add("page:roles", tr("In all workspaces…"), OpenSettings("roles"))
         return menu
@@ -165,7 +162,7 @@ class ModelMenu(QObject):
 
         Without levels the model can't think.
         """
-        conversation, start = self._session.conversation, self._session.start
+        conversation = self._session.conversation
         info, sent = conversation.model, effort_name(conversation.session.effort)
         title = tr("Reasoning effort: {effort}", effort=sent) if sent else tr("Reasoning effort")
         menu = EntryMenu(parent, title)
@@ -179,21 +176,13 @@ class ModelMenu(QObject):
             chosen = self._session.transcript.chosen_effort
             inherited = tr("Workspace default ({effort})", effort=default)
             texts = _effort_names(inherited, info.offered_efforts, chosen)
-            _add_choices(
-                menu, "effort", texts, chosen, lambda to: start(self._set_for_session(to), "session effort")
-            )
+            self._add_choices(menu, "effort", texts, chosen, self._set_for_session)
             menu.addSeparator()
             workspace_menu = menu.addMenu(tr("Default for this workspace"))
             workspace_menu.setObjectName("workspace_effort")
             inherited = tr("As set for the model ({effort})", effort=effort_name(of_model or _DEFAULT))
-            texts = _effort_names(inherited, info.offered_efforts, of_workspace)
-            _add_choices(
-                workspace_menu,
-                "workspace_effort",
-                texts,
-                of_workspace,
-                lambda to: start(self._set_for_workspace(to), "workspace effort"),
-            )
+            texts, use = _effort_names(inherited, info.offered_efforts, of_workspace), self._set_for_workspace
+            self._add_choices(workspace_menu, "workspace_effort", texts, of_workspace, use)
         else:
             menu.addAction(tr("This model has no reasoning effort")).setEnabled(False)
         menu.add("page:providers", tr("Effort of each model…"), OpenSettings("providers"))
@@ -219,30 +208,33 @@ class ModelMenu(QObject):
         efforts: tuple[Effort, ...] = (_DEFAULT, *levels)
         effort = next((effort for effort in efforts if effort == level.casefold()), None)
         if effort is None or not levels:
+            known = _text("Efforts are {efforts}.", efforts=efforts)
             raise InvalidInput(
                 _text("{words} isn't an effort of this model.", words=repr(level[:40])),
-                _text("Efforts are {efforts}.", efforts=efforts)
-                if levels
-                else _text("It has no reasoning effort."),
+                known if levels else _text("It has no reasoning effort."),
             )
         await self._set_for_session(effort)
+
+    def _add_choices(
+        self,
+        menu: QMenu,
+        name: str,
+        texts: Mapping[_Value, str],
+        current: _Value,
+        choose: Callable[[_Value], Coroutine[Any, Any, None]],
+    ) -> None:
+        """Add values to choose one of, by what each is called; the current one is marked."""
+        group = QActionGroup(menu)
+        for value, text in texts.items():
+            action = menu.addAction(text.replace("&", "&&"))
+            action.triggered.connect(lambda _=False, to=value: self._session.start(choose(to), name))
+            action.setObjectName(f"{name}:{value}")
+            action.setCheckable(True)
+            action.setChecked(value == current)
+            group.addAction(action)
 
 
 def _effort_names(inherit: str, levels: Sequence[EffortLevel], current: Effort) -> dict[Effort, str]:
     """Return the levels to choose from; one that is set and not offered is listed too."""
     efforts: tuple[Effort, ...] = ("", _DEFAULT, *levels, current)
     return {effort: effort_name(effort) if effort else inherit for effort in efforts}
-
-
-def _add_choices(
-    menu: QMenu, name: str, texts: Mapping[_Value, str], current: _Value, choose: Callable[[_Value], object]
-) -> None:
-    """Add values to choose one of, by what each is called; the current one is marked."""
-    group = QActionGroup(menu)
-    for value, text in texts.items():
-        action = menu.addAction(text.replace("&", "&&"))
-        action.triggered.connect(lambda _=False, value=value: choose(value))
-        action.setObjectName(f"{name}:{value}")
-        action.setCheckable(True)
-        action.setChecked(value == current)
-        group.addAction(action)

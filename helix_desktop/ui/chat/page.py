@@ -45,7 +45,8 @@ class MessageDrops(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QDragEnterEvent):
             dragged = read_drag(event.mimeData())
-            if not self._takes(dragged):
+            takes = dragged.is_for_message and (self._takes_folders or not dragged.folders)
+            if not takes or dragged.archive is not None:  # the window imports that
                 event.ignore()
                 return True
             is_refusal = not self._composer.isEnabled()
@@ -64,11 +65,6 @@ class MessageDrops(QObject):
         else:
             return False
         return True
-
-    def _takes(self, dragged: DragContent) -> bool:
-        if dragged.archive is not None:
-            return False  # the window imports it
-        return dragged.is_for_message and (self._takes_folders or not dragged.folders)
 
     def _drop(self, event: QDropEvent, dragged: DragContent) -> None:
         if dragged.digests:
@@ -95,11 +91,6 @@ def _words(dragged: DragContent) -> str:
         )  # fmt: skip
     if dragged.has_text:
         return tr("Drop to insert the text into the message")
-    return _words_of_files(dragged) or tr("Drop to attach the image")
-
-
-def _words_of_files(dragged: DragContent) -> str:
-    """Return what becomes of files and folders; empty if there are none."""
     files, folders = len(dragged.files), len(dragged.folders)
     if dragged.left_out:
         return tr.plural(
@@ -114,11 +105,11 @@ def _words_of_files(dragged: DragContent) -> str:
     if folders > 1:
         return tr("Drop to attach the lists of files in {count} folders", count=folders)
     if folders:
-        return tr(
-            "Drop to attach a list of the files in “{folder}”",
-            folder=escape_hidden_name(dragged.folders[0].name),
-        )
-    return tr.plural(files, "Drop to attach %n file", "Drop to attach %n files") if files else ""
+        folder = escape_hidden_name(dragged.folders[0].name)
+        return tr("Drop to attach a list of the files in “{folder}”", folder=folder)
+    if files:
+        return tr.plural(files, "Drop to attach %n file", "Drop to attach %n files")
+    return tr("Drop to attach the image")
 
 
 class ChatFindBar(FindLine):

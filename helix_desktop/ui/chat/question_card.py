@@ -148,10 +148,8 @@ class _Switches(QWidget):
 
 
 def _parsed(field: FormField, text: str) -> FieldValue:
-    if not text:
-        return None
-    if field.kind == "text":
-        return text
+    if not text or field.kind == "text":
+        return text or None
     try:
         return int(text) if field.kind == "integer" else float(text.replace(",", "."))
     except ValueError:
@@ -163,43 +161,42 @@ def problem(field: FormField, value: FieldValue) -> str:
     """Return why a field can't have a value; empty if it can."""
     if value in (None, "", ()):
         return tr("Required.") if field.is_required else ""
-    if isinstance(value, str) and field.kind == "text":
-        return _text_problem(field, value)
     if isinstance(value, bool) or field.kind in ("choice", "boolean"):
         return ""
-    amount = len(value) if isinstance(value, tuple) else value
-    assert isinstance(amount, int | float)
+    amount = value if isinstance(value, int | float) else len(value or "")
     if field.least is not None and amount < field.least:
         least = f"{field.least:g}"
+        if field.kind == "text":
+            return tr("At least {least} characters.", least=least)
         many = tr("Choose at least {least}.", least=least)
         return many if field.kind == "choices" else tr("At least {least}.", least=least)
     if field.most is not None and amount > field.most:
         most = f"{field.most:g}"
+        if field.kind == "text":
+            return tr("At most {most} characters.", most=most)
         many = tr("Choose at most {most}.", most=most)
         return many if field.kind == "choices" else tr("At most {most}.", most=most)
+    if isinstance(value, str):
+        return _format_problem(field.format, value)
     return "" if abs(amount) < float("inf") else tr("Enter a number.")
 
 
-def _text_problem(field: FormField, value: str) -> str:
-    if field.least is not None and len(value) < field.least:
-        return tr("At least {least} characters.", least=f"{field.least:g}")
-    if field.most is not None and len(value) > field.most:
-        return tr("At most {most} characters.", most=f"{field.most:g}")
+def _format_problem(name: str, value: str) -> str:
     try:
-        match field.format:
+        match name:
             case "email" if not _EMAIL.fullmatch(value):
                 return tr("Enter an email address.")
             case "uri" if not (urlsplit(value).scheme and urlsplit(value).path + urlsplit(value).netloc):
-                return tr("Enter an address such as https://example.org.")
+                raise ValueError
             case "date":
                 date.fromisoformat(value)
             case "date-time":
                 datetime.fromisoformat(value)
     except ValueError:
-        return {
-            "date": tr("Enter a date such as 2026-12-31."),
-            "date-time": tr("Enter a date and time such as 2026-12-31T18:00:00Z."),
-        }.get(field.format, tr("Enter an address such as https://example.org."))
+        if name == "uri":  # also one that can't be split
+            return tr("Enter an address such as https://example.org.")
+        moment = tr("Enter a date and time such as 2026-12-31T18:00:00Z.")
+        return tr("Enter a date such as 2026-12-31.") if name == "date" else moment
     return ""
 
 

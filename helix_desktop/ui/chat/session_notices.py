@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from types import UnionType
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, SignalInstance
 
-from helix_desktop.agent.session import ModelChange, SpendRequestsChanged, SummaryAwaited, TurnChanged
+from helix_desktop.agent.session import SpendRequestsChanged, SummaryAwaited, TurnChanged
 from helix_desktop.config.settings import key_variable
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.choices import AGENT_NAMES
@@ -37,84 +38,76 @@ tr = Translator("Session")
 
 _BREAKER, _SUBAGENT, _WAIT = "breaker", "subagent", "summary-wait"
 _SPENDING: dict[BackgroundWork, str] = {"handover": "spend-handover", "observations": "spend-observations"}
-_NO_MODEL: SpendReply = "no model"
 
 
 def follow_session(session: Session) -> None:
     """Show the notices of whatever session is on screen."""
-    session.shown.connect(lambda: _show_spend_requests(session))
-    session.shown.connect(lambda: _show_wait(session))
-    session.shown.connect(lambda: _show_subagent(session))
-    session.loaded.connect(lambda: _show_breaker(session))
-    session.on(SpendRequestsChanged, lambda _: _show_spend_requests(session))
-    session.on(SummaryAwaited, lambda _: _show_wait(session))
-    session.on(HandoverFailed | HandoverMade, lambda _: _show_breaker(session))
-
-
-def _show_spend_requests(session: Session) -> None:
-    conversation, notices = session.conversation, session.notices
-    requests = {request.work: request for request in conversation.spend_requests}
     for work, name in _SPENDING.items():
-        notices.end(name)
-        if work in requests:
-            notices.notify_here(spend_notice(requests[work], conversation.answer_spend_request))
+        _follow(session, name, partial(_spending_notice, work), SpendRequestsChanged, session.shown)
+    _follow(session, _WAIT, _wait_notice, SummaryAwaited, session.shown)
+    _follow(session, _SUBAGENT, _subagent_notice, None, session.shown)
+    _follow(session, _BREAKER, _breaker_notice, HandoverFailed | HandoverMade, session.loaded)
 
 
-def _show_wait(session: Session) -> None:
-    """Say that the next step waits for the summary that makes room for it."""
-    session.notices.end(_WAIT)
+def _follow(
+    session: Session,
+    name: str,
+    find: Callable[[Session], Notice | None],
+    kind: type | UnionType | None,
+    *signals: SignalInstance,
+) -> None:
+    """Show the notice of a name that there is after events and signals, or none."""
+
+    def show(*_: object) -> None:
+        session.notices.end(name)
+        if session.has_conversation and (notice := find(session)) is not None:
+            session.notices.notify_here(notice)
+
+    for signal in signals:
+        signal.connect(show)
+    if kind is not None:
+        session.on(kind, show)
+
+
+def _spending_notice(work: BackgroundWork, session: Session) -> Notice | None:
     conversation = session.conversation
-    if conversation.summary_wait.is_active:
-        session.notices.notify_here(
-            Notice(
-                _WAIT,
-                tr("Context full: waiting for the summary."),
-                tr("The next step starts when older messages are compacted, in five minutes at the latest."),
-                tr("Without a model, it is a list of files, commands and quotes."),
-                (
-                    Answer(
-                        tr("Continue without a model"),
-                        conversation.summary_wait.continue_without_model,
-                        "continue",
-                    ),
-                    Answer(tr("Stop"), lambda: session.start(conversation.stop(), "stop"), "stop"),
-                ),
-                can_dismiss=False,
-            )
-        )
+    request = next((request for request in conversation.spend_requests if request.work == work), None)
+    return spend_notice(request, conversation.answer_spend_request) if request is not None else None
 
 
-def _show_subagent(session: Session) -> None:
-    session.notices.end(_SUBAGENT)
+def _wait_notice(session: Session) -> Notice | None:
+    """Say that the next step waits for the summary that makes room for it."""
+    conversation = session.conversation
+    if not conversation.summary_wait.is_active:
+        return None
+    what = tr("Context full: waiting for the summary.")
+    why = tr("The next step starts when older messages are compacted, in five minutes at the latest.")
+    fix = tr("Without a model, it is a list of files, commands and quotes.")
+    go_on = conversation.summary_wait.continue_without_model
+    answers = (
+        Answer(tr("Continue without a model"), go_on, "continue"),
+        Answer(tr("Stop"), lambda: session.start(conversation.stop(), "stop"), "stop"),
+    )
+    return Notice(_WAIT, what, why, fix, answers, can_dismiss=False)
+
+
+def _subagent_notice(session: Session) -> Notice | None:
     parent = session.transcript.parent
-    if parent:
-        session.notices.notify_here(
-            Notice(
-                _SUBAGENT,
-                tr("Subagent session."),
-                tr("Only its result goes to the parent session. Messages here go to the subagent."),
-                answers=(
-                    Answer(tr("Open parent session"), lambda: session.perform(OpenSession(parent)), "back"),
-                ),
-                can_dismiss=False,
-            )
-        )
+    if not parent:
+        return None
+    why = tr("Only its result goes to the parent session. Messages here go to the subagent.")
+    back = Answer(tr("Open parent session"), lambda: session.perform(OpenSession(parent)), "back")
+    return Notice(_SUBAGENT, tr("Subagent session."), why, answers=(back,), can_dismiss=False)
 
 
-def _show_breaker(session: Session) -> None:
+def _breaker_notice(session: Session) -> Notice | None:
     """Say that automatic compaction is paused."""
-    session.notices.end(_BREAKER)
-    if planner.is_breaker_open(session.transcript):
-        session.notices.notify_here(
-            Notice(
-                _BREAKER,
-                tr("Automatic compaction paused."),
-                breaker_text(),
-                tr("Compact now, or continue: oversized requests are trimmed or stopped."),
-                (Answer(action_label("compact"), lambda: session.perform(Compact()), "compact"),),
-                "warning",
-            )
-        )
+    if not planner.is_breaker_open(session.transcript):
+        return None
+    fix = tr("Compact now, or continue: oversized requests are trimmed or stopped.")
+    answer = Answer(action_label("compact"), lambda: session.perform(Compact()), "compact")
+    what = tr("Automatic compaction paused.")
+    return Notice(_BREAKER, what, breaker_text(), fix, (answer,), "warning")
 
 
 def spend_notice(request: SpendRequest, reply: Callable[[BackgroundWork, SpendReply], object]) -> Notice:
@@ -125,25 +118,19 @@ def spend_notice(request: SpendRequest, reply: Callable[[BackgroundWork, SpendRe
 
     estimate, refuse = request.estimate, answer(tr("Not now"), "refuse")
     model = model_name(estimate.model, estimate.demo)
-    why = (
-        tr(
+    why = tr("Model: {model}.", model=model)
+    if request.limit:
+        why = tr(
             "Model: {model}. Background work may read {tokens} tokens without asking.",
-            model=model,
-            tokens=format_tokens(request.limit),
-        )
-        if request.limit
-        else tr("Model: {model}.", model=model)
-    )
+            model=model, tokens=format_tokens(request.limit),
+        )  # fmt: skip
     if request.work == "handover":
         what = tr("Compact this conversation? {estimate}.", estimate=estimate_text(estimate))
         unless = tr(
             "Otherwise, the context stays as it is. Once it is full, it is compacted without a model."
         )
-        answers: tuple[Answer, ...] = (
-            answer(tr("Compact"), "allow"),
-            answer(tr("Compact without a model"), _NO_MODEL),
-            refuse,
-        )
+        without = answer(tr("Compact without a model"), "no model")
+        answers: tuple[Answer, ...] = (answer(tr("Compact"), "allow"), without, refuse)
     else:
         what = tr("Write the next summary? {estimate}.", estimate=estimate_text(estimate))
         unless = tr("Otherwise, the context stays as it is.")
@@ -156,40 +143,29 @@ _MODEL = "another-model"
 
 def follow_model_change(session: Session) -> None:
     """Say that a session's model is unavailable, or would give way to the demo, until the user chooses."""
-    notices = session.notices
-
-    def refresh(*_: object) -> None:
-        notices.end(_MODEL)
-        if not session.has_conversation:
-            return
-        change = session.conversation.model_choice.pending
-        if change is None:
-            notices.end(ModelNotChosen.WHAT)
-        else:
-            notices.notify_here(_model_notice(change, session))
-
-    session.changing.connect(refresh)
-    session.model_changed.connect(refresh)
     # A running turn goes on with the model that it has.
-    session.on(TurnChanged, refresh)
+    _follow(session, _MODEL, _model_notice, TurnChanged, session.changing, session.model_changed)
 
 
-def _model_notice(change: ModelChange, session: Session) -> Notice:
-    last, now = change.label, session.conversation.model
+def _model_notice(session: Session) -> Notice | None:
+    change, now = session.conversation.model_choice.pending, session.conversation.model
+    if change is None:
+        session.notices.end(ModelNotChosen.WHAT)
+        return None
 
     def choose() -> None:
         """Offer those that are set up, else the page that sets them up."""
         session.perform(ChooseModel() if session.app.settings.providers else OpenSettings("providers"))
 
-    def use(label: str) -> Callable[[], object]:
-        return partial(session.perform, ChooseModel(label))
+    def use(words: str, label: str, name: str) -> Answer:
+        return Answer(words, partial(session.perform, ChooseModel(label)), name)
 
-    first = Answer(tr("Choose model…"), choose, "choose")
+    last, first = change.label, Answer(tr("Choose model…"), choose, "choose")
     if change.is_configured:
         what = tr(
             "{model} answered in this session. The workspace now uses the offline demo model.", model=last
         )
-        first = Answer(_continue_label(model_name(last, demo=False)), use(last), "back")
+        first = use(tr("Continue with {model}", model=model_name(last, demo=False)), last, "back")
     elif change.is_chosen:
         what = tr("{model} is chosen for this session, but isn't set up.", model=last)
     elif last in AGENT_NAMES.values():
@@ -201,18 +177,10 @@ def _model_notice(change: ModelChange, session: Session) -> Notice:
         "this conversation.",
         model=model_name(now.label, now.demo),
     )
-    go_on = Answer(
-        tr("Continue with the demo model")
-        if now.demo
-        else _continue_label(model_name(now.label, demo=False)),
-        use(WORKSPACE_DEFAULT),
-        "continue",
-    )
+    words = tr("Continue with {model}", model=model_name(now.label, demo=False))
+    words = tr("Continue with the demo model") if now.demo else words
+    go_on = use(words, WORKSPACE_DEFAULT, "continue")
     return Notice(_MODEL, what, why, answers=(first, go_on), level="warning", can_dismiss=False)
-
-
-def _continue_label(model: str) -> str:
-    return tr("Continue with {model}", model=model)
 
 
 _KEY = "missing-key"
@@ -249,15 +217,12 @@ class MissingKeys(QObject):
             label = change.label if change else self._session.conversation.model.label
         self._provider = label.partition("/")[0]
         if self._provider in missing:
-            variable = key_variable(self._provider)
-            self._strip.show_text(
-                tr("API key for {provider} is missing", provider=self._provider),
-                tr(
-                    "It was kept only until Helix closed. Enter it again, or set {variable} before you "
-                    "start Helix.",
-                    variable=variable,
-                ),
+            how = tr(
+                "It was kept only until Helix closed. Enter it again, or set {variable} before you "
+                "start Helix.",
+                variable=key_variable(self._provider),
             )
+            self._strip.show_text(tr("API key for {provider} is missing", provider=self._provider), how)
         self._strip.setVisible(self._provider in missing)
 
     def _announce(self, missing: tuple[str, ...]) -> None:

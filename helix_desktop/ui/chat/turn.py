@@ -122,8 +122,8 @@ class TurnController(QObject):
         self._show_answer_keys()
 
     async def _read_sample(self) -> None:
-        has_workspace, app = self._session.has_workspace, self._session.app
-        self._sample_messages = await app.sample_messages(self._session.workspace.id) if has_workspace else {}
+        read = self._session.app.sample_messages
+        self._sample_messages = await read(self._session.workspace.id) if self._session.has_workspace else {}
 
     def _enable(self) -> None:
         self._show_running(self._session.has_conversation and self._session.conversation.is_running)
@@ -167,11 +167,11 @@ class TurnController(QObject):
     def _show_mode(self) -> None:
         mode = self._session.conversation.mode if self._session.has_conversation else "ask"
         self._commands.action(f"mode_{mode}").setChecked(True)
-        demo_runs = self._shows_demo_runs = runs_demo_calls(self._session)
-        ask = _ASK_EXCEPT_DEMO if demo_runs else WindowCommands.mode_ask.words
+        self._shows_demo_runs = runs_demo_calls(self._session)
+        ask = _ASK_EXCEPT_DEMO if self._shows_demo_runs else WindowCommands.mode_ask.words
         set_action_words(self._commands.mode_ask, translate(ask))
         key = action_shortcut(self._commands.next_mode)
-        self._mode_button.show_mode(mode, demo_runs=demo_runs, key=key)
+        self._mode_button.show_mode(mode, demo_runs=self._shows_demo_runs, key=key)
 
     def follow_approval(self, workspace: OpenWorkspace, _session: str, approval: ApprovalGiven) -> None:
         """Follow an answer in any session of a workspace: it may let demo calls run in all."""
@@ -195,10 +195,8 @@ class TurnController(QObject):
         """Set the mode of this name. Raises InvalidInput."""
         known = next((known for known in _MODES if known == mode.lower()), None)
         if known is None:
-            raise InvalidInput(
-                text("{words} isn't a mode.", words=repr(mode[:40])),
-                fix=text("Modes are {modes}.", modes=_MODES),
-            )
+            what = text("{words} isn't a mode.", words=repr(mode[:40]))
+            raise InvalidInput(what, fix=text("Modes are {modes}.", modes=_MODES))
         await self._set_mode(known)
 
     async def _set_mode(self, mode: PermissionMode) -> None:
@@ -210,17 +208,14 @@ class TurnController(QObject):
         self._page.view.announce(self._mode_button.accessibleName())
         self._session.notices.end(_NO_SANDBOX)
         if mode == "auto" and not await self._session.app.tools.is_sandboxed(workspace.id):
+            what = tr("Auto mode still asks before running commands.")
+            why = tr(
+                "Commands here can reach the network, or files outside the workspace. "
+                "Files are edited without asking."
+            )
+            session_id = conversation.session.id
             self._session.notify(
-                Notice(
-                    _NO_SANDBOX,
-                    tr("Auto mode still asks before running commands."),
-                    tr(
-                        "Commands here can reach the network, or files outside the workspace. "
-                        "Files are edited without asking."
-                    ),
-                    workspace_id=workspace.id,
-                    session_id=conversation.session.id,
-                )
+                Notice(_NO_SANDBOX, what, why, workspace_id=workspace.id, session_id=session_id)
             )
 
     def _show_answer_keys(self) -> None:
@@ -290,32 +285,22 @@ class TurnController(QObject):
         why = tr("Saved rules are in Settings → Permissions.")
         if is_session_rule:
             why = tr("In this session, until Helix Desktop closes. Settings → Permissions lists it.")
-        undo = Answer(tr("Undo"), revoke, "undo", ends=True)
-        self._session.notices.notify_here(
-            Notice(
-                "saved-rule",
-                tr("Rule saved: “{rule}”", rule=words),
-                why,
-                answers=(undo,),
-                is_brief=True,
-                ends_with=(UserSpoke, saves_nothing),
-            )
-        )
+        what, undo = tr("Rule saved: “{rule}”", rule=words), Answer(tr("Undo"), revoke, "undo", ends=True)
+        ends = (UserSpoke, saves_nothing)
+        notice = Notice("saved-rule", what, why, answers=(undo,), is_brief=True, ends_with=ends)
+        self._session.notices.notify_here(notice)
 
     def _show_next_messages(self) -> None:
         """Show what waits to be sent, else what the user may send next."""
         if not self._session.has_conversation:
             return
-        conversation = self._session.conversation
+        conversation, shown = self._session.conversation, self._page.next_messages
         if self._session.transcript.queued_messages:
-            self._page.next_messages.show_waiting(
-                conversation.queue.pending,
-                is_paused=not conversation.is_running,
-                is_call_running=bool(conversation.running_calls.running),
-            )
+            is_paused, calls = not conversation.is_running, conversation.running_calls.running
+            shown.show_waiting(conversation.queue.pending, is_paused, is_call_running=bool(calls))
         else:
             message = _suggested_message(conversation, self._sample_messages)
-            self._page.next_messages.show_suggestion(message, self._sample_messages.get(message, ""))
+            shown.show_suggestion(message, self._sample_messages.get(message, ""))
 
     @handles(EditQueued)
     async def edit_queued(self, seq: int, text: str) -> None:

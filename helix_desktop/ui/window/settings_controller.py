@@ -342,7 +342,7 @@ class SettingsController(WindowPart):
             if window.key_bindings.stored != shortcuts:
                 window.key_bindings.use(shortcuts)
 
-        settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
+        settings.follow("enter_sends", composer.set_enter_sends)
         settings.follow("shortcuts", use_shortcuts)
         settings.follow("reduce_motion", reduce_motion)
         settings.follow("theme", appearance.set_mode)

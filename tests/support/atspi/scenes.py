@@ -181,7 +181,7 @@ async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[
         )
         for text in ("Then run the tests", "And tell me how it went"):
             rig.type_message(text)
-        await until(lambda: len(rig.chat.next_messages.queue.waiting) > 1, "the messages that wait")
+        await until(lambda: len(rig.chat.next_messages.waiting) > 1, "the messages that wait")
         later = (TodoItem(f"Count to {number}") for number in range(4, 14))
         items = (TodoItem("Look", "done"), TodoItem("Count to three", "in_progress"), *later)
         rig.chat.model.append(tool_row("todo", TODO, arguments={"items": msgspec.to_builtins(items)}))

@@ -181,7 +181,7 @@ async def _check_a_long_session(rig: WindowRig) -> None:
 
     await rig.wiring.sidebar.refresh()  # what is written into the store directly announces itself to nobody
     assert len(rig.window.sidebar.session_list.sessions()) == 2
-    draft_shown = rig.wiring.composer.drafts.draft_shown
+    draft_shown = rig.wiring.composer.attachments.changed
     draft_shown.connect(note)
     await rig.wiring.workspace_controller.open_session("long")
     draft_shown.disconnect(note)

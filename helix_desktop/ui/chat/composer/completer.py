@@ -21,10 +21,7 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import QKeyEvent, QPainter, QStandardItem, QTextCursor
-from PySide6.QtWidgets import (
-    QFrame,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QWidget
 from shiboken6 import isValid
 
 from helix_desktop.domain.errors import HelixError
@@ -102,10 +99,9 @@ def find_typed_word(line: str, is_first_line: bool, sources: Iterable[Completion
     """
     for source in sources:
         start = _trigger_before(line, source.trigger)
-        if start < 0 or (source.only_at_start and not (is_first_line and not start)):
-            continue
+        is_here = start >= 0 and not (source.only_at_start and (start or not is_first_line))
         query = line[start + len(source.trigger) :]
-        if source.takes(query):
+        if is_here and source.takes(query):
             return TypedWord(source, start, query)
     return None
 
@@ -114,14 +110,12 @@ def _trigger_before(line: str, trigger: str) -> int:
     """Return where the trigger of the last word is; -1 if there is none."""
     start = line.rfind(trigger)
     while start >= 0:
-        if (start == 0 or _may_stand_before(line[start - 1])) and _is_one_word(line[start + len(trigger) :]):
-            return start
+        before = line[start - 1] if start else " "
+        may_begin = before.isspace() or before in "\"'<" or category(before) in _OPENING
+        if may_begin and _is_one_word(line[start + len(trigger) :]):
+            break
         start = line.rfind(trigger, 0, start)
-    return -1
-
-
-def _may_stand_before(char: str) -> bool:
-    return char.isspace() or char in "\"'<" or category(char) in _OPENING
+    return start
 
 
 def _is_one_word(query: str) -> bool:
@@ -307,32 +301,23 @@ class Completer(QObject):
             if self.popup is not None and event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
                 self.popup.place(self._anchor)
             return False
-        if self._word is None:
-            return self._opens(event)
-        if event.type() in (QEvent.Type.FocusOut, QEvent.Type.Hide):
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            if self._word is not None:
+                return not self._editor.is_composing and self._on_key(event)
+            if event.key() == Qt.Key.Key_Space and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+                self.open_here()
+                return True
+        elif self._word is not None and event.type() in (QEvent.Type.FocusOut, QEvent.Type.Hide):
             self.close()
-        elif event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
-            return not self._editor.is_composing and self._on_key(event)
         return False
-
-    def _opens(self, event: QEvent) -> bool:
-        """Open the popup for Ctrl+Space; return True if that was the key."""
-        if event.type() != QEvent.Type.KeyPress or not isinstance(event, QKeyEvent):
-            return False
-        if event.key() != Qt.Key.Key_Space or event.modifiers() != Qt.KeyboardModifier.ControlModifier:
-            return False
-        self.open_here()
-        return True
 
     def _on_typed(self, text: str) -> None:
         if self._word is not None or not any(source.trigger[-1] in text for source in self._sources):
             return
-        word = self._word_at_cursor()
-        if word is None:
-            return
-        trigger_end = word.start + count_units(word.source.trigger)
-        if trigger_end > self._editor.textCursor().position() - count_units(text):
-            self._ask(word)
+        if (word := self._word_at_cursor()) is not None:
+            trigger_end = word.start + count_units(word.source.trigger)
+            if trigger_end > self._editor.textCursor().position() - count_units(text):
+                self._ask(word)
 
     def _on_cursor_moved(self) -> None:
         if self._word is None:
@@ -365,20 +350,16 @@ class Completer(QObject):
         self._task = self._start(self._answer(self._request, word), "complete")
 
     async def _answer(self, request: int, word: TypedWord) -> None:
-        problem = ""
         rows: Sequence[CompletionItem] = ()
         try:
             rows = await word.source.completions(word.query)
+            note = "" if rows else word.source.empty_text
         except HelixError as error:
-            problem = translate(error.what)
+            note = translate(error.what)
         if request != self._request:
             return  # an answer to what was typed before
         self._slow.stop()
-        self._task = None
-        self._is_answered = True
-        self._show(word, rows, problem or ("" if rows else word.source.empty_text))
-
-    def _show(self, word: TypedWord, rows: Sequence[CompletionItem], note: str) -> None:
+        self._task, self._is_answered = None, True
         popup = self._open_popup()
         popup.show_rows(word.source.name, rows)
         popup.show_note(note or word.source.hint)

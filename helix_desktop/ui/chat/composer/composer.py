@@ -47,13 +47,6 @@ text = TextContext("Composer")
 _WARN_SHARE = 0.7  # of the context window: from here on gauges have a color
 
 
-def share_color(share: float) -> str:
-    """Return the token of a share of the context window: another from 70 % on, and where it is full."""
-    if share >= 1.0:
-        return "error"
-    return "warn" if share >= _WARN_SHARE else "accent"
-
-
 def paint_usage_bar(pen: Pen, bar: QRectF, share: float, color: str) -> None:
     """Paint a bar that is filled to a share; above 1 to scale, with a gap where the window ends."""
     round_px = bar.height() / 2
@@ -218,7 +211,7 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         return round(2 * _GAUGE_PAD_PX + max(widths))
 
     def _line(self, form: GaugeForm, words: str) -> Row:
-        color = share_color(self._share)
+        color = "error" if self._share >= 1.0 else "warn" if self._share >= _WARN_SHARE else "accent"
         bar = Drawing((46, 4), lambda pen, place: paint_usage_bar(pen, place, self._share, color))
         text = Text(words, SMALL, "muted" if color == "accent" else color, 500)
         return Row([bar, text] if form == "full" else [text], 8)
@@ -400,10 +393,6 @@ class Composer(Themed, QWidget):
                 button.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusProxy(self.editor)
         self.frame.setFocusProxy(self.editor)
-        self._connect()
-        self.apply_theme()
-
-    def _connect(self) -> None:
         self.editor.installEventFilter(self)
         for submit in (self.editor.submitted, self._send.clicked):
             submit.connect(lambda: self._submit(self.submitted))
@@ -416,14 +405,10 @@ class Composer(Themed, QWidget):
         self._attach.clicked.connect(lambda: perform(self, PickFiles()))
         self.editor.files_added.connect(lambda files: perform(self, AttachFiles(tuple(files))))
         self.editor.long_text_pasted.connect(lambda text: perform(self, AttachText(text)))
+        self.apply_theme()
 
-    @property
-    def enter_sends(self) -> bool:
-        """Return True if Enter sends (else Ctrl+Enter does, and Enter breaks the line)."""
-        return self.editor.enter_sends
-
-    @enter_sends.setter
-    def enter_sends(self, enabled: bool) -> None:
+    def set_enter_sends(self, enabled: bool) -> None:
+        """Let Enter send; else Ctrl+Enter does, and Enter breaks the line."""
         self.editor.enter_sends = enabled
         self._refresh()
 

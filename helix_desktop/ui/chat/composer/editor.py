@@ -44,7 +44,12 @@ class AddedFile(msgspec.Struct, frozen=True, eq=False):
 
     def png(self) -> bytes:
         """Return pixels as PNG, no larger than models look at; nothing for a file."""
-        return b"" if isinstance(self.source, Path) else _png(self.source)
+        if isinstance(self.source, Path):
+            return b""
+        pixels, size, mode = self.source, MAX_EDGE_PX, Qt.TransformationMode.SmoothTransformation
+        if max(pixels.width(), pixels.height()) > size:
+            pixels = pixels.scaled(size, size, Qt.AspectRatioMode.KeepAspectRatio, mode)
+        return png_bytes(pixels)
 
 
 def files_from_mime(mime: QMimeData, image_name: str = PASTED_IMAGE) -> list[AddedFile]:
@@ -62,26 +67,9 @@ def files_from_mime(mime: QMimeData, image_name: str = PASTED_IMAGE) -> list[Add
     return [AddedFile(image_name, pixels)] if isinstance(pixels, QImage) and not pixels.isNull() else []
 
 
-def is_long(text: str) -> bool:
-    """Return True if a pasted text goes along with the message instead of standing in it."""
-    return len(text) > LONG_TEXT_CHARS or text.count("\n") >= LONG_TEXT_LINES
-
-
-def _png(pixels: QImage) -> bytes:
-    if max(pixels.width(), pixels.height()) > MAX_EDGE_PX:
-        mode = Qt.TransformationMode.SmoothTransformation
-        pixels = pixels.scaled(MAX_EDGE_PX, MAX_EDGE_PX, Qt.AspectRatioMode.KeepAspectRatio, mode)
-    return png_bytes(pixels)
-
-
 _MAX_LINES = 8
 _PAD = 4  # pixels above and below the text
 _OPENING = "([{<\"'`"  # characters that a word may follow without a space
-
-
-def _is_dead(key: int) -> bool:
-    """Return True for a key that composes with the next one: an accent, or Compose."""
-    return key == Qt.Key.Key_Multi_key or Qt.Key.Key_Dead_Grave <= key <= Qt.Key.Key_Dead_Longsolidusoverlay
 
 
 class Editor(TextArea):
@@ -195,7 +183,8 @@ class Editor(TextArea):
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
         """Notice a dead key: where Qt composes the letter itself, only the key's release comes here."""
         super().keyReleaseEvent(event)
-        if _is_dead(event.key()):
+        key, is_compose = event.key(), event.key() == Qt.Key.Key_Multi_key
+        if is_compose or Qt.Key.Key_Dead_Grave <= key <= Qt.Key.Key_Dead_Longsolidusoverlay:
             self._awaits_letter = not self._is_letter_down
         else:
             self._is_letter_down = False
@@ -245,10 +234,10 @@ class Editor(TextArea):
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         """Files, images and long texts go along with the message; everything else is text in it."""
-        files = files_from_mime(source)
+        files, text = files_from_mime(source), source.text()
         if files:
             self.files_added.emit(files)
-        elif is_long(text := source.text()):
+        elif len(text) > LONG_TEXT_CHARS or text.count("\n") >= LONG_TEXT_LINES:
             self.long_text_pasted.emit(text)
         elif self._is_drop:
             super().insertFromMimeData(self._with_spaces(text))

@@ -69,7 +69,7 @@ def test_enter_sends_and_shift_enter_breaks_the_line(qtbot: QtBot, composer: Com
 
 
 def test_enter_breaks_the_line_when_configured(qtbot: QtBot, composer: Composer) -> None:
-    composer.enter_sends = False
+    composer.set_enter_sends(False)
     QTest.keyClicks(composer.editor, "a")
     QTest.keyClick(composer.editor, Qt.Key.Key_Return)
     assert composer.text() == "a\n"
