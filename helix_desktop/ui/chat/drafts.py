@@ -37,7 +37,7 @@ from helix_desktop.ui.chat.composer.attachment_chips import (
     SendAttachmentInFull,
     UnpackAttachment,
     attachment_key,
-    chip_text,
+    make_chip,
 )
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import AddedFile
@@ -472,7 +472,7 @@ class DraftAttachments(QObject):
             self._session.start(self._read_thumbnail(digest), "read thumbnail")
         thumbnail_of = self._thumbnails.get
         self._widget.set_attachments(
-            [chip_text(each, model, thumbnail_of(each.digest)) for each in attachments]
+            [make_chip(each, model, thumbnail_of(each.digest)) for each in attachments]
         )
 
     async def _read_thumbnail(self, digest: str) -> None:

@@ -262,21 +262,19 @@ class ChatPage(Themed, QWidget):
         """
         self.composer.setEnabled(is_writable)
         self._offers_model = is_writable and not has_model
-        link = tr("Import sessions of other agents…")
+        # Every session starts in mode ask, and is no longer empty once that was changed.
+        words = tr("Start a conversation. The agent asks before edits, and commands that do more than read.")
+        action = tr("Write a message")
         if self._offers_model:
-            sentence = tr(
+            words = tr(
                 "Only the demo model is here, which knows its sample alone. Add a model with an API key, or "
                 "a server that runs on this computer."
             )
-            self.empty_state.set_content(sentence, tr("Connect a model"), link)
-        elif is_writable:
-            # Every session starts in mode ask, and is no longer empty once that was changed.
-            sentence = tr(
-                "Start a conversation. The agent asks before edits, and commands that do more than read."
-            )
-            if demo_runs:
-                sentence = tr("Start a conversation. Demo calls run without asking.")
-            self.empty_state.set_content(sentence, tr("Write a message"), link)
+            action = tr("Connect a model")
+        elif demo_runs:
+            words = tr("Start a conversation. Demo calls run without asking.")
+        if is_writable:
+            self.empty_state.set_content(words, action, tr("Import sessions of other agents…"))
         else:
             self.empty_state.set_content(tr("No messages yet."))
 
@@ -345,26 +343,19 @@ class ChatPage(Themed, QWidget):
 
     def show_first_ask(self) -> None:
         """Bring the first card that waits for the user into sight, with its buttons; else do nothing."""
-        self._show_ask(self.model.first_ask)
-
-    def _show_ask(self, index: int) -> None:
-        if index < len(self.model):
-            self.view.chat_viewport.show_ask(index)
+        if (first := self.model.first_ask) < len(self.model):
+            self.view.chat_viewport.show_ask(first)
             self._has_left_end = not self.view.chat_viewport.is_following
 
     def _show_first_ask(self, index: int) -> None:
         """Keep the first of several cards that wait for the user in sight: the end has only the last one."""
-        first = self.model.first_ask
-        if first < index and self.view.chat_viewport.is_following:
-            self._show_ask(first)
+        if self.model.first_ask < index and self.view.chat_viewport.is_following:
+            self.show_first_ask()
 
     def _go_on_after_asks(self) -> None:
-        if not self._has_left_end:
-            return
-        first = self.model.first_ask
-        if first < len(self.model):
+        if self._has_left_end and (first := self.model.first_ask) < len(self.model):
             self.view.chat_viewport.show_ask(first)
-        else:
+        elif self._has_left_end:
             self._has_left_end = False
             self.view.chat_viewport.go_to_end()
 

@@ -18,7 +18,7 @@ from helix_desktop.ui.chat.composer.attachment_chips import (
     AttachFiles,
     AttachmentBar,
     AttachText,
-    ChipText,
+    Chip,
     PickFiles,
     SignButton,
 )
@@ -532,7 +532,7 @@ class Composer(Themed, QWidget):
         restyle(self._note, "role", "warn" if is_warning else "faint")
         self._refresh()
 
-    def set_attachments(self, chips: Sequence[ChipText]) -> None:
+    def set_attachments(self, chips: Sequence[Chip]) -> None:
         self._chips.show_chips(chips)
         self._refresh()
 
