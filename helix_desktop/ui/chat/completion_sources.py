@@ -52,7 +52,6 @@ from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.drafts import DraftAttachments
 from helix_desktop.ui.chat.model_menu import matching_models
-from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, FocusComposer, ShowCommands, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.models import demo_model_name
@@ -62,22 +61,32 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Composer")
 commands_tr = Translator("Slash commands")
+window_tr = Translator("Window")
 
 _MAX_ROWS = 50  # of commands, files and models
 _UNUSABLE_ICON = "triangle-alert"
 _PROMPT_FILES_FRESH_S = 2.0  # prompt files read this long ago are read again
 
 
+Offer = Callable[[str, Iterable[tuple[str, str, Callable[[], object]]]], object]
+"""Takes a heading of the palette and its commands: name, words, and what each does."""
+
+
 class CommandCompletions(CompletionSource):
-    """Commands by a few letters of their names; prompt files and skills are first while nothing is typed."""
+    """Commands by a few letters of their names; prompt files and skills are first while nothing is typed.
+
+    Each of these is in the palette, too, and begins a message; they are read when that opens.
+    """
 
     trigger = SLASH
     only_at_start = True
 
-    def __init__(self, session: Session, commands: WindowCommands) -> None:
-        self._session, self._commands = session, commands
+    def __init__(self, session: Session, composer: Composer, offer: Offer) -> None:
+        self._session, self._composer, self._offer = session, composer, offer
         self._catalog: PromptCatalog | None = None
         self._read_for, self._read_at = "", 0.0
+        self._offered: tuple[PromptFile, ...] = ()
+        session.handle(self)
         self.name, self.empty_text = commands_tr("Commands"), commands_tr("No matching commands")
 
     def takes(self, query: str) -> bool:
@@ -91,7 +100,7 @@ class CommandCompletions(CompletionSource):
         for file in catalog.files.values():
             icon = "book-open" if catalog.is_skill(file) else "file-text"
             rows[file.name] = _row(file.name, icon, file.argument_hint, file.description, file.path)
-        for command in filter(self._commands.can_run, SLASH_COMMANDS):
+        for command in filter(self._session.commands.can_run, SLASH_COMMANDS):
             # Also by another name that is being typed.
             others = (name for name in command.also if query and name.startswith(query.casefold()))
             for name in (command.name, *others):
@@ -122,6 +131,27 @@ class CommandCompletions(CompletionSource):
             self._catalog = await self._session.app.prompt_files.read(workspace_id)
             self._read_for, self._read_at = workspace_id, monotonic()
         return self._catalog
+
+    @handles(ShowCommands)
+    async def _offer_files(self) -> None:
+        files: tuple[PromptFile, ...] = ()
+        if self._session.has_conversation:
+            catalog = await self._session.app.prompt_files.read(self._session.workspace.id)
+            files = tuple(catalog.files.values())
+        if files != self._offered:
+            self._offered = files
+            self._offer(window_tr("Prompt files and skills"), map(self._palette_entry, files))
+
+    def _palette_entry(self, file: PromptFile) -> tuple[str, str, Callable[[], object]]:
+        words = f"{SLASH}{file.name} {file.argument_hint}".rstrip()
+        shown = escape_hidden_name(" · ".join(filter(None, (words, file.description)))).replace("&", "&&")
+
+        def begin_message() -> None:
+            """Put the command in front of what is typed, which becomes its arguments."""
+            self._session.perform(FocusComposer())
+            self._composer.set_text(f"{SLASH}{file.name} {self._composer.text()}")
+
+        return f"prompt:{file.name}", shown, begin_message
 
 
 def _row(name: str, icon: str, *details: str) -> CompletionItem:
@@ -428,50 +458,12 @@ def file_index(session: Session) -> FileIndex | None:
     return session.app.tools.file_index(session.workspace.id)
 
 
-def add_completions(composer: ComposerController, session: Session, commands: WindowCommands) -> None:
+def add_completions(composer: ComposerController, session: Session, offer: Offer) -> None:
+    """Complete what is typed; `offer` shows the prompt files in the palette."""
     widget, files = composer.widget, FileCompletions(session, composer.attachments)
     FileMentions(composer, session)
-    commands_and_models = CommandCompletions(session, commands), ModelCompletions(session)
-    for source in (files, ContentCompletions(session), *commands_and_models):
+    commands = CommandCompletions(session, widget, offer)
+    for source in (files, ContentCompletions(session), commands, ModelCompletions(session)):
         widget.completer.add_source(source, session.start)
     widget.history.set_source(lambda: sent_messages(session.conversation))
     widget.editor.typed.connect(lambda _: files.prepare())
-
-
-tr = Translator("Window")
-
-
-class PromptFileActions:
-    """Offers each prompt file as a command that begins a message; they are read when the palette opens."""
-
-    def __init__(
-        self,
-        composer: Composer,
-        session: Session,
-        offer: Callable[[str, Iterable[tuple[str, str, Callable[[], object]]]], object],
-    ) -> None:
-        """`offer` takes a heading of the palette and its commands: name, words, and what each does."""
-        self._composer, self._session, self._offer = composer, session, offer
-        self._files: tuple[PromptFile, ...] = ()
-        session.handle(self)
-
-    @handles(ShowCommands)
-    async def _read(self) -> None:
-        files: tuple[PromptFile, ...] = ()
-        if self._session.has_conversation:
-            catalog = await self._session.app.prompt_files.read(self._session.workspace.id)
-            files = tuple(catalog.files.values())
-        if files != self._files:
-            self._files = files
-            self._offer(tr("Prompt files and skills"), map(self._command, files))
-
-    def _command(self, file: PromptFile) -> tuple[str, str, Callable[[], object]]:
-        words = f"{SLASH}{file.name} {file.argument_hint}".rstrip()
-        words = " · ".join(filter(None, (words, file.description)))
-        shown = escape_hidden_name(words).replace("&", "&&")
-        return f"prompt:{file.name}", shown, lambda: self._begin_message(file)
-
-    def _begin_message(self, file: PromptFile) -> None:
-        """Put the command in front of what is typed, which becomes its arguments."""
-        self._session.perform(FocusComposer())
-        self._composer.set_text(f"{SLASH}{file.name} {self._composer.text()}")
