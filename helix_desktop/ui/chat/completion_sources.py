@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from time import monotonic
 
@@ -11,12 +12,10 @@ from msgspec.structs import replace
 from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.config.settings import model_labels
 from helix_desktop.domain.digest import MIN_PREFIX
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.conversation import Attachment, MessageQueued, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.files.mention import (
     FuzzyPaths,
     Mention,
@@ -51,7 +50,7 @@ from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionS
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.drafts import DraftAttachments
-from helix_desktop.ui.chat.model_menu import matching_models
+from helix_desktop.ui.chat.session_model import matching_models
 from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, FocusComposer, ShowCommands, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.models import demo_model_name
@@ -299,12 +298,6 @@ class FileCompletions(CompletionSource):
         self._listed = (index, monotonic())
         return self._session.start(_list_again(index), "list files")
 
-    def prepare(self) -> None:
-        """List the files for the first time, so that they are there when an `@` is typed."""
-        index = file_index(self._session)
-        if index is not None and not (self._listed and self._listed[0] is index):
-            self.refresh()
-
     def accept(self, completion: CompletionItem) -> None:
         """Attach a resource; of a file the mention in the text is what counts."""
         resources = self._session.app.mcp_servers.resources(self._session.workspace.id)
@@ -313,9 +306,13 @@ class FileCompletions(CompletionSource):
                 self._attachments.attach_resource(resource)
 
     def _recent_files(self) -> Sequence[str]:
-        log = self._session.conversation.session.log
-        newest = (log[at].event for at in range(len(log) - 1, max(-1, len(log) - 1 - _RECENT_EVENTS), -1))
-        paths = dict.fromkeys(path for event in newest for path in _used_files(event))
+        log, paths = self._session.conversation.session.log, dict[str, None]()
+        for at in range(len(log) - 1, max(-1, len(log) - 1 - _RECENT_EVENTS), -1):
+            match log[at].event:
+                case ToolAnswered(files=files):
+                    paths |= dict.fromkeys(version.path for version in files)
+                case UserSpoke(text=text):
+                    paths |= dict.fromkeys(mention.path for mention in find_mentions(text))
         return tuple(paths)[:_RECENT_FILES]
 
 
@@ -323,14 +320,6 @@ async def _list_again(index: FileIndex) -> None:
     """List the files; if that fails, the search says so, unless there is an earlier list."""
     with suppress(HelixError):
         await index.refresh()
-
-
-def _used_files(event: Event) -> Iterator[str]:
-    match event:
-        case ToolAnswered(files=files):
-            yield from (version.path for version in files)
-        case UserSpoke(text=text):
-            yield from (mention.path for mention in find_mentions(text))
 
 
 def _file_completion(match: PathMatch, first_line: int, last_line: int) -> CompletionItem:
@@ -373,9 +362,19 @@ class FileMentions(QObject):
             found = await index.look_up(text)
             before = self._tried if conversation is self._tried_in else {}
             for mention in found.files:
-                tried[mention] = before.get(mention) or await _try(workspace, conversation, mention)
+                try:
+                    attach = workspace.contents.try_attach_file
+                    known = before.get(mention)
+                    tried[mention] = known or await attach(conversation.session.id, *mention[:3])
+                except InvalidInput as error:
+                    tried[mention] = error
         if self._session.shows(conversation) and text == self._composer.text():
             self._tried, self._tried_in = tried, conversation
+            files = {
+                mention.path + format_lines(mention.first_line, mention.last_line): result
+                for mention, result in tried.items()
+                if isinstance(result, Attachment)
+            }
             self._count([result for result in tried.values() if isinstance(result, Attachment)])
             refused = [result for result in tried.values() if isinstance(result, InvalidInput)]
             notes, popup = [translate(found.missing_text)], self._composer.completer.popup
@@ -389,28 +388,11 @@ class FileMentions(QObject):
             if found.folders:
                 notes.append(tr("Sent as text, without files: folder {folders}", folders=found.folders))
             notes += [f"{translate(error.what)} {translate(error.why)}" for error in refused]
-            notes.append(_attached_text(tried))
+            if files:
+                tokens = format_token_count(sum(file.tokens for file in files.values()))
+                notes.append(tr("Attaches {files} (≈ {tokens})", files=tuple(files), tokens=tokens))
             is_warning = bool(found.missing or refused)
             self._composer.set_note(" · ".join(filter(None, notes)), is_warning=is_warning)
-
-
-async def _try(workspace: OpenWorkspace, conversation: Conversation, mention: Mention) -> _TriedFile:
-    try:
-        return await workspace.contents.try_attach_file(conversation.session.id, *mention[:3])
-    except InvalidInput as error:
-        return error
-
-
-def _attached_text(tried: dict[Mention, _TriedFile]) -> str:
-    attached = {
-        mention.path + format_lines(mention.first_line, mention.last_line): result.tokens
-        for mention, result in tried.items()
-        if isinstance(result, Attachment)
-    }
-    if not attached:
-        return ""
-    tokens = format_token_count(sum(attached.values()))
-    return tr("Attaches {files} (≈ {tokens})", files=tuple(attached), tokens=tokens)
 
 
 class ModelCompletions(CompletionSource):
@@ -466,4 +448,5 @@ def add_completions(composer: ComposerController, session: Session, offer: Offer
     for source in (files, ContentCompletions(session), commands, ModelCompletions(session)):
         widget.completer.add_source(source, session.start)
     widget.history.set_source(lambda: sent_messages(session.conversation))
-    widget.editor.typed.connect(lambda _: files.prepare())
+    # For the first time at the first letter, so that they are there when an `@` is typed.
+    widget.editor.typed.connect(lambda _: files.refresh(math.inf))

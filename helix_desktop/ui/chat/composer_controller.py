@@ -47,19 +47,6 @@ SESSION_MODEL = _text("Model for this session")
 _COUNT_AFTER_MS = 250
 
 
-def _estimate_texts(tokens: int, free: int) -> tuple[str, ...]:
-    """Return a message's tokens by Helix's count, as chips do; with its room if it doesn't fit.
-
-    The longest form first.
-    """
-    if not tokens:
-        return ("",)
-    if tokens > free:
-        room = format_tokens(free)
-        return (tr("Message: ≈ {tokens} tokens, room for {free}", tokens=format_tokens(tokens), free=room),)
-    return tr("Message: ≈ {tokens}", tokens=format_token_count(tokens)), ""
-
-
 def runs_demo_calls(session: Session) -> bool:
     """Return True if the demo model answers in the session on screen, and its calls run without asking."""
     return session.has_conversation and demo_calls_run(
@@ -110,7 +97,7 @@ class ComposerController(QObject):
         self._recount()
 
     async def _show_estimate(self) -> None:
-        """Count the message on screen, with its attachments and what it mentions."""
+        """Say how many tokens the message on screen has, with its attachments and what it mentions."""
         if not self._session.has_conversation:
             return
         workspace, conversation = self._session.workspace, self._session.conversation
@@ -128,7 +115,14 @@ class ComposerController(QObject):
             now = conversation.window.measure()[1]
             limit = conversation.window.message_limit  # of a message that can be sent
             free = max(0, min(int((now.window - now.used - now.reserve) / now.ratio), limit))
-            self.widget.set_estimate(*_estimate_texts(total, free))
+            if total > free:
+                size, room = format_tokens(total), format_tokens(free)
+                words = tr("Message: ≈ {tokens} tokens, room for {free}", tokens=size, free=room)
+                self.widget.set_estimate(words)
+            elif total:
+                self.widget.set_estimate(tr("Message: ≈ {tokens}", tokens=format_token_count(total)), "")
+            else:
+                self.widget.set_estimate("")
 
     async def _show(self) -> None:
         try:

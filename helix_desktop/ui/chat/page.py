@@ -365,8 +365,8 @@ class ChatPage(Themed, QWidget):
         first = next((row.question for row in questions), None)
         is_answered_here = first is not None and not isinstance(first, ServerQuestion)
         approvals = sum(isinstance(row, ApprovalRow) for row in asks)
-        self.composer.show_asks(approvals, is_answered_here, len(first.options) if first is not None else 0)
-        self.composer.invite(not len(self.model) and not self.model.is_loading)
+        options, is_first = len(first.options) if first else 0, not (len(self.model) or self.model.is_loading)
+        self.composer.show_asks(approvals, is_answered_here, options, is_first=is_first)
         self._loading_timer.stop()
         if self.model.is_loading and not len(self.model):
             self._loading_timer.start()

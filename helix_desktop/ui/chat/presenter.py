@@ -173,12 +173,13 @@ _RETRY_KEY = RowKey(part="retry")
 class ArrivingAnswer:
     """The rows of an answer until it is recorded: its text, and the notice of a request that is repeated."""
 
-    def __init__(self, model: ChatModel, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` gives seconds."""
-        self._model, self._clock = model, clock
+    def __init__(
+        self, model: ChatModel, on_sent: Callable[[], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`on_sent` follows a repeated request, `clock` gives seconds."""
+        self._model, self._on_sent, self._clock = model, on_sent, clock
         self._count = 1
         self._retry = RetryScheduled(0, 0.0, "")  # the newest one
-        self._on_sent: Callable[[], None] = lambda: None
         self._until_s, self._left_s = 0.0, -1
         self._timer = QTimer(model, interval=_TICK_MS)
         self._timer.timeout.connect(self.tick)
@@ -219,10 +220,10 @@ class ArrivingAnswer:
         self._drop()
         self.clear_retry()
 
-    def show_retry(self, retry: RetryScheduled, on_sent: Callable[[], None]) -> None:
-        """Drop the text and count down to the next attempt; `on_sent` follows that attempt."""
+    def show_retry(self, retry: RetryScheduled) -> None:
+        """Drop the text and count down to the next attempt."""
         self._drop()
-        self._retry, self._on_sent = retry, on_sent
+        self._retry = retry
         self._until_s, self._left_s = self._clock() + retry.wait_s + _RETRY_SHOWN_S, -1
         self._timer.start()
         self.tick()
@@ -342,7 +343,10 @@ class ChatPresenter:
         """`announce` says a text to a screen reader."""
         self._model, self._announce, self._session = model, announce, session
         self._rows, self._asks = ChatRows(), AskRows(model)
-        self._side_question, self._arriving = LiveSideQuestion(model), ArrivingAnswer(model)
+        self._side_question, self._arriving = (
+            LiveSideQuestion(model),
+            ArrivingAnswer(model, self._show_waiting),
+        )
         self._versions: Mapping[RowKey, Versions] = {}
         self._shown: Conversation | None = None  # whose errors are shown
         self._is_loaded = self._takes_long = False  # whether its rows are shown, and are many
@@ -414,7 +418,10 @@ class ChatPresenter:
         if self._session.shows(conversation):
             self._arriving.stop_countdown()
             self._is_past, self._rows = True, rows
-            self._reset([*map(_without_actions, ordered), below])
+            # The buttons of dividers and notices would change the session as it is now.
+            kinds = DividerRow | NoticeRow
+            past = [replace(row, actions=()) if isinstance(row, kinds) else row for row in ordered]
+            self._reset([*past, below])
             self._model.put_all(rows.mark_removed(removed))
 
     async def show_now(self) -> None:
@@ -516,7 +523,7 @@ class ChatPresenter:
         if conversation.response.text:
             self._arriving.add_text(conversation.response.text, self._model_name())
         if conversation.response.retry_state:
-            self._arriving.show_retry(conversation.response.retry_state, self._show_waiting)
+            self._arriving.show_retry(conversation.response.retry_state)
         else:
             self._show_waiting()
 
@@ -528,7 +535,7 @@ class ChatPresenter:
             case ResponseDelta(text=text, is_reasoning=reasoning):
                 self._arriving.add_text("" if reasoning else text, self._model_name())
             case RetryScheduled():
-                self._arriving.show_retry(update, self._show_waiting)
+                self._arriving.show_retry(update)
             case ApprovalRequested(ask=ask) | QuestionAsked(ask=ask):
                 self._show_ask(ask)
             case AutoRunPut(change_ids=change_ids, restore=restore):
@@ -693,8 +700,3 @@ def _split_ends(data: bytes, in_full: bool) -> HeadAndTail:
     text = data.decode("utf-8", "replace")
     ends = head_and_tail(text)
     return HeadAndTail(text.removesuffix("\n"), "", ends.lines) if in_full else ends
-
-
-def _without_actions(row: Row) -> Row:
-    """Return a divider or notice of the past, whose buttons would change the session as it is now."""
-    return replace(row, actions=()) if isinstance(row, DividerRow | NoticeRow) and row.actions else row

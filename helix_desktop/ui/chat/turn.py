@@ -1,24 +1,34 @@
-"""The turn of the session on screen: its commands and mode, what it asks and comes next; cards of calls."""
+"""The turn of the session on screen: its commands and mode, cards of calls, what it asks and comes next."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from functools import partial
+from types import UnionType
 from typing import Any
 
 import msgspec
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, SignalInstance
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import CallStarted, EventRecorded, TurnChanged
-from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.agent.session import (
+    CallStarted,
+    EventRecorded,
+    SpendRequestsChanged,
+    SummaryAwaited,
+    TurnChanged,
+)
+from helix_desktop.context.rewrites import planner
 from helix_desktop.context.window.window_breakdown import MessageStates
 from helix_desktop.domain.choices import PermissionMode, SamplePlace
+from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import ApprovalGiven, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.session import ModeChanged
+from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.domain.question import QuestionReply, ServerReply
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import (
@@ -61,7 +71,9 @@ from helix_desktop.ui.kit.intents import (
     AnswerApproval,
     AskSideQuestion,
     ChooseForm,
+    Compact,
     NextMode,
+    OpenSession,
     Pin,
     SetMode,
     ShowInTimeline,
@@ -74,6 +86,11 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.words.action_labels import action_label
+from helix_desktop.words.costs import estimate_text
+from helix_desktop.words.models import model_name
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.rewrites import breaker_text
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.saved_rules import SavedRules
 
@@ -347,7 +364,12 @@ class TurnController(QObject):
 
     @handles(ShowRewriteOf)
     def show_rewrite(self, seq: int) -> None:
-        self._session.perform(ShowInTimeline(_covering_rewrite(self._session.transcript, seq)))
+        """Show what took a message out of the window, or made a marker of it."""
+        transcript = self._session.transcript
+        cover, rewrites = MessageStates(transcript).cover_of(seq), transcript.rewrites
+        swept = (at for at, sweep in rewrites.sweeps.items() if seq in sweep.masked)
+        newest = max(filter(rewrites.is_active, swept), default=0)
+        self._session.perform(ShowInTimeline(cover.seq if cover is not None else newest))
 
     @handles(ChooseForm)
     async def choose_form(self, seq: int, form: Form, instructions: str) -> None:
@@ -393,13 +415,103 @@ def _suggested_message(conversation: Conversation, sample_messages: Iterable[str
     return next((text for text in sample_messages if text not in sent_texts), "")
 
 
-def _covering_rewrite(transcript: Transcript, seq: int) -> int:
-    """Return the rewrite that took a message out of the window, or made markers of it; 0 for none."""
-    cover = MessageStates(transcript).cover_of(seq)
-    if cover is not None:
-        return cover.seq
-    rewrites = transcript.rewrites
-    return max(
-        (at for at, sweep in rewrites.sweeps.items() if seq in sweep.masked and rewrites.is_active(at)),
-        default=0,
+_BREAKER, _SUBAGENT, _WAIT = "breaker", "subagent", "summary-wait"
+_SPENDING: dict[BackgroundWork, str] = {"handover": "spend-handover", "observations": "spend-observations"}
+
+
+def follow_session(session: Session) -> None:
+    """Show the notices of whatever session is on screen."""
+    for work, name in _SPENDING.items():
+        follow_notice(session, name, partial(_spending_notice, work), SpendRequestsChanged, session.shown)
+    follow_notice(session, _WAIT, _wait_notice, SummaryAwaited, session.shown)
+    follow_notice(session, _SUBAGENT, _subagent_notice, None, session.shown)
+    follow_notice(session, _BREAKER, _breaker_notice, HandoverFailed | HandoverMade, session.loaded)
+
+
+def follow_notice(
+    session: Session,
+    name: str,
+    find: Callable[[Session], Notice | None],
+    kind: type | UnionType | None,
+    *signals: SignalInstance,
+) -> None:
+    """Show the notice of a name that there is after events and signals, or none."""
+
+    def show(*_: object) -> None:
+        session.notices.end(name)
+        if session.has_conversation and (notice := find(session)) is not None:
+            session.notices.notify_here(notice)
+
+    for signal in signals:
+        signal.connect(show)
+    if kind is not None:
+        session.on(kind, show)
+
+
+def _spending_notice(work: BackgroundWork, session: Session) -> Notice | None:
+    conversation = session.conversation
+    request = next((request for request in conversation.spend_requests if request.work == work), None)
+    return spend_notice(request, conversation.answer_spend_request) if request is not None else None
+
+
+def _wait_notice(session: Session) -> Notice | None:
+    """Say that the next step waits for the summary that makes room for it."""
+    conversation = session.conversation
+    if not conversation.summary_wait.is_active:
+        return None
+    what = tr("Context full: waiting for the summary.")
+    why = tr("The next step starts when older messages are compacted, in five minutes at the latest.")
+    fix = tr("Without a model, it is a list of files, commands and quotes.")
+    go_on = conversation.summary_wait.continue_without_model
+    answers = (
+        Answer(tr("Continue without a model"), go_on, "continue"),
+        Answer(tr("Stop"), lambda: session.start(conversation.stop(), "stop"), "stop"),
     )
+    return Notice(_WAIT, what, why, fix, answers, can_dismiss=False)
+
+
+def _subagent_notice(session: Session) -> Notice | None:
+    parent = session.transcript.parent
+    if not parent:
+        return None
+    why = tr("Only its result goes to the parent session. Messages here go to the subagent.")
+    back = Answer(tr("Open parent session"), lambda: session.perform(OpenSession(parent)), "back")
+    return Notice(_SUBAGENT, tr("Subagent session."), why, answers=(back,), can_dismiss=False)
+
+
+def _breaker_notice(session: Session) -> Notice | None:
+    """Say that automatic compaction is paused."""
+    if not planner.is_breaker_open(session.transcript):
+        return None
+    fix = tr("Compact now, or continue: oversized requests are trimmed or stopped.")
+    answer = Answer(action_label("compact"), lambda: session.perform(Compact()), "compact")
+    what = tr("Automatic compaction paused.")
+    return Notice(_BREAKER, what, breaker_text(), fix, (answer,), "warning")
+
+
+def spend_notice(request: SpendRequest, reply: Callable[[BackgroundWork, SpendReply], object]) -> Notice:
+    """Return the question about some work: what it takes, why it is asked, and what happens without it."""
+
+    def answer(words: str, choice: SpendReply) -> Answer:
+        return Answer(words, lambda: reply(request.work, choice), choice)
+
+    estimate, refuse = request.estimate, answer(tr("Not now"), "refuse")
+    model = model_name(estimate.model, estimate.demo)
+    why = tr("Model: {model}.", model=model)
+    if request.limit:
+        why = tr(
+            "Model: {model}. Background work may read {tokens} tokens without asking.",
+            model=model, tokens=format_tokens(request.limit),
+        )  # fmt: skip
+    if request.work == "handover":
+        what = tr("Compact this conversation? {estimate}.", estimate=estimate_text(estimate))
+        unless = tr(
+            "Otherwise, the context stays as it is. Once it is full, it is compacted without a model."
+        )
+        without = answer(tr("Compact without a model"), "no model")
+        answers: tuple[Answer, ...] = (answer(tr("Compact"), "allow"), without, refuse)
+    else:
+        what = tr("Write the next summary? {estimate}.", estimate=estimate_text(estimate))
+        unless = tr("Otherwise, the context stays as it is.")
+        answers = (answer(tr("Write summary"), "allow"), refuse)
+    return Notice(_SPENDING[request.work], what, why, unless, answers, can_dismiss=False)

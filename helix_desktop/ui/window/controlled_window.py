@@ -14,8 +14,7 @@ from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.completion_sources import add_completions
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.presenter import ChatPresenter
-from helix_desktop.ui.chat.session_notices import follow_session
-from helix_desktop.ui.chat.turn import TurnController
+from helix_desktop.ui.chat.turn import TurnController, follow_session
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.kit.session import Session

@@ -259,8 +259,7 @@ class Completer(QObject):
         self._start: StartTask | None = None
         self.popup: CompletionPopup | None = None  # while it is open
         self._word: TypedWord | None = None
-        self._task: asyncio.Task[None] | None = None
-        self._request = 0
+        self._task: asyncio.Task[None] | None = None  # that answers; another one cancels it
         self._is_answered = False
         self._accepts_next = False  # Enter came before the answer to what is typed
         self._slow = QTimer(self, singleShot=True, interval=SLOW_MS)
@@ -283,7 +282,6 @@ class Completer(QObject):
     def close(self) -> None:
         """Hide the popup; an answer that is still to come is dropped."""
         self._word = None
-        self._request += 1
         self._accepts_next = False
         self._slow.stop()
         if self._task is not None:
@@ -342,22 +340,19 @@ class Completer(QObject):
     def _ask(self, word: TypedWord) -> None:
         assert self._start is not None
         self._word, self._is_answered, self._accepts_next = word, False, False
-        self._request += 1
         if self._task is not None:
             self._task.cancel()
         if not self._slow.isActive():
             self._slow.start()
-        self._task = self._start(self._answer(self._request, word), "complete")
+        self._task = self._start(self._answer(word), "complete")
 
-    async def _answer(self, request: int, word: TypedWord) -> None:
+    async def _answer(self, word: TypedWord) -> None:
         rows: Sequence[CompletionItem] = ()
         try:
             rows = await word.source.completions(word.query)
             note = "" if rows else word.source.empty_text
         except HelixError as error:
             note = translate(error.what)
-        if request != self._request:
-            return  # an answer to what was typed before
         self._slow.stop()
         self._task, self._is_answered = None, True
         popup = self._open_popup()

@@ -461,20 +461,18 @@ class Composer(Themed, QWidget):
         self._is_stop_offered = self._is_stop_offered and running
         self._refresh()
 
-    def show_asks(self, approvals: int, has_question: bool = False, options: int = 0) -> None:
+    def show_asks(
+        self, approvals: int, has_question: bool = False, options: int = 0, *, is_first: bool = False
+    ) -> None:
         """Say what waits: calls for approval, and a question of the agent with so many options.
 
-        What is typed is its answer, or why the calls are denied.
+        What is typed is its answer, or why the calls are denied. The first message is invited: the empty
+        field explains its signs then.
         """
         self.approval_count, self._has_question, self._option_count = approvals, has_question, options
         self.is_begun_as_denial = self.is_begun_as_denial and approvals > 0
+        self._is_first = is_first
         self._refresh()
-
-    def invite(self, is_first: bool) -> None:
-        """Say whether this would be the first message: the empty field explains its signs then."""
-        if is_first != self._is_first:
-            self._is_first = is_first
-            self._refresh()
 
     def set_reasons(self, *texts: str) -> None:
         """Say in the empty field what has to be done first, or who answers: the first that fits."""

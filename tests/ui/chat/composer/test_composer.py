@@ -301,7 +301,7 @@ def test_estimate_model_and_theme_are_displayed(composer: Composer, show_look: S
     assert composer._status.full_text() == "≈ 12 tokens"
     assert find_button(composer, "send").toolTip() == "Send (Enter)"
     assert composer.editor.placeholderText() == "Message"
-    composer.invite(is_first=True)
+    composer.show_asks(0, is_first=True)
     assert composer.editor.placeholderText().startswith("Message: @ for files")
     composer.resize(320, 160)
     assert composer.editor.placeholderText() == "Message"
