@@ -46,8 +46,8 @@ from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults, target_name
 from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries
-from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionSource
 from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.composer.editor import CompletionItem, CompletionSource
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.drafts import DraftAttachments
 from helix_desktop.ui.chat.session_model import matching_models

@@ -408,7 +408,8 @@ class ComposerController(QObject):
                 await self.drafts.save(
                     self._session.workspace, self._session.conversation, self.widget.text()
                 )
-            elif not await self.drafts.contains(message):
-                await self.drafts.put_away(workspace, conversation, message.text, is_whole=False)
+            else:
+                text = message.text
+                await self.drafts.put_away(workspace, conversation, text, is_whole=False, may_be_stored=True)
         finally:
             self._outgoing.remove(message)

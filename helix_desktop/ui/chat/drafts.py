@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -286,17 +287,27 @@ class SessionDrafts(QObject):
             self.session.notices.end(FAILED_WRITE)
 
     async def put_away(
-        self, workspace: OpenWorkspace, conversation: Conversation, text: str, is_whole: bool
+        self,
+        workspace: OpenWorkspace,
+        conversation: Conversation,
+        text: str,
+        is_whole: bool,
+        may_be_stored: bool = False,
     ) -> None:
         """Store what was typed in a conversation that is not on screen, or keep it where that fails.
 
         `is_whole`: it takes the place of the stored draft; else it is put behind that one, or in front of
-        what is written in another window that shows it by now: that is stored next.
+        what is written in another window that shows it by now: that is stored next. `may_be_stored`: since
+        that session was left its draft may begin with the text.
         """
         session_id = conversation.session.id
         async with self.shared.locks[session_id]:
             waiting = None if is_whole else self.shared.unsaved.get(session_id)
             on_screen = None if is_whole else self.shared.on_screen(session_id)
+            if may_be_stored and text and on_screen is None:
+                with suppress(StoreError):
+                    if (await workspace.store.draft(session_id)).text.startswith(text):
+                        return
             if waiting is not None:
                 text, is_whole = waiting.text + text, waiting.is_whole
             if on_screen is not None:
@@ -312,10 +323,8 @@ class SessionDrafts(QObject):
                 self.session.actions.show_error(draft.error)
 
     def shows(self, session_id: str) -> bool:
-        conversation = self._conversation
-        if conversation is None or conversation is self._without_draft:
-            return False
-        return conversation.session.id == session_id
+        shown = None if self._conversation is self._without_draft else self._conversation
+        return shown is not None and shown.session.id == session_id
 
     def put_in_front(self, text: str) -> None:
         """Take over what was written in another window, with what was added there."""
@@ -393,21 +402,6 @@ class SessionDrafts(QObject):
             if draft != stored:
                 await workspace.store.save_draft(session_id, draft.text, draft.attachments)
 
-    async def contains(self, message: OutgoingMessage) -> bool:
-        """Return True if the draft of its session begins with a message since that was left.
-
-        One that is on screen does not: what is written there is stored over it.
-        """
-        session_id = message.conversation.session.id
-        async with self.shared.locks[session_id]:
-            if self.shared.on_screen(session_id) is not None:
-                return False
-            try:
-                stored = await message.workspace.store.draft(session_id)
-            except StoreError:
-                return False
-        return bool(message.text) and stored.text.startswith(message.text)
-
     async def save_changed(self, workspace: OpenWorkspace, conversation: Conversation) -> None:
         """Store the draft of a session, whose attachments are others now."""
         session_id = conversation.session.id
@@ -470,10 +464,8 @@ class DraftAttachments(QObject):
         self._thumbnails = {digest: self._thumbnails.get(digest) for digest in digests}
         for digest in missing:
             self._session.start(self._read_thumbnail(digest), "read thumbnail")
-        thumbnail_of = self._thumbnails.get
-        self._widget.set_attachments(
-            [make_chip(each, model, thumbnail_of(each.digest)) for each in attachments]
-        )
+        chips = [make_chip(each, model, self._thumbnails.get(each.digest)) for each in attachments]
+        self._widget.set_attachments(chips)
 
     async def _read_thumbnail(self, digest: str) -> None:
         """Show what an attached image looks like; one that cannot be read keeps its icon."""

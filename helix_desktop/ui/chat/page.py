@@ -219,9 +219,8 @@ class ChatPage(Themed, QWidget):
             takes_keys.installEventFilter(self)
         self.composer.text_changed.connect(lambda text: text and self._take_numbers())
         self._pages = PageArea(self)
-        self._pages.addWidget(self.view)
-        self._pages.addWidget(self.empty_state)
-        self._pages.addWidget(self.loading)
+        for place in (self.view, self.empty_state, self.loading):
+            self._pages.addWidget(place)
         self._loading_timer.timeout.connect(lambda: self._pages.setCurrentWidget(self.loading))
         for changed in (self.model.rows_reset, self.model.row_added, self.model.row_removed):
             changed.connect(self._update_page)

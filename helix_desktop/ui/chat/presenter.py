@@ -352,7 +352,7 @@ class ChatPresenter:
         self._is_loaded = self._takes_long = False  # whether its rows are shown, and are many
         self._unsubscribe: Callable[[], None] = lambda: None
         self._is_past = False
-        self._error_rows: list[NoticeRow] = []  # of the session on screen: no event brings them back
+        self._error_rows: dict[RowKey, NoticeRow] = {}  # of the session on screen: no event brings them back
         self._unsaved_keys: set[RowKey] = set()  # of those, what could not be saved since
         self._error_count = 0
         # What is over by then needs no clock.
@@ -366,7 +366,7 @@ class ChatPresenter:
         self._stop()
         conversation = self._session.find_conversation()
         if conversation is not self._shown:
-            self._shown, self._error_rows, self._unsaved_keys = conversation, [], set()
+            self._shown, self._error_rows, self._unsaved_keys = conversation, {}, set()
             self._takes_long = bool(conversation and len(conversation.session.log) > _MAX_INLINE_EVENTS)
             if self._takes_long:
                 self._rows = ChatRows()
@@ -430,7 +430,7 @@ class ChatPresenter:
         conversation, versions = self._session.conversation, self._versions
         await self.load()
         if self._session.shows(conversation):  # else another one came meanwhile
-            self._model.put_all(self._error_rows)
+            self._model.put_all(self._error_rows.values())
             self.show_versions(versions)
 
     def recount(self) -> None:
@@ -580,20 +580,19 @@ class ChatPresenter:
             actions = (*actions, ControlTurn("retry"))
         what, why, fix = map(translate, (error.what, error.why, error.fix))
         level: NoticeLevel = "warning" if error.is_warning else "error"
-        self._error_rows.append(NoticeRow(key, level, what, why, fix, actions, translate(error.details)))
+        self._error_rows[key] = NoticeRow(key, level, what, why, fix, actions, translate(error.details))
         if error.is_unsaved:
             self._unsaved_keys.add(key)
-        return self._error_rows[-1]
+        return self._error_rows[key]
 
     def _on_saved(self, at_ms: int) -> None:
         """Let errors of saving say that it works again: an event was saved."""
-        for place, row in enumerate(self._error_rows):
-            if row.key in self._unsaved_keys:
-                what = tr("Saving resumed at {time}.", time=format_moment(at_ms))
-                why = tr("It failed earlier: {reason}", reason=row.why or row.what)
-                self._error_rows[place] = NoticeRow(row.key, "info", what, why)
-                if not self._is_past:
-                    self._model.put(self._error_rows[place])
+        for key in sorted(self._unsaved_keys):
+            row, what = self._error_rows[key], tr("Saving resumed at {time}.", time=format_moment(at_ms))
+            why = tr("It failed earlier: {reason}", reason=row.why or row.what)
+            self._error_rows[key] = NoticeRow(key, "info", what, why)
+            if not self._is_past:
+                self._model.put(self._error_rows[key])
         self._unsaved_keys.clear()
 
     def _on_recorded(self, recorded: RecordedEvent) -> None:

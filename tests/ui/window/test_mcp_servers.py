@@ -23,7 +23,7 @@ from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.services.mcp_config import ServerDraft
 from helix_desktop.ui.cache.rows import COLUMN_BY_KEY
 from helix_desktop.ui.chat.actions import RowKey, StopCall
-from helix_desktop.ui.chat.composer.completer import CompletionItem
+from helix_desktop.ui.chat.composer.editor import CompletionItem
 from helix_desktop.ui.chat.question_card import FormCard, FormCards
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolRow
 from helix_desktop.ui.design.buttons import PushButton, Switch
