@@ -9,6 +9,7 @@ from functools import partial
 from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
+    QFocusEvent,
     QImage,
     QKeyEvent,
     QPaintEvent,
@@ -31,6 +32,7 @@ from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.chat.composer.editor import AddedFile
 from helix_desktop.ui.chat.style import SMALL, cut_label, draw_thumbnail
 from helix_desktop.ui.design.buttons import EnterActivates, popup_below
+from helix_desktop.ui.design.focus import KEYBOARD_REASONS
 from helix_desktop.ui.design.layout import FLOW_GAP, flow_height, place_flow
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.viewer.picture import thumbnail_size
@@ -158,6 +160,7 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
         super().__init__(parent)
         self.chip, self.key, self.label = chip, attachment_key(chip.attachment), chip.name + chip.suffix
         self.colors = ("warn", "warn_soft") if chip.is_warning else ("accent_text", "accent_soft")
+        self._has_ring = False
         self.buttons: list[SignButton] = []
         if chip.has_text:
             words = tr("Insert {attachment} as text", attachment=self.label)
@@ -206,6 +209,14 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
         else:
             super().keyPressEvent(event)
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self._has_ring = event.reason() in (*KEYBOARD_REASONS, Qt.FocusReason.OtherFocusReason)
+        super().focusInEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self._has_ring = False
+        super().focusOutEvent(event)
+
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         if event.reason() == event.Reason.Mouse:
             self.menu().popup(event.globalPos())
@@ -227,7 +238,7 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
         pen = Pen.of_widget(self, self._theme)
         color, fill = self.colors
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        pen.box(box, fill, "accent" if self.hasFocus() else "", 8)
+        pen.box(box, fill, "accent" if self._has_ring else "", 8)
         chip, label = self.chip, self._label_rect()
         if chip.attachment.image:
             size = chip.thumbnail_size
