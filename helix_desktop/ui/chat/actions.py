@@ -83,45 +83,24 @@ RowSection: TypeAlias = Literal[
 ApprovalAnswer: TypeAlias = Literal["once", "session", "always", "deny", "never", "demo"]
 
 
-class ToggleSection(msgspec.Struct, frozen=True):
-    section: RowSection
-
-
-class OpenMenu(msgspec.Struct, frozen=True):
-    """Open the menu of a card."""
-
-
-class CopyCode(msgspec.Struct, frozen=True):
-    """Copy the code of a text of the row, by the number of the text."""
-
-    text_number: int
-
-
-class ScrollText(msgspec.Struct, frozen=True):
-    """Scroll a table or a formula sideways, by the number of its text."""
-
-    text_number: int
-
-
-class CopyAnswer(msgspec.Struct, frozen=True):
-    """Copy the last answer above the row, as Markdown."""
-
-
-class MarkOption(msgspec.Struct, frozen=True):
-    """Choose an option of a question, by its number from 1; or no longer."""
-
-    number: int
-
-
-class FocusField(msgspec.Struct, frozen=True):
-    """Give the keyboard to a widget in the row, by its object name."""
-
-    name: str
-
-
-# What rows want of the session: cards that wait, what cards read, calls, the context, and branches.
 # fmt: off
 
+# What the list of rows does itself.
+class ListAction(msgspec.Struct, frozen=True): ...
+class ToggleSection(ListAction, frozen=True):
+    section: RowSection
+class OpenMenu(ListAction, frozen=True): ...  # of a card
+class CopyCode(ListAction, frozen=True):  # of a text of the row, by the number of the text
+    text_number: int
+class ScrollText(ListAction, frozen=True):  # a table or a formula, sideways, by the number of its text
+    text_number: int
+class CopyAnswer(ListAction, frozen=True): ...  # the last answer above the row, as Markdown
+class MarkOption(ListAction, frozen=True):  # an option of a question, by its number from 1; or no longer
+    number: int
+class FocusField(ListAction, frozen=True):  # give the keyboard to a widget in the row, by its object name
+    name: str
+
+# What rows want of the session: cards that wait, what cards read, calls, the context, and branches.
 class Decide(Intent, frozen=True):  # whether a call may run; `offer` is the rule that a lasting answer saves
     call_id: str
     answer: ApprovalAnswer
@@ -187,9 +166,7 @@ ReadingAction: TypeAlias = (
     | ReadContent
 )
 """What leaves the session as it is, and makes sense of its past, too."""
-RowAction: TypeAlias = (
-    Intent | ToggleSection | OpenMenu | CopyCode | ScrollText | CopyAnswer | MarkOption | FocusField
-)
+RowAction: TypeAlias = Intent | ListAction
 
 _NAMES: dict[type[Intent], ActionName] = {
     ShowInTimeline: "details",

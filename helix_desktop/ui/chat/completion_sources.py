@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from time import monotonic
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.config.settings import model_labels
 from helix_desktop.domain.digest import MIN_PREFIX
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.conversation import Attachment, MessageQueued, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.files.mention import (
     FuzzyPaths,
     Mention,
@@ -52,37 +51,47 @@ from helix_desktop.ui.cache.rows import (
     tool_name,
 )
 from helix_desktop.ui.cache.source import CacheSource
-from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionSource
+from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries
 from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.composer.editor import CompletionItem, CompletionSource
 from helix_desktop.ui.chat.composer_controller import ComposerController
-from helix_desktop.ui.chat.drafts.attachments import DraftAttachments
-from helix_desktop.ui.chat.model_menu import matching_models
-from helix_desktop.ui.kit.commands import WindowCommands
+from helix_desktop.ui.chat.drafts import DraftAttachments
+from helix_desktop.ui.chat.session_model import matching_models
 from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, FocusComposer, ShowCommands, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.models import demo_model_name
 from helix_desktop.words.numbers import format_token_count
-from helix_desktop.words.slash_commands import SLASH_COMMANDS, SlashCommand, find_slash_command
+from helix_desktop.words.slash_commands import SLASH_COMMANDS, find_slash_command
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Composer")
 commands_tr = Translator("Slash commands")
+window_tr = Translator("Window")
 
 _MAX_ROWS = 50  # of commands, files and models
 _UNUSABLE_ICON = "triangle-alert"
 _PROMPT_FILES_FRESH_S = 2.0  # prompt files read this long ago are read again
 
 
+Offer = Callable[[str, Iterable[tuple[str, str, Callable[[], object]]]], object]
+"""Takes a heading of the palette and its commands: name, words, and what each does."""
+
+
 class CommandCompletions(CompletionSource):
-    """Commands by a few letters of their names; prompt files and skills are first while nothing is typed."""
+    """Commands by a few letters of their names; prompt files and skills are first while nothing is typed.
+
+    Each of these is in the palette, too, and begins a message; they are read when that opens.
+    """
 
     trigger = SLASH
     only_at_start = True
 
-    def __init__(self, session: Session, commands: WindowCommands) -> None:
-        self._session, self._commands = session, commands
+    def __init__(self, session: Session, composer: Composer, offer: Offer) -> None:
+        self._session, self._composer, self._offer = session, composer, offer
         self._catalog: PromptCatalog | None = None
         self._read_for, self._read_at = "", 0.0
+        self._offered: tuple[PromptFile, ...] = ()
+        session.handle(self)
         self.name, self.empty_text = commands_tr("Commands"), commands_tr("No matching commands")
 
     def takes(self, query: str) -> bool:
@@ -92,21 +101,19 @@ class CommandCompletions(CompletionSource):
     async def completions(self, query: str) -> Sequence[CompletionItem]:
         """Return the commands that match, best first; a name that is typed out is one of them."""
         catalog = await self._read()
-        rows = {
-            file.name: _row(
-                file.name,
-                "book-open" if catalog.is_skill(file) else "file-text",
-                file.argument_hint,
-                file.description,
-                file.path,
-            )
-            for file in catalog.files.values()
-        }
-        for command in filter(self._commands.can_run, SLASH_COMMANDS):
-            rows |= {row.text.removeprefix(SLASH): row for row in _built_in_rows(command, query)}
+        rows: dict[str, CompletionItem] = {}
+        for file in catalog.files.values():
+            icon = "book-open" if catalog.is_skill(file) else "file-text"
+            rows[file.name] = _row(file.name, icon, file.argument_hint, file.description, file.path)
+        for command in filter(self._session.commands.can_run, SLASH_COMMANDS):
+            # Also by another name that is being typed.
+            others = (name for name in command.also if query and name.startswith(query.casefold()))
+            for name in (command.name, *others):
+                summary = translate(command.summary)
+                rows[name] = _row(name, "square-terminal", command.arguments, summary)
         for prompt in self._session.app.mcp_servers.prompts(self._session.workspace.id):
-            details = (prompt.hint, prompt.description)
-            rows.setdefault(prompt.command, _row(prompt.command, "server", *details))
+            row = _row(prompt.command, "server", prompt.hint, prompt.description)
+            rows.setdefault(prompt.command, row)
         for unusable in catalog.unusable:
             if unusable.name and unusable.name not in map(command_key, rows):
                 reason = commands_tr("Can't be used: {reason}", reason=unusable.why)
@@ -124,21 +131,32 @@ class CommandCompletions(CompletionSource):
     async def _read(self) -> PromptCatalog:
         """Return the prompt files, as they were a moment ago while the user types on."""
         workspace_id = self._session.workspace.id
-        if (
-            self._catalog is None
-            or self._read_for != workspace_id
-            or monotonic() - self._read_at > _PROMPT_FILES_FRESH_S
-        ):
+        is_fresh = self._read_for == workspace_id and monotonic() - self._read_at <= _PROMPT_FILES_FRESH_S
+        if self._catalog is None or not is_fresh:
             self._catalog = await self._session.app.prompt_files.read(workspace_id)
             self._read_for, self._read_at = workspace_id, monotonic()
         return self._catalog
 
+    @handles(ShowCommands)
+    async def _offer_files(self) -> None:
+        files: tuple[PromptFile, ...] = ()
+        if self._session.has_conversation:
+            catalog = await self._session.app.prompt_files.read(self._session.workspace.id)
+            files = tuple(catalog.files.values())
+        if files != self._offered:
+            self._offered = files
+            self._offer(window_tr("Prompt files and skills"), map(self._palette_entry, files))
 
-def _built_in_rows(command: SlashCommand, query: str) -> Iterator[CompletionItem]:
-    """Yield a command by its name, and by another one that is being typed."""
-    others = (name for name in command.also if query and name.startswith(query.casefold()))
-    for name in (command.name, *others):
-        yield _row(name, "square-terminal", command.arguments, translate(command.summary))
+    def _palette_entry(self, file: PromptFile) -> tuple[str, str, Callable[[], object]]:
+        words = f"{SLASH}{file.name} {file.argument_hint}".rstrip()
+        shown = escape_hidden_name(" · ".join(filter(None, (words, file.description)))).replace("&", "&&")
+
+        def begin_message() -> None:
+            """Put the command in front of what is typed, which becomes its arguments."""
+            self._session.perform(FocusComposer())
+            self._composer.set_text(f"{SLASH}{file.name} {self._composer.text()}")
+
+        return f"prompt:{file.name}", shown, begin_message
 
 
 def _row(name: str, icon: str, *details: str) -> CompletionItem:
@@ -158,8 +176,8 @@ class ContentCompletions(CompletionSource):
 
     trigger = "#"
 
-    def __init__(self, session: Session, attachments: DraftAttachments) -> None:
-        self._session, self._attachments = session, attachments
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self.name, self.hint = tr("Outputs"), tr('Type words, "several words", or a SHA-256')
         self.empty_text = tr("No matching outputs")
 
@@ -173,16 +191,11 @@ class ContentCompletions(CompletionSource):
         workspace = self._session.workspace
         words = query.replace('"', " ").strip()[:MAX_QUERY_LENGTH]
         source = CacheSource(workspace, self._session.find_conversation)
-        if len(words) < _MIN_WORD:
-            page = await workspace.store.page(
-                limit=_MAX_CONTENTS, entry_filter=EntryFilter(kinds=AGENT_KINDS)
-            )
-            digests = [entry.digest for entry in page.entries]
-        else:
-            named = await workspace.store.page(
-                limit=_MAX_CONTENTS, entry_filter=EntryFilter(kinds=AGENT_KINDS, target=words)
-            )
-            digests = [entry.digest for entry in named.entries] + await _search(source, words)
+        is_search = len(words) >= _MIN_WORD
+        wanted = EntryFilter(kinds=AGENT_KINDS, target=words if is_search else "")
+        page = await workspace.store.page(limit=_MAX_CONTENTS, entry_filter=wanted)
+        digests = [entry.digest for entry in page.entries]
+        digests += await _search(source, words) if is_search else ()
         rows = await source.rows(list(dict.fromkeys(digests))[: 2 * _MAX_CONTENTS])
         searched = words.lower().split()
         readable = sorted(filter(is_readable, rows), key=lambda row: _name_rank(row, searched))
@@ -190,13 +203,7 @@ class ContentCompletions(CompletionSource):
 
     def accept(self, completion: CompletionItem) -> None:
         """Attach the content."""
-        self._session.start(self._attach(completion.key), "attach")
-
-    async def _attach(self, digest: str) -> None:
-        workspace = self._session.workspace
-        attachment = await workspace.contents.attach(digest)
-        if self._session.shows(workspace):
-            self._attachments.add(attachment)
+        self._session.perform(AttachEntries((completion.key,)))
 
 
 def _name_rank(row: CacheRow, words: Sequence[str]) -> int:
@@ -219,19 +226,10 @@ async def _search(source: CacheSource, query: str) -> list[str]:
 def _content_completion(row: CacheRow, words: Sequence[str]) -> CompletionItem:
     tool = "" if row.is_argument else tool_name(row)
     title = one_line(f"{tool} {target_name(row)}") or row.digest[:_HASH_DIGITS]
-    tokens = format_token_count(row.tokens)
-    detail = " · ".join(
-        part for part in (row.digest[:_HASH_DIGITS], tokens, row.hit or row.first_line) if part
-    )
-    return CompletionItem(
-        text="",
-        title=title,
-        detail=detail,
-        icon="archive-restore",
-        title_matches=_places(title, words),
-        detail_matches=_places(detail, words),
-        key=row.digest,
-    )
+    facts = row.digest[:_HASH_DIGITS], format_token_count(row.tokens), row.hit or row.first_line
+    detail = " · ".join(filter(None, facts))
+    places = _places(title, words), _places(detail, words)
+    return CompletionItem("", title, detail, "archive-restore", *places, key=row.digest)
 
 
 def _places(text: str, words: Sequence[str]) -> tuple[int, ...]:
@@ -244,10 +242,8 @@ def _places(text: str, words: Sequence[str]) -> tuple[int, ...]:
 
 
 _RECENT_FILES, _RECENT_EVENTS = 20, 400  # files used lately, and how far back in the log these are looked for
-_FILES_FRESH_S, _FILES_FRESH_IN_WORD_S = (
-    2.0,
-    20.0,
-)  # a list this old is made again: where a word begins, while it is typed
+_FILES_FRESH_S, _FILES_FRESH_IN_WORD_S = 2.0, 20.0
+"""A list this old is made again: where a word begins, and while it is typed."""
 _MAX_RESOURCES = 20
 _WAIT_S = 0.06  # how long the first rows wait for the new list before the old one is shown
 _CODE_SUFFIXES = frozenset(
@@ -289,20 +285,14 @@ class FileCompletions(CompletionSource):
 
     def _resources(self, query: str) -> list[CompletionItem]:
         """Return the resources whose server, title or address has all words that were typed."""
-        words = query.casefold().split()
-        return [
-            CompletionItem(
-                text="",
-                title=escape_hidden_name(resource.title),
-                detail=escape_hidden_name(
-                    " · ".join(filter(None, (resource.server, resource.description or resource.uri)))
-                ),
-                icon="server",
-                key=f"{resource.server} {resource.uri}",
-            )
-            for resource in self._session.app.mcp_servers.resources(self._session.workspace.id)
-            if all(word in f"{resource.server} {resource.title} {resource.uri}".casefold() for word in words)
-        ][:_MAX_RESOURCES]
+        words, found = query.casefold().split(), list[CompletionItem]()
+        for resource in self._session.app.mcp_servers.resources(self._session.workspace.id):
+            server, title, uri = resource.server, resource.title, resource.uri
+            if all(word in f"{server} {title} {uri}".casefold() for word in words):
+                about = " · ".join(filter(None, (server, resource.description or uri)))
+                shown = escape_hidden_name(title), escape_hidden_name(about)
+                found.append(CompletionItem("", *shown, icon="server", key=f"{server} {uri}"))
+        return found[:_MAX_RESOURCES]
 
     def refresh(self, max_age_s: float = _FILES_FRESH_S) -> asyncio.Task[None] | None:
         """Begin to list the files again, unless the list is younger than this."""
@@ -314,12 +304,6 @@ class FileCompletions(CompletionSource):
         self._listed = (index, monotonic())
         return self._session.start(_list_again(index), "list files")
 
-    def prepare(self) -> None:
-        """List the files for the first time, so that they are there when an `@` is typed."""
-        index = file_index(self._session)
-        if index is not None and not (self._listed and self._listed[0] is index):
-            self.refresh()
-
     def accept(self, completion: CompletionItem) -> None:
         """Attach a resource; of a file the mention in the text is what counts."""
         resources = self._session.app.mcp_servers.resources(self._session.workspace.id)
@@ -328,9 +312,13 @@ class FileCompletions(CompletionSource):
                 self._attachments.attach_resource(resource)
 
     def _recent_files(self) -> Sequence[str]:
-        log = self._session.conversation.session.log
-        newest = (log[at].event for at in range(len(log) - 1, max(-1, len(log) - 1 - _RECENT_EVENTS), -1))
-        paths = dict.fromkeys(path for event in newest for path in _used_files(event))
+        log, paths = self._session.conversation.session.log, dict[str, None]()
+        for at in range(len(log) - 1, max(-1, len(log) - 1 - _RECENT_EVENTS), -1):
+            match log[at].event:
+                case ToolAnswered(files=files):
+                    paths |= dict.fromkeys(version.path for version in files)
+                case UserSpoke(text=text):
+                    paths |= dict.fromkeys(mention.path for mention in find_mentions(text))
         return tuple(paths)[:_RECENT_FILES]
 
 
@@ -340,35 +328,17 @@ async def _list_again(index: FileIndex) -> None:
         await index.refresh()
 
 
-def _used_files(event: Event) -> Iterator[str]:
-    match event:
-        case ToolAnswered(files=files):
-            yield from (version.path for version in files)
-        case UserSpoke(text=text):
-            yield from (mention.path for mention in find_mentions(text))
-
-
 def _file_completion(match: PathMatch, first_line: int, last_line: int) -> CompletionItem:
     path, start = match.path, name_start(match.path)
     is_folder = path.endswith("/")
-    mention = format_mention(path, *(() if is_folder else (first_line, last_line)))
-    return CompletionItem(
-        text=mention.removesuffix('"') if is_folder else mention,
-        title=path[start:],
-        detail=path[: max(0, start - 1)],
-        icon="folder" if is_folder else _icon(path),
-        title_matches=tuple(at - start for at in match.positions if at >= start),
-        detail_matches=tuple(at for at in match.positions if at < start - 1),
-        is_partial=is_folder,
-        key=path,
-    )
-
-
-def _icon(path: str) -> str:
-    suffix = path.rpartition(".")[2].lower()
-    if suffix in _IMAGE_SUFFIXES:
-        return "image"
-    return "file-code" if suffix in _CODE_SUFFIXES else "file-text"
+    mention, suffix = format_mention(path, first_line, last_line), path.rpartition(".")[2].lower()
+    icon = "image" if suffix in _IMAGE_SUFFIXES else "file-code" if suffix in _CODE_SUFFIXES else "file-text"
+    if is_folder:
+        mention, icon = format_mention(path).removesuffix('"'), "folder"
+    in_title = tuple(at - start for at in match.positions if at >= start)
+    in_detail = tuple(at for at in match.positions if at < start - 1)
+    folder = path[: max(0, start - 1)]
+    return CompletionItem(mention, path[start:], folder, icon, in_title, in_detail, is_folder, path)
 
 
 _CHECK_AFTER_MS = 250
@@ -378,17 +348,14 @@ _TriedFile = Attachment | InvalidInput
 class FileMentions(QObject):
     """Looks the mentions of the composer's text up after a pause; never in the way of sending."""
 
-    looked_up = Signal(object)
-    """The attachments that the mentioned files would be: list[Attachment]."""
-
-    def __init__(self, composer: Composer, session: Session) -> None:
+    def __init__(self, composer: ComposerController, session: Session) -> None:
         super().__init__(composer)
-        self._composer, self._session = composer, session
+        self._count, self._composer, self._session = composer.count_mentioned, composer.widget, session
         self._tried: dict[Mention, _TriedFile] = {}  # of the text that was looked up last
         self._tried_in: Conversation | None = None
         self._timer = QTimer(self, singleShot=True, interval=_CHECK_AFTER_MS)
         self._timer.timeout.connect(lambda: session.start(self._check(), "look up mentions"))
-        composer.text_changed.connect(lambda _: self._timer.start())
+        self._composer.text_changed.connect(lambda _: self._timer.start())
 
     async def _check(self) -> None:
         if not self._session.has_conversation:
@@ -396,58 +363,42 @@ class FileMentions(QObject):
         workspace, conversation = self._session.workspace, self._session.conversation
         index, text = file_index(self._session), self._composer.text()
         found, tried = MentionedFiles(), dict[Mention, _TriedFile]()
-        if index and not _is_built_in_command(text):
+        typed = parse_slash_input(text)
+        if index and not (typed and find_slash_command(typed.name)):  # a command of ours is no message
             found = await index.look_up(text)
             before = self._tried if conversation is self._tried_in else {}
             for mention in found.files:
-                tried[mention] = before.get(mention) or await _try(workspace, conversation, mention)
+                try:
+                    attach = workspace.contents.try_attach_file
+                    known = before.get(mention)
+                    tried[mention] = known or await attach(conversation.session.id, *mention[:3])
+                except InvalidInput as error:
+                    tried[mention] = error
         if self._session.shows(conversation) and text == self._composer.text():
             self._tried, self._tried_in = tried, conversation
+            files = {
+                mention.path + format_lines(mention.first_line, mention.last_line): result
+                for mention, result in tried.items()
+                if isinstance(result, Attachment)
+            }
+            self._count([result for result in tried.values() if isinstance(result, Attachment)])
             refused = [result for result in tried.values() if isinstance(result, InvalidInput)]
-            problems = [f"{translate(error.what)} {translate(error.why)}" for error in refused]
-            self.looked_up.emit([result for result in tried.values() if isinstance(result, Attachment)])
-            popup = self._composer.completer.popup
+            notes, popup = [translate(found.missing_text)], self._composer.completer.popup
             is_listing = popup is not None and bool(popup.completions)  # the names that it may become
-            other_names = () if is_listing else found.other_names
-            missing_texts = (translate(found.missing_text), _other_names_text(other_names))
-            folders = tr("Sent as text, without files: folder {folders}", folders=found.folders)
-            folders = folders if found.folders else ""
-            parts = (*missing_texts, folders, *problems, _attached_text(tried))
-            self._composer.set_note(
-                " · ".join(filter(None, parts)), is_warning=bool(found.missing or refused)
-            )
-
-
-async def _try(workspace: OpenWorkspace, conversation: Conversation, mention: Mention) -> _TriedFile:
-    try:
-        return await workspace.contents.try_attach_file(conversation.session.id, *mention[:3])
-    except InvalidInput as error:
-        return error
-
-
-def _attached_text(tried: dict[Mention, _TriedFile]) -> str:
-    attached = {
-        mention.path + format_lines(mention.first_line, mention.last_line): result.tokens
-        for mention, result in tried.items()
-        if isinstance(result, Attachment)
-    }
-    if not attached:
-        return ""
-    tokens = format_token_count(sum(attached.values()))
-    return tr("Attaches {files} (≈ {tokens})", files=tuple(attached), tokens=tokens)
-
-
-def _other_names_text(names: tuple[str, ...]) -> str:
-    """Say which names are of no file; empty for none."""
-    if not names:
-        return ""
-    return tr("No file named {files} (sent as text, Ctrl+Space completes a name)", files=names)
-
-
-def _is_built_in_command(text: str) -> bool:
-    """Return True for a text that is no message: nothing goes along with it."""
-    typed = parse_slash_input(text)
-    return typed is not None and find_slash_command(typed.name) is not None
+            if found.other_names and not is_listing:
+                words = tr(
+                    "No file named {files} (sent as text, Ctrl+Space completes a name)",
+                    files=found.other_names,
+                )
+                notes.append(words)
+            if found.folders:
+                notes.append(tr("Sent as text, without files: folder {folders}", folders=found.folders))
+            notes += [f"{translate(error.what)} {translate(error.why)}" for error in refused]
+            if files:
+                tokens = format_token_count(sum(file.tokens for file in files.values()))
+                notes.append(tr("Attaches {files} (≈ {tokens})", files=tuple(files), tokens=tokens))
+            is_warning = bool(found.missing or refused)
+            self._composer.set_note(" · ".join(filter(None, notes)), is_warning=is_warning)
 
 
 class ModelCompletions(CompletionSource):
@@ -495,52 +446,13 @@ def file_index(session: Session) -> FileIndex | None:
     return session.app.tools.file_index(session.workspace.id)
 
 
-def add_completions(composer: ComposerController, session: Session, commands: WindowCommands) -> None:
+def add_completions(composer: ComposerController, session: Session, offer: Offer) -> None:
+    """Complete what is typed; `offer` shows the prompt files in the palette."""
     widget, files = composer.widget, FileCompletions(session, composer.attachments)
-    mentions = FileMentions(widget, session)
-    mentions.looked_up.connect(composer.count_mentioned)
-    contents = ContentCompletions(session, composer.attachments)
-    for source in (files, contents, CommandCompletions(session, commands), ModelCompletions(session)):
+    FileMentions(composer, session)
+    commands = CommandCompletions(session, widget, offer)
+    for source in (files, ContentCompletions(session), commands, ModelCompletions(session)):
         widget.completer.add_source(source, session.start)
     widget.history.set_source(lambda: sent_messages(session.conversation))
-    widget.editor.typed.connect(lambda _: files.prepare())
-
-
-tr = Translator("Window")
-
-
-class PromptFileActions(QObject):
-    """Offers each prompt file as a command that begins a message; they are read when the palette opens."""
-
-    def __init__(
-        self,
-        composer: Composer,
-        session: Session,
-        offer: Callable[[str, Iterable[tuple[str, str, Callable[[], object]]]], object],
-    ) -> None:
-        """`offer` takes a heading of the palette and its commands: name, words, and what each does."""
-        super().__init__(composer)
-        self._composer, self._session, self._offer = composer, session, offer
-        self._files: tuple[PromptFile, ...] = ()
-        session.handle(self)
-
-    @handles(ShowCommands)
-    async def _read(self) -> None:
-        files: tuple[PromptFile, ...] = ()
-        if self._session.has_conversation:
-            catalog = await self._session.app.prompt_files.read(self._session.workspace.id)
-            files = tuple(catalog.files.values())
-        if files != self._files:
-            self._files = files
-            self._offer(tr("Prompt files and skills"), map(self._command, files))
-
-    def _command(self, file: PromptFile) -> tuple[str, str, Callable[[], object]]:
-        words = f"{SLASH}{file.name} {file.argument_hint}".rstrip()
-        words = " · ".join(filter(None, (words, file.description)))
-        shown = escape_hidden_name(words).replace("&", "&&")
-        return f"prompt:{file.name}", shown, lambda: self._begin_message(file)
-
-    def _begin_message(self, file: PromptFile) -> None:
-        """Put the command in front of what is typed, which becomes its arguments."""
-        self._session.perform(FocusComposer())
-        self._composer.set_text(f"{SLASH}{file.name} {self._composer.text()}")
+    # For the first time at the first letter, so that they are there when an `@` is typed.
+    widget.editor.typed.connect(lambda _: files.refresh(math.inf))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.agent.attachments import attach_mentioned_files, with_mentioned
@@ -25,7 +24,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.chat.composer.strips import PutIntoMessage
-from helix_desktop.ui.chat.drafts.session_drafts import OutgoingMessage, SessionDrafts, SharedDrafts
+from helix_desktop.ui.chat.drafts import OutgoingMessage, SessionDrafts, SharedDrafts
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.kit.commands import WAITING_APPROVAL
@@ -48,19 +47,6 @@ SESSION_MODEL = _text("Model for this session")
 _COUNT_AFTER_MS = 250
 
 
-def _estimate_texts(tokens: int, free: int) -> tuple[str, ...]:
-    """Return a message's tokens by Helix's count, as chips do; with its room if it doesn't fit.
-
-    The longest form first.
-    """
-    if not tokens:
-        return ("",)
-    if tokens > free:
-        room = format_tokens(free)
-        return (tr("Message: ≈ {tokens} tokens, room for {free}", tokens=format_tokens(tokens), free=room),)
-    return tr("Message: ≈ {tokens}", tokens=format_token_count(tokens)), ""
-
-
 def runs_demo_calls(session: Session) -> bool:
     """Return True if the demo model answers in the session on screen, and its calls run without asking."""
     return session.has_conversation and demo_calls_run(
@@ -72,13 +58,6 @@ _SERVERS_TEXT = "server-text"
 """The name of the notice that a server wrote what is in the composer; it ends with that text."""
 
 
-class _Refusal(msgspec.Struct, frozen=True):
-    """A message that could not be sent: the notice that says so, and the window that it is too large for."""
-
-    notice_name: str
-    window: int = 0  # tokens
-
-
 class ComposerController(QObject):
     switched = Signal()
     """What is typed from now on belongs to another conversation, or to none."""
@@ -88,10 +67,11 @@ class ComposerController(QObject):
         super().__init__(widget)
         self.widget, self._session = widget, session
         self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
-        self._refusals: dict[str, _Refusal] = {}  # of the message that was sent last, by session
+        self._refusals: dict[str, tuple[str, int]] = {}
+        """Of the message that was sent last, by session: the notice why, and the window that it is too large
+        for, or 0."""
         self.drafts = SessionDrafts(widget, session, shared)
-        self.attachments, self.outgoing = self.drafts.attachments, self.drafts.outgoing
-        session.handle(self.attachments)
+        self.attachments, self._outgoing = self.drafts.attachments, shared.outgoing
         session.handle(self)
         self._mentioned: Sequence[Attachment] = ()  # files that the text mentions, as attachments
         self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
@@ -102,7 +82,6 @@ class ComposerController(QObject):
         widget.steered.connect(lambda text: self.send(text, steer=True))
         widget.text_changed.connect(self._on_text_changed)
         self.attachments.changed.connect(self._count_timer.start)
-        self.drafts.draft_shown.connect(self._count_timer.start)
         self.attachments.content_stored.connect(session.schedule_refresh)
         session.model_changed.connect(self.show_availability)
         session.on(EffortChosen | EffortRefused, lambda _: self.show_availability())
@@ -118,7 +97,7 @@ class ComposerController(QObject):
         self._recount()
 
     async def _show_estimate(self) -> None:
-        """Count the message on screen, with its attachments and what it mentions."""
+        """Say how many tokens the message on screen has, with its attachments and what it mentions."""
         if not self._session.has_conversation:
             return
         workspace, conversation = self._session.workspace, self._session.conversation
@@ -136,7 +115,14 @@ class ComposerController(QObject):
             now = conversation.window.measure()[1]
             limit = conversation.window.message_limit  # of a message that can be sent
             free = max(0, min(int((now.window - now.used - now.reserve) / now.ratio), limit))
-            self.widget.set_estimate(*_estimate_texts(total, free))
+            if total > free:
+                size, room = format_tokens(total), format_tokens(free)
+                words = tr("Message: ≈ {tokens} tokens, room for {free}", tokens=size, free=room)
+                self.widget.set_estimate(words)
+            elif total:
+                self.widget.set_estimate(tr("Message: ≈ {tokens}", tokens=format_token_count(total)), "")
+            else:
+                self.widget.set_estimate("")
 
     async def _show(self) -> None:
         try:
@@ -162,20 +148,15 @@ class ComposerController(QObject):
         if not session.has_conversation:
             return
         conversation = session.conversation
-        refusal = self._refusals.get(session.id)
-        if refusal is not None and refusal.window not in (0, conversation.model.window):
+        if self._refusals.get(session.id, ("", 0))[1] not in (0, conversation.model.window):
             self._withdraw_refusal()  # it said what does not fit the former model
         model, change = conversation.model, conversation.model_choice.pending
-        own, effort = session.transcript.chosen_model, conversation.session.effort
+        name, effort = model_name(model.label, model.demo), conversation.session.effort
         if change:
             name, effort = model_name(change.label, demo=False), ""
-        else:
-            name = model_name(model.label, model.demo)
-        tip = (
-            translate(SESSION_MODEL)
-            if own
-            else tr("Default model for this workspace. Click to choose one for this session.")
-        )
+        tip = tr("Default model for this workspace. Click to choose one for this session.")
+        if session.transcript.chosen_model:
+            tip = translate(SESSION_MODEL)
         if effort:
             tip += "\n" + tr("Reasoning effort: {effort}", effort=effort_name(effort))
         self.widget.set_model(with_effort(name, effort), tip)
@@ -269,9 +250,8 @@ class ComposerController(QObject):
 
     def _withdraw_refusal(self) -> None:
         """Take the notice away that says why the message before could not be sent: another one is tried."""
-        refusal = self._refusals.pop(self._session.id, None)
-        if refusal is not None:
-            self._session.notices.end(refusal.notice_name)
+        if refusal := self._refusals.pop(self._session.id, None):
+            self._session.notices.end(refusal[0])
 
     def send_as_message(self) -> None:
         """Begin to send what is written as it is, though it begins like a command."""
@@ -301,27 +281,18 @@ class ComposerController(QObject):
         if row is not None and not row.is_late and typed is None:
             message.question = row.question.call_id
             message.options = self._page.view.chat_viewport.item_cache.chosen(row)
-        elif typed is None and self.widget.is_begun_as_denial:
-            message.denied = self._calls_in_sight()
-        if self.attachments.is_attaching:
-            self.outgoing.add(message)
-            message.task = self._session.start(self._send_when_attached(message), "send")
-        else:
+        elif typed is None and self.widget.is_begun_as_denial and self._page.view.takes_denial:
+            # A card of them can be seen: the words deny them all.
+            asks = self._session.conversation.asks
+            message.denied = tuple(ask.call_id for ask in asks if isinstance(ask, ApprovalRequest))
+        waits = bool(self.attachments.attaching)
+        if not waits:
             self._take_attachments(message)
-            self._start_sending(message)
+        self._start_sending(message, waits)
 
-    def _start_sending(self, message: OutgoingMessage) -> None:
-        self.outgoing.add(message)
-        message.task = self._session.start(self._send(message), "send")
-
-    async def _send_when_attached(self, message: OutgoingMessage) -> None:
-        """Send a message once what was pasted or dropped just before belongs to it."""
-        await self.attachments.wait()
-        if self._session.shows(message.conversation):
-            self._take_attachments(message)
-            await self._send(message)
-        else:
-            await self._restore_unsent(message)
+    def _start_sending(self, message: OutgoingMessage, waits: bool = False) -> None:
+        self._outgoing.append(message)
+        message.task = self._session.start(self._send(message, waits), "send")
 
     def _take_attachments(self, message: OutgoingMessage) -> None:
         message.attachments = self.attachments.take(message.conversation.session.id)
@@ -336,8 +307,15 @@ class ComposerController(QObject):
         """Put a text that could not be sent, or an edit that came too late, in front of what is typed."""
         self.widget.set_text("\n".join(part for part in (text, self.widget.text()) if part))
 
-    async def _send(self, message: OutgoingMessage) -> None:
+    async def _send(self, message: OutgoingMessage, waits: bool) -> None:
+        """Send a message; if it `waits`, once what was pasted or dropped just before belongs to it."""
         conversation = message.conversation
+        if waits:
+            await self.attachments.wait()
+            if not self._session.shows(conversation):
+                await self._restore_unsent(message)
+                return
+            self._take_attachments(message)
         expanded: ExpandedPrompt | None = None
         try:
             if await self._answers(message):
@@ -351,9 +329,8 @@ class ComposerController(QObject):
             )
             seq = await conversation.send(text, attachments, message.steer, prompt)
         except HelixError as error:
-            self._refusals[conversation.session.id] = _Refusal(
-                error.what, conversation.model.window if isinstance(error, MessageTooLarge) else 0
-            )
+            window = conversation.model.window if isinstance(error, MessageTooLarge) else 0
+            self._refusals[conversation.session.id] = error.what, window
             await self._restore_unsent(message)
             raise
         if not seq:
@@ -379,13 +356,6 @@ class ComposerController(QObject):
                 denial, is_denied = ApprovalReply("deny"), True  # the model reads that the words hold for it
         return is_denied
 
-    def _calls_in_sight(self) -> tuple[str, ...]:
-        """Return the calls that wait for approval, if a card of them can be seen: words deny them all."""
-        if not self._page.view.takes_denial:
-            return ()
-        asks = self._session.conversation.asks
-        return tuple(ask.call_id for ask in asks if isinstance(ask, ApprovalRequest))
-
     async def _settle(self, message: OutgoingMessage) -> None:
         conversation = message.conversation
         message.is_settled = True  # only now: before, the draft was the only copy of it
@@ -393,9 +363,9 @@ class ComposerController(QObject):
             if self._session.shows(conversation):
                 await self.drafts.save(message.workspace, conversation, self.widget.text())
             elif message.workspace.id in self._session.app.open_workspaces:
-                await self.drafts.save_outgoing(message)
+                await self.drafts.save_elsewhere(message.workspace, conversation.session.id)
         finally:
-            self.outgoing.remove(message)
+            self._outgoing.remove(message)
 
     def _show_warnings(self, file: PromptFile) -> None:
         """Say once for each version of a prompt file what in it the user may not expect."""
@@ -408,10 +378,8 @@ class ComposerController(QObject):
     async def _run_command(self, command: SlashCommand, arguments: str, text: str) -> None:
         """Run a built-in command; what goes along with the next message stays."""
         conversation = self._session.conversation
-        try:
-            await self.drafts.save(
-                self._session.workspace, conversation, self.widget.text()
-            )  # it may close the window
+        try:  # it may close the window
+            await self.drafts.save(self._session.workspace, conversation, self.widget.text())
         except StoreError as error:
             self._session.actions.show_error(error)  # the command may be what makes room
         try:
@@ -421,7 +389,7 @@ class ComposerController(QObject):
             else:
                 self._session.perform(intent)
         except HelixError as error:
-            self._refusals[conversation.session.id] = _Refusal(error.what)
+            self._refusals[conversation.session.id] = error.what, 0
             if self._session.shows(conversation):
                 self.prepend(text)
                 self.drafts.save_later(self.widget.draft())
@@ -429,8 +397,9 @@ class ComposerController(QObject):
 
     async def _restore_unsent(self, message: OutgoingMessage) -> None:
         """Put a message that could not be sent back into the composer, or into the draft of its session."""
-        session_id = message.conversation.session.id
-        self.attachments.put_back(session_id, message.attachments)
+        workspace, conversation = message.workspace, message.conversation
+        session_id = conversation.session.id
+        self.attachments.change(session_id, [*message.attachments, *self.attachments.of(session_id)])
         message.is_settled = True
         try:
             if self._session.id == session_id:
@@ -439,9 +408,8 @@ class ComposerController(QObject):
                 await self.drafts.save(
                     self._session.workspace, self._session.conversation, self.widget.text()
                 )
-            elif not await self.drafts.contains(message):
-                await self.drafts.put_away(
-                    message.workspace, message.conversation, message.text, is_whole=False
-                )
+            else:
+                text = message.text
+                await self.drafts.put_away(workspace, conversation, text, is_whole=False, may_be_stored=True)
         finally:
-            self.outgoing.remove(message)
+            self._outgoing.remove(message)

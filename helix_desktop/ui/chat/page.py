@@ -45,7 +45,8 @@ class MessageDrops(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QDragEnterEvent):
             dragged = read_drag(event.mimeData())
-            if not self._takes(dragged):
+            takes = dragged.is_for_message and (self._takes_folders or not dragged.folders)
+            if not takes or dragged.archive is not None:  # the window imports that
                 event.ignore()
                 return True
             is_refusal = not self._composer.isEnabled()
@@ -64,11 +65,6 @@ class MessageDrops(QObject):
         else:
             return False
         return True
-
-    def _takes(self, dragged: DragContent) -> bool:
-        if dragged.archive is not None:
-            return False  # the window imports it
-        return dragged.is_for_message and (self._takes_folders or not dragged.folders)
 
     def _drop(self, event: QDropEvent, dragged: DragContent) -> None:
         if dragged.digests:
@@ -95,11 +91,6 @@ def _words(dragged: DragContent) -> str:
         )  # fmt: skip
     if dragged.has_text:
         return tr("Drop to insert the text into the message")
-    return _words_of_files(dragged) or tr("Drop to attach the image")
-
-
-def _words_of_files(dragged: DragContent) -> str:
-    """Return what becomes of files and folders; empty if there are none."""
     files, folders = len(dragged.files), len(dragged.folders)
     if dragged.left_out:
         return tr.plural(
@@ -114,11 +105,11 @@ def _words_of_files(dragged: DragContent) -> str:
     if folders > 1:
         return tr("Drop to attach the lists of files in {count} folders", count=folders)
     if folders:
-        return tr(
-            "Drop to attach a list of the files in “{folder}”",
-            folder=escape_hidden_name(dragged.folders[0].name),
-        )
-    return tr.plural(files, "Drop to attach %n file", "Drop to attach %n files") if files else ""
+        folder = escape_hidden_name(dragged.folders[0].name)
+        return tr("Drop to attach a list of the files in “{folder}”", folder=folder)
+    if files:
+        return tr.plural(files, "Drop to attach %n file", "Drop to attach %n files")
+    return tr("Drop to attach the image")
 
 
 class ChatFindBar(FindLine):
@@ -228,9 +219,8 @@ class ChatPage(Themed, QWidget):
             takes_keys.installEventFilter(self)
         self.composer.text_changed.connect(lambda text: text and self._take_numbers())
         self._pages = PageArea(self)
-        self._pages.addWidget(self.view)
-        self._pages.addWidget(self.empty_state)
-        self._pages.addWidget(self.loading)
+        for place in (self.view, self.empty_state, self.loading):
+            self._pages.addWidget(place)
         self._loading_timer.timeout.connect(lambda: self._pages.setCurrentWidget(self.loading))
         for changed in (self.model.rows_reset, self.model.row_added, self.model.row_removed):
             changed.connect(self._update_page)
@@ -271,21 +261,19 @@ class ChatPage(Themed, QWidget):
         """
         self.composer.setEnabled(is_writable)
         self._offers_model = is_writable and not has_model
-        link = tr("Import sessions of other agents…")
+        # Every session starts in mode ask, and is no longer empty once that was changed.
+        words = tr("Start a conversation. The agent asks before edits, and commands that do more than read.")
+        action = tr("Write a message")
         if self._offers_model:
-            sentence = tr(
+            words = tr(
                 "Only the demo model is here, which knows its sample alone. Add a model with an API key, or "
                 "a server that runs on this computer."
             )
-            self.empty_state.set_content(sentence, tr("Connect a model"), link)
-        elif is_writable:
-            # Every session starts in mode ask, and is no longer empty once that was changed.
-            sentence = tr(
-                "Start a conversation. The agent asks before edits, and commands that do more than read."
-            )
-            if demo_runs:
-                sentence = tr("Start a conversation. Demo calls run without asking.")
-            self.empty_state.set_content(sentence, tr("Write a message"), link)
+            action = tr("Connect a model")
+        elif demo_runs:
+            words = tr("Start a conversation. Demo calls run without asking.")
+        if is_writable:
+            self.empty_state.set_content(words, action, tr("Import sessions of other agents…"))
         else:
             self.empty_state.set_content(tr("No messages yet."))
 
@@ -354,26 +342,19 @@ class ChatPage(Themed, QWidget):
 
     def show_first_ask(self) -> None:
         """Bring the first card that waits for the user into sight, with its buttons; else do nothing."""
-        self._show_ask(self.model.first_ask)
-
-    def _show_ask(self, index: int) -> None:
-        if index < len(self.model):
-            self.view.chat_viewport.show_ask(index)
+        if (first := self.model.first_ask) < len(self.model):
+            self.view.chat_viewport.show_ask(first)
             self._has_left_end = not self.view.chat_viewport.is_following
 
     def _show_first_ask(self, index: int) -> None:
         """Keep the first of several cards that wait for the user in sight: the end has only the last one."""
-        first = self.model.first_ask
-        if first < index and self.view.chat_viewport.is_following:
-            self._show_ask(first)
+        if self.model.first_ask < index and self.view.chat_viewport.is_following:
+            self.show_first_ask()
 
     def _go_on_after_asks(self) -> None:
-        if not self._has_left_end:
-            return
-        first = self.model.first_ask
-        if first < len(self.model):
+        if self._has_left_end and (first := self.model.first_ask) < len(self.model):
             self.view.chat_viewport.show_ask(first)
-        else:
+        elif self._has_left_end:
             self._has_left_end = False
             self.view.chat_viewport.go_to_end()
 
@@ -383,8 +364,8 @@ class ChatPage(Themed, QWidget):
         first = next((row.question for row in questions), None)
         is_answered_here = first is not None and not isinstance(first, ServerQuestion)
         approvals = sum(isinstance(row, ApprovalRow) for row in asks)
-        self.composer.show_asks(approvals, is_answered_here, len(first.options) if first is not None else 0)
-        self.composer.invite(not len(self.model) and not self.model.is_loading)
+        options, is_first = len(first.options) if first else 0, not (len(self.model) or self.model.is_loading)
+        self.composer.show_asks(approvals, is_answered_here, options, is_first=is_first)
         self._loading_timer.stop()
         if self.model.is_loading and not len(self.model):
             self._loading_timer.start()

@@ -53,7 +53,7 @@ from helix_desktop.ui.chat.actions import (
     RowKey,
     row_key_of_event,
 )
-from helix_desktop.ui.chat.drafts.attachments import stored_thumbnail
+from helix_desktop.ui.chat.drafts import stored_thumbnail
 from helix_desktop.ui.chat.rows.changed_files import (
     MAX_FILES,
     MAX_LINES,
@@ -109,11 +109,8 @@ class AskRows:
 
     def show(self, ask: ApprovalRequest | Question, is_late: bool = False) -> bool:
         """Show an open request or question; `is_late` if its turn has ended. Return True if it is new."""
-        key, rows = _ask_key(ask.call_id), self._model.asks()
-        if isinstance(ask, Question):
-            row: AskRow = QuestionRow(key, ask, is_late=is_late)
-        else:
-            row = ApprovalRow(key, ask)
+        key, rows = RowKey(0, ask.call_id, "approval"), self._model.asks()
+        row = QuestionRow(key, ask, is_late=is_late) if isinstance(ask, Question) else ApprovalRow(key, ask)
         if not rows and key not in self._numbers:
             self._numbers.clear()  # those of cards that were answered while another session was shown
         self._numbers.setdefault(key, len(self._numbers) + 1)
@@ -152,17 +149,12 @@ class AskRows:
 
 def _few_words(row: ApprovalRow) -> str:
     """Return what a call that waits does: the files that it edits, or its command."""
-    request = row.request
-    files = [file.name for file in patch_files(row.detail)] if request.kind == "edit" else []
-    words = (
-        call_title(request.tool, ", ".join(files), call_verb(request.tool, "to_do")) if files else row.summary
-    )
-    words = row.detail if request.kind == "command" else words
+    request, words = row.request, row.summary
+    if request.kind == "command":
+        words = row.detail
+    elif request.kind == "edit" and (files := [file.name for file in patch_files(row.detail)]):
+        words = call_title(request.tool, ", ".join(files), call_verb(request.tool, "to_do"))
     return ellipsize(" ".join(words.split()), _FEW_CHARS)
-
-
-def _ask_key(call_id: str) -> RowKey:
-    return RowKey(0, call_id, "approval")
 
 
 tr = Translator("Chat")
@@ -175,19 +167,19 @@ _TICK_MS = 200  # often enough that each second is seen to change in time
 
 _RETRY_SHOWN_S = 2  # how long a repeated request says that it is one, unless it fails again
 _MINUTE_S = 60
-_SETTINGS = (ApplyRemedy("provider_settings"),)
 _RETRY_KEY = RowKey(part="retry")
 
 
 class ArrivingAnswer:
     """The rows of an answer until it is recorded: its text, and the notice of a request that is repeated."""
 
-    def __init__(self, model: ChatModel, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` gives seconds."""
-        self._model, self._clock = model, clock
+    def __init__(
+        self, model: ChatModel, on_sent: Callable[[], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`on_sent` follows a repeated request, `clock` gives seconds."""
+        self._model, self._on_sent, self._clock = model, on_sent, clock
         self._count = 1
         self._retry = RetryScheduled(0, 0.0, "")  # the newest one
-        self._on_sent: Callable[[], None] = lambda: None
         self._until_s, self._left_s = 0.0, -1
         self._timer = QTimer(model, interval=_TICK_MS)
         self._timer.timeout.connect(self.tick)
@@ -228,10 +220,10 @@ class ArrivingAnswer:
         self._drop()
         self.clear_retry()
 
-    def show_retry(self, retry: RetryScheduled, on_sent: Callable[[], None]) -> None:
-        """Drop the text and count down to the next attempt; `on_sent` follows that attempt."""
+    def show_retry(self, retry: RetryScheduled) -> None:
+        """Drop the text and count down to the next attempt."""
         self._drop()
-        self._retry, self._on_sent = retry, on_sent
+        self._retry = retry
         self._until_s, self._left_s = self._clock() + retry.wait_s + _RETRY_SHOWN_S, -1
         self._timer.start()
         self.tick()
@@ -258,62 +250,56 @@ class ArrivingAnswer:
 
 def _retry_row(retry: RetryScheduled, left_s: int) -> NoticeRow:
     """Return what there is to say so many seconds before the attempt, or after it; and when retries end."""
-    what, now = tr("Retrying now (attempt {attempt})", attempt=retry.attempt), tuple[Intent, ...]()
+    what, actions = tr("Retrying now (attempt {attempt})", attempt=retry.attempt), list[Intent]()
     if left_s > 0:
         what = tr("Retrying in {seconds} s (attempt {attempt})", seconds=left_s, attempt=retry.attempt)
-        now = (ControlTurn("try_now"),)
+        actions.append(ControlTurn("try_now"))
+    if "provider_settings" in retry.remedies:
+        actions.append(ApplyRemedy("provider_settings"))
     minutes = round(retry.patience_s / _MINUTE_S)
     end = tr("Retries end {minutes} min after the first failure.", minutes=minutes) if minutes else ""
-    remedies = _SETTINGS if "provider_settings" in retry.remedies else ()
-    actions: tuple[Intent, ...] = (*now, *remedies, ControlTurn("stop"))
-    return NoticeRow(_RETRY_KEY, "warning", what, translate(retry.reason), end, actions)
+    shown = (*actions, ControlTurn("stop"))
+    return NoticeRow(_RETRY_KEY, "warning", what, translate(retry.reason), end, shown)
 
 
 class LiveSideQuestion:
     """A question beside the conversation and the answer that arrives, until both are recorded."""
 
     def __init__(self, model: ChatModel) -> None:
-        self._model, self._count, self._answer = model, 0, ""
-        self._is_shown = False
+        self._model, self._count = model, 0
+        self._answer: str | None = None  # what is shown of it
 
     @property
-    def _question_key(self) -> RowKey:
-        return RowKey(self._count, "question", "side")
-
-    @property
-    def _answer_key(self) -> RowKey:
-        return RowKey(self._count, "answer", "side")
+    def _keys(self) -> tuple[RowKey, RowKey]:
+        return RowKey(self._count, "question", "side"), RowKey(self._count, "answer", "side")
 
     def forget(self) -> None:
-        self._is_shown = False
+        self._answer = None
 
     def show(self, question: str, answer: str, name: str) -> None:
-        if not self._is_shown:
-            self._count, self._answer, self._is_shown = self._count + 1, "", True
-            self._model.append(UserRow(self._question_key, question, is_side=True))
-            self._model.append(self._empty_answer(name))
-        if not answer.startswith(self._answer):
-            self._model.replace(self._answer_key, self._empty_answer(name))
-            self._answer = ""
-        self._model.stream(self._answer_key, answer[len(self._answer) :])
+        if self._answer is None:
+            self._count += 1
+            self._model.append(UserRow(self._keys[0], question, is_side=True))
+        key, shown = self._keys[1], self._answer
+        if shown is None or not answer.startswith(shown):
+            shown, note = "", tr("not in context")
+            self._model.put(AssistantRow(key, "", model=name, streaming=True, side_note=note))
+        self._model.stream(key, answer[len(shown) :])
         self._answer = answer
-
-    def _empty_answer(self, name: str) -> AssistantRow:
-        return AssistantRow(self._answer_key, "", model=name, streaming=True, side_note=tr("not in context"))
 
     def settle(self, rows: list[Row]) -> bool:
         """Put the recorded rows in the place of those shown. Return False if none are shown."""
-        if not self._is_shown:
+        if self._answer is None:
             return False
-        self._is_shown = False
-        for key, row in zip((self._question_key, self._answer_key), rows, strict=True):
+        self._answer = None
+        for key, row in zip(self._keys, rows, strict=True):
             self._model.replace(key, row)
         return True
 
     def drop(self) -> None:
-        if self._is_shown:
-            self._is_shown = False
-            for key in (self._answer_key, self._question_key):
+        if self._answer is not None:
+            self._answer = None
+            for key in reversed(self._keys):
                 self._model.remove(key)
 
 
@@ -357,13 +343,16 @@ class ChatPresenter:
         """`announce` says a text to a screen reader."""
         self._model, self._announce, self._session = model, announce, session
         self._rows, self._asks = ChatRows(), AskRows(model)
-        self._side_question, self._arriving = LiveSideQuestion(model), ArrivingAnswer(model)
+        self._side_question, self._arriving = (
+            LiveSideQuestion(model),
+            ArrivingAnswer(model, self._show_waiting),
+        )
         self._versions: Mapping[RowKey, Versions] = {}
         self._shown: Conversation | None = None  # whose errors are shown
         self._is_loaded = self._takes_long = False  # whether its rows are shown, and are many
         self._unsubscribe: Callable[[], None] = lambda: None
         self._is_past = False
-        self._error_rows: list[NoticeRow] = []  # of the session on screen: no event brings them back
+        self._error_rows: dict[RowKey, NoticeRow] = {}  # of the session on screen: no event brings them back
         self._unsaved_keys: set[RowKey] = set()  # of those, what could not be saved since
         self._error_count = 0
         # What is over by then needs no clock.
@@ -377,7 +366,7 @@ class ChatPresenter:
         self._stop()
         conversation = self._session.find_conversation()
         if conversation is not self._shown:
-            self._shown, self._error_rows, self._unsaved_keys = conversation, [], set()
+            self._shown, self._error_rows, self._unsaved_keys = conversation, {}, set()
             self._takes_long = bool(conversation and len(conversation.session.log) > _MAX_INLINE_EVENTS)
             if self._takes_long:
                 self._rows = ChatRows()
@@ -429,7 +418,10 @@ class ChatPresenter:
         if self._session.shows(conversation):
             self._arriving.stop_countdown()
             self._is_past, self._rows = True, rows
-            self._reset([*map(_without_actions, ordered), below])
+            # The buttons of dividers and notices would change the session as it is now.
+            kinds = DividerRow | NoticeRow
+            past = [replace(row, actions=()) if isinstance(row, kinds) else row for row in ordered]
+            self._reset([*past, below])
             self._model.put_all(rows.mark_removed(removed))
 
     async def show_now(self) -> None:
@@ -438,7 +430,7 @@ class ChatPresenter:
         conversation, versions = self._session.conversation, self._versions
         await self.load()
         if self._session.shows(conversation):  # else another one came meanwhile
-            self._model.put_all(self._error_rows)
+            self._model.put_all(self._error_rows.values())
             self.show_versions(versions)
 
     def recount(self) -> None:
@@ -454,11 +446,12 @@ class ChatPresenter:
 
     def _put_all(self, rows: Iterable[Row]) -> None:
         """Show rows, laid out once for all; messages with their other versions."""
-        self._model.put_all(map(self._with_versions, rows))
-
-    def _with_versions(self, row: Row) -> Row:
-        found = self._versions.get(row.key) if isinstance(row, UserRow) else None
-        return replace(row, versions=found) if isinstance(row, UserRow) and found else row
+        self._model.put_all(
+            replace(row, versions=self._versions[row.key])
+            if isinstance(row, UserRow) and row.key in self._versions
+            else row
+            for row in rows
+        )
 
     def _reset(self, rows: Sequence[Row], *, is_loading: bool = False) -> None:
         self._asks.show_session(self._session.id)
@@ -514,7 +507,6 @@ class ChatPresenter:
 
     def _catch_up(self, conversation: Conversation) -> None:
         """Show what is under way and not recorded yet."""
-        asks = conversation.asks
         self._show_budget(conversation)
         if conversation.is_running:
             for running in conversation.running_calls.running:
@@ -524,14 +516,14 @@ class ChatPresenter:
                 self._on_subagent_progress(moved)
         else:
             self._show_interrupted_calls()
-        for ask in asks:
+        for ask in conversation.asks:
             self._show_ask(ask)
         self._show_missed_questions()
         self._on_side_question(conversation.side_questions.progress)
         if conversation.response.text:
             self._arriving.add_text(conversation.response.text, self._model_name())
         if conversation.response.retry_state:
-            self._arriving.show_retry(conversation.response.retry_state, self._show_waiting)
+            self._arriving.show_retry(conversation.response.retry_state)
         else:
             self._show_waiting()
 
@@ -542,8 +534,8 @@ class ChatPresenter:
                 self._on_recorded(recorded)
             case ResponseDelta(text=text, is_reasoning=reasoning):
                 self._arriving.add_text("" if reasoning else text, self._model_name())
-            case RetryScheduled() as reset:
-                self._arriving.show_retry(reset, self._show_waiting)
+            case RetryScheduled():
+                self._arriving.show_retry(update)
             case ApprovalRequested(ask=ask) | QuestionAsked(ask=ask):
                 self._show_ask(ask)
             case AutoRunPut(change_ids=change_ids, restore=restore):
@@ -553,16 +545,20 @@ class ChatPresenter:
                     self._drop_answered_asks()  # it goes on after a question of its server
                     self._set_tool_state(update.call.id, "running")
                 self._running_timer.start()
-            case SubagentProgress() as progress:
-                self._on_subagent_progress(progress)
-            case SideQuestionProgress() as progress:
-                self._on_side_question(progress)
+            case SubagentProgress():
+                self._on_subagent_progress(update)
+            case SideQuestionProgress():
+                self._on_side_question(update)
             case CallOutput(call_id=call_id):
                 self._show_running_output(call_id)
-            case TurnChanged(running=running):
-                self._on_turn_changed(running)
-            case ErrorRaised() as trouble:
-                self._model.put(self._error_row(trouble))
+            case TurnChanged(running=False):
+                self._arriving.drop()
+                self._show_interrupted_calls()
+                self._asks.drop_others()
+                self._show_missed_questions()
+                self._announce(tr("Reply finished"))
+            case ErrorRaised():
+                self._model.put(self._error_row(update))
 
     def _update_unseen(self, update: _Shown) -> None:
         """Say what matters of what comes while the past is on screen; `show_now` shows the rest."""
@@ -573,8 +569,8 @@ class ChatPresenter:
                 self._announce_ask(ask)
             case TurnChanged(running=False):
                 self._announce(tr("Reply finished"))
-            case ErrorRaised() as trouble:
-                self._error_row(trouble)
+            case ErrorRaised():
+                self._error_row(update)
 
     def _error_row(self, error: ErrorRaised) -> Row:
         self._error_count += 1
@@ -584,20 +580,19 @@ class ChatPresenter:
             actions = (*actions, ControlTurn("retry"))
         what, why, fix = map(translate, (error.what, error.why, error.fix))
         level: NoticeLevel = "warning" if error.is_warning else "error"
-        self._error_rows.append(NoticeRow(key, level, what, why, fix, actions, translate(error.details)))
+        self._error_rows[key] = NoticeRow(key, level, what, why, fix, actions, translate(error.details))
         if error.is_unsaved:
             self._unsaved_keys.add(key)
-        return self._error_rows[-1]
+        return self._error_rows[key]
 
     def _on_saved(self, at_ms: int) -> None:
         """Let errors of saving say that it works again: an event was saved."""
-        for place, row in enumerate(self._error_rows):
-            if row.key in self._unsaved_keys:
-                what = tr("Saving resumed at {time}.", time=format_moment(at_ms))
-                why = tr("It failed earlier: {reason}", reason=row.why or row.what)
-                self._error_rows[place] = NoticeRow(row.key, "info", what, why)
-                if not self._is_past:
-                    self._model.put(self._error_rows[place])
+        for key in sorted(self._unsaved_keys):
+            row, what = self._error_rows[key], tr("Saving resumed at {time}.", time=format_moment(at_ms))
+            why = tr("It failed earlier: {reason}", reason=row.why or row.what)
+            self._error_rows[key] = NoticeRow(key, "info", what, why)
+            if not self._is_past:
+                self._model.put(self._error_rows[key])
         self._unsaved_keys.clear()
 
     def _on_recorded(self, recorded: RecordedEvent) -> None:
@@ -682,15 +677,6 @@ class ChatPresenter:
         for call_id in tuple(self._session.transcript.open_calls):
             self._model.put_all(self._rows.interrupt(call_id))
 
-    def _on_turn_changed(self, running: bool) -> None:
-        if running:
-            return
-        self._arriving.drop()
-        self._show_interrupted_calls()
-        self._asks.drop_others()
-        self._show_missed_questions()
-        self._announce(tr("Reply finished"))
-
 
 async def _read_changes(changes: WorkspaceChanges, session_id: str, capture_id: str) -> ChangedFilesContent:
     """Return the first files of a capture with their lines. Raises HelixError."""
@@ -713,8 +699,3 @@ def _split_ends(data: bytes, in_full: bool) -> HeadAndTail:
     text = data.decode("utf-8", "replace")
     ends = head_and_tail(text)
     return HeadAndTail(text.removesuffix("\n"), "", ends.lines) if in_full else ends
-
-
-def _without_actions(row: Row) -> Row:
-    """Return a divider or notice of the past, whose buttons would change the session as it is now."""
-    return replace(row, actions=()) if isinstance(row, DividerRow | NoticeRow) and row.actions else row

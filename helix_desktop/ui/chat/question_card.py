@@ -67,32 +67,6 @@ _EXAMPLES = {
 }  # fmt: skip
 
 
-class QuestionForm:
-    """`widget` shows the fields of a question; `content` is what they hold."""
-
-    def __init__(self, question: ServerQuestion) -> None:
-        self._fields = {f"field:{number}": field for number, field in enumerate(question.fields)}
-        self._draft = Draft({name: _first_value(field) for name, field in self._fields.items()})
-        shown = [_shown_field(name, field) for name, field in self._fields.items()]
-        self.widget = Form(shown, self._draft, is_dialog=bool(shown), gap=6)
-        for name, field in self._fields.items():
-            if field.kind == "boolean":  # else it would be read as "Yes" alone
-                self.widget.controls[name].setAccessibleName(escape_invisible(field.title))
-
-    def check(self) -> bool:
-        """Say at each field why it can't be sent, and go to the first; return True if all can."""
-        wrong = self.widget.errors()
-        for name, field in self._fields.items():
-            if name not in wrong and (why := problem(field, self._draft.get(name))):
-                self.widget.show_error(name, why)
-        return not self.widget.focus_error()
-
-    @property
-    def content(self) -> tuple[tuple[str, FieldValue], ...]:
-        values = ((field.name, self._draft.get(name)) for name, field in self._fields.items())
-        return tuple((name, value) for name, value in values if value not in (None, "", ()))
-
-
 def _first_value(field: FormField) -> Any:
     empty = {"boolean": False, "choice": "", "choices": ()}
     return empty.get(field.kind) if field.default is None else field.default
@@ -148,10 +122,8 @@ class _Switches(QWidget):
 
 
 def _parsed(field: FormField, text: str) -> FieldValue:
-    if not text:
-        return None
-    if field.kind == "text":
-        return text
+    if not text or field.kind == "text":
+        return text or None
     try:
         return int(text) if field.kind == "integer" else float(text.replace(",", "."))
     except ValueError:
@@ -163,43 +135,42 @@ def problem(field: FormField, value: FieldValue) -> str:
     """Return why a field can't have a value; empty if it can."""
     if value in (None, "", ()):
         return tr("Required.") if field.is_required else ""
-    if isinstance(value, str) and field.kind == "text":
-        return _text_problem(field, value)
     if isinstance(value, bool) or field.kind in ("choice", "boolean"):
         return ""
-    amount = len(value) if isinstance(value, tuple) else value
-    assert isinstance(amount, int | float)
+    amount = value if isinstance(value, int | float) else len(value or "")
     if field.least is not None and amount < field.least:
         least = f"{field.least:g}"
+        if field.kind == "text":
+            return tr("At least {least} characters.", least=least)
         many = tr("Choose at least {least}.", least=least)
         return many if field.kind == "choices" else tr("At least {least}.", least=least)
     if field.most is not None and amount > field.most:
         most = f"{field.most:g}"
+        if field.kind == "text":
+            return tr("At most {most} characters.", most=most)
         many = tr("Choose at most {most}.", most=most)
         return many if field.kind == "choices" else tr("At most {most}.", most=most)
+    if isinstance(value, str):
+        return _format_problem(field.format, value)
     return "" if abs(amount) < float("inf") else tr("Enter a number.")
 
 
-def _text_problem(field: FormField, value: str) -> str:
-    if field.least is not None and len(value) < field.least:
-        return tr("At least {least} characters.", least=f"{field.least:g}")
-    if field.most is not None and len(value) > field.most:
-        return tr("At most {most} characters.", most=f"{field.most:g}")
+def _format_problem(name: str, value: str) -> str:
     try:
-        match field.format:
+        match name:
             case "email" if not _EMAIL.fullmatch(value):
                 return tr("Enter an email address.")
             case "uri" if not (urlsplit(value).scheme and urlsplit(value).path + urlsplit(value).netloc):
-                return tr("Enter an address such as https://example.org.")
+                raise ValueError
             case "date":
                 date.fromisoformat(value)
             case "date-time":
                 datetime.fromisoformat(value)
     except ValueError:
-        return {
-            "date": tr("Enter a date such as 2026-12-31."),
-            "date-time": tr("Enter a date and time such as 2026-12-31T18:00:00Z."),
-        }.get(field.format, tr("Enter an address such as https://example.org."))
+        if name == "uri":  # also one that can't be split
+            return tr("Enter an address such as https://example.org.")
+        moment = tr("Enter a date and time such as 2026-12-31T18:00:00Z.")
+        return tr("Enter a date such as 2026-12-31.") if name == "date" else moment
     return ""
 
 
@@ -216,7 +187,7 @@ class FormCard(Themed, QWidget):
 
     def __init__(self, row: QuestionRow, cards: FormCards) -> None:
         super().__init__()
-        self._cards, self._row = cards, row
+        self._cards, self.row = cards, row
         question = row.question
         assert isinstance(question, ServerQuestion)  # no other has a form
         self._title, self._asker = label("", "question", wrap=True), label("", "note", wrap=True)
@@ -224,22 +195,26 @@ class FormCard(Themed, QWidget):
         text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         head = column(self._title, self._asker, gap=2)
         set_margins(head, scaled(_ICON) + 9, 0, 0, 0)
-        self._url, self.form = question.url, QuestionForm(question)
+        self._url = question.url
+        self._fields = {f"field:{number}": field for number, field in enumerate(question.fields)}
+        self._values = Draft({name: _first_value(field) for name, field in self._fields.items()})
+        shown = [_shown_field(name, field) for name, field in self._fields.items()]
+        self.form = Form(shown, self._values, is_dialog=bool(shown), gap=6)
+        for name, field in self._fields.items():
+            if field.kind == "boolean":  # else it would be read as "Yes" alone
+                self.form.controls[name].setAccessibleName(escape_invisible(field.title))
         words = tr("Open in browser") if self._url else tr("Send") if question.fields else tr("Accept")
         self.accept = PushButton(words, "primary", name="accept")
-        self.decline = PushButton(tr("Decline"), name="decline")
-        self.cancel = PushButton(tr("Cancel"), name="cancel")
-        for button, words in (
-            (self.decline, tr("Tell {server} that you refuse; the call continues", server=question.server)),
-            (self.cancel, tr("Give no answer; the call continues")),
-        ):
-            button.setToolTip(words)
-        parts: list[LayoutItem] = [head, text, self.form.widget]
+        tip = tr("Tell {server} that you refuse; the call continues", server=question.server)
+        self.decline = PushButton(tr("Decline"), name="decline", tip=tip)
+        tip = tr("Give no answer; the call continues")
+        self.cancel = PushButton(tr("Cancel"), name="cancel", tip=tip)
+        parts: list[LayoutItem] = [head, text, self.form]
         if question.fields:
             hint = tr("Only {server} gets what you send.", server=question.server)
             parts.append(label(hint, "faint", wrap=True))
         else:
-            self.form.widget.hide()
+            self.form.hide()
         if self._url:
             host = urlsplit(self._url).hostname or ""
             parts.append(label(host, "strong", wrap=True))
@@ -254,12 +229,12 @@ class FormCard(Themed, QWidget):
         self.accept.clicked.connect(self._accept)
         self.decline.clicked.connect(lambda: self._send(ServerReply(action="decline")))
         self.cancel.clicked.connect(lambda: self._send(ServerReply(action="cancel")))
-        for line in self.form.widget.findChildren(QLineEdit):
+        for line in self.form.findChildren(QLineEdit):
             line.returnPressed.connect(self._accept)
         self.show_row(row)
 
     def show_row(self, row: QuestionRow) -> None:
-        self._row = row
+        self.row = row
         title = dotted((_title(row), row.position))
         self._title.setText(title)
         self.setAccessibleName(title)
@@ -270,7 +245,7 @@ class FormCard(Themed, QWidget):
         is_done = super().event(event)
         is_request = event.type() == QEvent.Type.LayoutRequest
         if is_request and self._stack.totalHeightForWidth(self.width()) != self.height():
-            self._cards.resized.emit(self._row.key)
+            self._cards.resized.emit(self.row.key)
         return is_done
 
     def fit(self, width: int) -> int:
@@ -282,17 +257,14 @@ class FormCard(Themed, QWidget):
     @property
     def stops(self) -> list[QWidget]:
         """Return those controls that can have the keyboard now."""
-        form = self.form.widget
-        fields = [part for part in form.findChildren(QWidget) if part.focusPolicy() & Qt.FocusPolicy.TabFocus]
+        fields = [
+            part for part in self.form.findChildren(QWidget) if part.focusPolicy() & Qt.FocusPolicy.TabFocus
+        ]
         controls = (*fields, self.accept, self.decline, self.cancel)
         return [stop for stop in controls if stop.isEnabled() and stop.isVisibleTo(self)]
 
     def _send(self, reply: ServerReply) -> None:
-        self._cards.answered.emit(self._row.key, AnswerQuestion(self.question.call_id, reply))
-
-    @property
-    def question(self) -> Question:
-        return self._row.question
+        self._cards.answered.emit(self.row.key, AnswerQuestion(self.row.question.call_id, reply))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         pen = Pen.of_widget(self, self._theme)
@@ -301,8 +273,15 @@ class FormCard(Themed, QWidget):
         pen.write(Icon("circle-question-mark", "accent_text", _ICON), scaled(_PAD), line)
 
     def _accept(self) -> None:
-        if self._url or self.form.check():
-            self._send(ServerReply(action="accept", content=self.form.content, url=self._url))
+        """Send what the fields hold; if some can't be sent, say why at each, and go to the first."""
+        values, wrong = {name: self._values.get(name) for name in self._fields}, self.form.errors()
+        for name, field in self._fields.items():
+            if not self._url and name not in wrong and (why := problem(field, values[name])):
+                self.form.show_error(name, why)
+        if self._url or not self.form.focus_error():
+            named = ((field.name, values[name]) for name, field in self._fields.items())
+            content = tuple((name, value) for name, value in named if value not in (None, "", ()))
+            self._send(ServerReply(action="accept", content=content, url=self._url))
 
 
 def _title(row: QuestionRow) -> str:
@@ -323,26 +302,19 @@ class FormCards(QObject):
 
     def __init__(self) -> None:
         super().__init__()
-        self._cards: dict[RowKey, FormCard] = {}
+        self.by_key: dict[RowKey, FormCard] = {}
 
     def card_for(self, row: QuestionRow) -> FormCard:
-        card = self._cards.get(row.key)
-        if card is not None and card.question == row.question:
+        card = self.by_key.get(row.key)
+        if card is not None and card.row.question == row.question:
             card.show_row(row)
             return card
         self.drop(row.key)  # of the question before of its call
-        card = self._cards[row.key] = FormCard(row, self)
+        card = self.by_key[row.key] = FormCard(row, self)
         return card
 
-    def find(self, key: RowKey) -> FormCard | None:
-        return self._cards.get(key)
-
-    @property
-    def keys(self) -> tuple[RowKey, ...]:
-        return tuple(self._cards)
-
     def drop(self, key: RowKey) -> None:
-        card = self._cards.pop(key, None)
+        card = self.by_key.pop(key, None)
         if card is not None:
             card.hide()
             card.deleteLater()

@@ -1,24 +1,34 @@
-"""The turn of the session on screen: its commands and mode, what it asks and comes next; cards of calls."""
+"""The turn of the session on screen: its commands and mode, cards of calls, what it asks and comes next."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from functools import partial
+from types import UnionType
 from typing import Any
 
 import msgspec
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, SignalInstance
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import CallStarted, EventRecorded, TurnChanged
-from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.agent.session import (
+    CallStarted,
+    EventRecorded,
+    SpendRequestsChanged,
+    SummaryAwaited,
+    TurnChanged,
+)
+from helix_desktop.context.rewrites import planner
 from helix_desktop.context.window.window_breakdown import MessageStates
 from helix_desktop.domain.choices import PermissionMode, SamplePlace
+from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import ApprovalGiven, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.session import ModeChanged
+from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.domain.question import QuestionReply, ServerReply
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import (
@@ -61,7 +71,9 @@ from helix_desktop.ui.kit.intents import (
     AnswerApproval,
     AskSideQuestion,
     ChooseForm,
+    Compact,
     NextMode,
+    OpenSession,
     Pin,
     SetMode,
     ShowInTimeline,
@@ -74,6 +86,11 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.words.action_labels import action_label
+from helix_desktop.words.costs import estimate_text
+from helix_desktop.words.models import model_name
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.rewrites import breaker_text
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.saved_rules import SavedRules
 
@@ -122,8 +139,8 @@ class TurnController(QObject):
         self._show_answer_keys()
 
     async def _read_sample(self) -> None:
-        has_workspace, app = self._session.has_workspace, self._session.app
-        self._sample_messages = await app.sample_messages(self._session.workspace.id) if has_workspace else {}
+        read = self._session.app.sample_messages
+        self._sample_messages = await read(self._session.workspace.id) if self._session.has_workspace else {}
 
     def _enable(self) -> None:
         self._show_running(self._session.has_conversation and self._session.conversation.is_running)
@@ -167,11 +184,11 @@ class TurnController(QObject):
     def _show_mode(self) -> None:
         mode = self._session.conversation.mode if self._session.has_conversation else "ask"
         self._commands.action(f"mode_{mode}").setChecked(True)
-        demo_runs = self._shows_demo_runs = runs_demo_calls(self._session)
-        ask = _ASK_EXCEPT_DEMO if demo_runs else WindowCommands.mode_ask.words
+        self._shows_demo_runs = runs_demo_calls(self._session)
+        ask = _ASK_EXCEPT_DEMO if self._shows_demo_runs else WindowCommands.mode_ask.words
         set_action_words(self._commands.mode_ask, translate(ask))
         key = action_shortcut(self._commands.next_mode)
-        self._mode_button.show_mode(mode, demo_runs=demo_runs, key=key)
+        self._mode_button.show_mode(mode, demo_runs=self._shows_demo_runs, key=key)
 
     def follow_approval(self, workspace: OpenWorkspace, _session: str, approval: ApprovalGiven) -> None:
         """Follow an answer in any session of a workspace: it may let demo calls run in all."""
@@ -195,10 +212,8 @@ class TurnController(QObject):
         """Set the mode of this name. Raises InvalidInput."""
         known = next((known for known in _MODES if known == mode.lower()), None)
         if known is None:
-            raise InvalidInput(
-                text("{words} isn't a mode.", words=repr(mode[:40])),
-                fix=text("Modes are {modes}.", modes=_MODES),
-            )
+            what = text("{words} isn't a mode.", words=repr(mode[:40]))
+            raise InvalidInput(what, fix=text("Modes are {modes}.", modes=_MODES))
         await self._set_mode(known)
 
     async def _set_mode(self, mode: PermissionMode) -> None:
@@ -210,17 +225,14 @@ class TurnController(QObject):
         self._page.view.announce(self._mode_button.accessibleName())
         self._session.notices.end(_NO_SANDBOX)
         if mode == "auto" and not await self._session.app.tools.is_sandboxed(workspace.id):
+            what = tr("Auto mode still asks before running commands.")
+            why = tr(
+                "Commands here can reach the network, or files outside the workspace. "
+                "Files are edited without asking."
+            )
+            session_id = conversation.session.id
             self._session.notify(
-                Notice(
-                    _NO_SANDBOX,
-                    tr("Auto mode still asks before running commands."),
-                    tr(
-                        "Commands here can reach the network, or files outside the workspace. "
-                        "Files are edited without asking."
-                    ),
-                    workspace_id=workspace.id,
-                    session_id=conversation.session.id,
-                )
+                Notice(_NO_SANDBOX, what, why, workspace_id=workspace.id, session_id=session_id)
             )
 
     def _show_answer_keys(self) -> None:
@@ -290,32 +302,22 @@ class TurnController(QObject):
         why = tr("Saved rules are in Settings → Permissions.")
         if is_session_rule:
             why = tr("In this session, until Helix Desktop closes. Settings → Permissions lists it.")
-        undo = Answer(tr("Undo"), revoke, "undo", ends=True)
-        self._session.notices.notify_here(
-            Notice(
-                "saved-rule",
-                tr("Rule saved: “{rule}”", rule=words),
-                why,
-                answers=(undo,),
-                is_brief=True,
-                ends_with=(UserSpoke, saves_nothing),
-            )
-        )
+        what, undo = tr("Rule saved: “{rule}”", rule=words), Answer(tr("Undo"), revoke, "undo", ends=True)
+        ends = (UserSpoke, saves_nothing)
+        notice = Notice("saved-rule", what, why, answers=(undo,), is_brief=True, ends_with=ends)
+        self._session.notices.notify_here(notice)
 
     def _show_next_messages(self) -> None:
         """Show what waits to be sent, else what the user may send next."""
         if not self._session.has_conversation:
             return
-        conversation = self._session.conversation
+        conversation, shown = self._session.conversation, self._page.next_messages
         if self._session.transcript.queued_messages:
-            self._page.next_messages.show_waiting(
-                conversation.queue.pending,
-                is_paused=not conversation.is_running,
-                is_call_running=bool(conversation.running_calls.running),
-            )
+            is_paused, calls = not conversation.is_running, conversation.running_calls.running
+            shown.show_waiting(conversation.queue.pending, is_paused, is_call_running=bool(calls))
         else:
             message = _suggested_message(conversation, self._sample_messages)
-            self._page.next_messages.show_suggestion(message, self._sample_messages.get(message, ""))
+            shown.show_suggestion(message, self._sample_messages.get(message, ""))
 
     @handles(EditQueued)
     async def edit_queued(self, seq: int, text: str) -> None:
@@ -362,7 +364,12 @@ class TurnController(QObject):
 
     @handles(ShowRewriteOf)
     def show_rewrite(self, seq: int) -> None:
-        self._session.perform(ShowInTimeline(_covering_rewrite(self._session.transcript, seq)))
+        """Show what took a message out of the window, or made a marker of it."""
+        transcript = self._session.transcript
+        cover, rewrites = MessageStates(transcript).cover_of(seq), transcript.rewrites
+        swept = (at for at, sweep in rewrites.sweeps.items() if seq in sweep.masked)
+        newest = max(filter(rewrites.is_active, swept), default=0)
+        self._session.perform(ShowInTimeline(cover.seq if cover is not None else newest))
 
     @handles(ChooseForm)
     async def choose_form(self, seq: int, form: Form, instructions: str) -> None:
@@ -406,13 +413,103 @@ def _suggested_message(conversation: Conversation, sample_messages: Iterable[str
     return next((text for text in sample_messages if text not in sent_texts), "")
 
 
-def _covering_rewrite(transcript: Transcript, seq: int) -> int:
-    """Return the rewrite that took a message out of the window, or made markers of it; 0 for none."""
-    cover = MessageStates(transcript).cover_of(seq)
-    if cover is not None:
-        return cover.seq
-    rewrites = transcript.rewrites
-    return max(
-        (at for at, sweep in rewrites.sweeps.items() if seq in sweep.masked and rewrites.is_active(at)),
-        default=0,
+_BREAKER, _SUBAGENT, _WAIT = "breaker", "subagent", "summary-wait"
+_SPENDING: dict[BackgroundWork, str] = {"handover": "spend-handover", "observations": "spend-observations"}
+
+
+def follow_session(session: Session) -> None:
+    """Show the notices of whatever session is on screen."""
+    for work, name in _SPENDING.items():
+        follow_notice(session, name, partial(_spending_notice, work), SpendRequestsChanged, session.shown)
+    follow_notice(session, _WAIT, _wait_notice, SummaryAwaited, session.shown)
+    follow_notice(session, _SUBAGENT, _subagent_notice, None, session.shown)
+    follow_notice(session, _BREAKER, _breaker_notice, HandoverFailed | HandoverMade, session.loaded)
+
+
+def follow_notice(
+    session: Session,
+    name: str,
+    find: Callable[[Session], Notice | None],
+    kind: type | UnionType | None,
+    *signals: SignalInstance,
+) -> None:
+    """Show the notice of a name that there is after events and signals, or none."""
+
+    def show(*_: object) -> None:
+        session.notices.end(name)
+        if session.has_conversation and (notice := find(session)) is not None:
+            session.notices.notify_here(notice)
+
+    for signal in signals:
+        signal.connect(show)
+    if kind is not None:
+        session.on(kind, show)
+
+
+def _spending_notice(work: BackgroundWork, session: Session) -> Notice | None:
+    conversation = session.conversation
+    request = next((request for request in conversation.spend_requests if request.work == work), None)
+    return spend_notice(request, conversation.answer_spend_request) if request is not None else None
+
+
+def _wait_notice(session: Session) -> Notice | None:
+    """Say that the next step waits for the summary that makes room for it."""
+    conversation = session.conversation
+    if not conversation.summary_wait.is_active:
+        return None
+    what = tr("Context full: waiting for the summary.")
+    why = tr("The next step starts when older messages are compacted, in five minutes at the latest.")
+    fix = tr("Without a model, it is a list of files, commands and quotes.")
+    go_on = conversation.summary_wait.continue_without_model
+    answers = (
+        Answer(tr("Continue without a model"), go_on, "continue"),
+        Answer(tr("Stop"), lambda: session.start(conversation.stop(), "stop"), "stop"),
     )
+    return Notice(_WAIT, what, why, fix, answers, can_dismiss=False)
+
+
+def _subagent_notice(session: Session) -> Notice | None:
+    parent = session.transcript.parent
+    if not parent:
+        return None
+    why = tr("Only its result goes to the parent session. Messages here go to the subagent.")
+    back = Answer(tr("Open parent session"), lambda: session.perform(OpenSession(parent)), "back")
+    return Notice(_SUBAGENT, tr("Subagent session."), why, answers=(back,), can_dismiss=False)
+
+
+def _breaker_notice(session: Session) -> Notice | None:
+    """Say that automatic compaction is paused."""
+    if not planner.is_breaker_open(session.transcript):
+        return None
+    fix = tr("Compact now, or continue: oversized requests are trimmed or stopped.")
+    answer = Answer(action_label("compact"), lambda: session.perform(Compact()), "compact")
+    what = tr("Automatic compaction paused.")
+    return Notice(_BREAKER, what, breaker_text(), fix, (answer,), "warning")
+
+
+def spend_notice(request: SpendRequest, reply: Callable[[BackgroundWork, SpendReply], object]) -> Notice:
+    """Return the question about some work: what it takes, why it is asked, and what happens without it."""
+
+    def answer(words: str, choice: SpendReply) -> Answer:
+        return Answer(words, lambda: reply(request.work, choice), choice)
+
+    estimate, refuse = request.estimate, answer(tr("Not now"), "refuse")
+    model = model_name(estimate.model, estimate.demo)
+    why = tr("Model: {model}.", model=model)
+    if request.limit:
+        why = tr(
+            "Model: {model}. Background work may read {tokens} tokens without asking.",
+            model=model, tokens=format_tokens(request.limit),
+        )  # fmt: skip
+    if request.work == "handover":
+        what = tr("Compact this conversation? {estimate}.", estimate=estimate_text(estimate))
+        unless = tr(
+            "Otherwise, the context stays as it is. Once it is full, it is compacted without a model."
+        )
+        without = answer(tr("Compact without a model"), "no model")
+        answers: tuple[Answer, ...] = (answer(tr("Compact"), "allow"), without, refuse)
+    else:
+        what = tr("Write a summary for later? {estimate}.", estimate=estimate_text(estimate))
+        unless = tr("Otherwise, the context stays as it is.")
+        answers = (answer(tr("Write summary"), "allow"), refuse)
+    return Notice(_SPENDING[request.work], what, why, unless, answers, can_dismiss=False)

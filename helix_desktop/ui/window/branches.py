@@ -235,7 +235,7 @@ class BranchController(WindowPart):
         if is_shown_elsewhere:
             await self._session.show(workspace, None)
         await delete_session(workspace, conversation.session.id, with_versions=False)
-        self._windows.drafts.unsaved.hide(conversation.session.id)
+        self._windows.drafts.hide_unsaved(conversation.session.id)
         if is_shown_elsewhere:
             await self._workspaces.open_workspace(workspace.id)
         await self._session.run(RefreshLists())

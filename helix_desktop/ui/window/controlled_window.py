@@ -11,12 +11,10 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.changes.reverts.flow import REVERTED, RevertFlow
 from helix_desktop.ui.changes.view import ChangesPage
-from helix_desktop.ui.chat.completion_sources import PromptFileActions, add_completions
+from helix_desktop.ui.chat.completion_sources import add_completions
 from helix_desktop.ui.chat.composer_controller import ComposerController
-from helix_desktop.ui.chat.drafts.attachments import RecallController
 from helix_desktop.ui.chat.presenter import ChatPresenter
-from helix_desktop.ui.chat.session_notices import follow_session
-from helix_desktop.ui.chat.turn import TurnController
+from helix_desktop.ui.chat.turn import TurnController, follow_session
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.kit.session import Session
@@ -84,7 +82,7 @@ class ControlledWindow:
         self.jobs = SessionJobs(window, session, others[0].background_jobs if others else {})
         self.composer = ComposerController(pages.chat, session, windows.drafts)
         self.composer.switched.connect(window.take_typed_text)
-        add_completions(self.composer, session, window.commands)
+        add_completions(self.composer, session, window.help_windows.command_list.offer)
         self.turn = TurnController(pages.chat, session, self.composer)
         window.stop_offered.connect(pages.chat.composer.offer_stop)
         InspectorPresenter(window, windows, self.past)
@@ -108,14 +106,13 @@ class ControlledWindow:
         ViewStateController(window, session, self.past)
         self.rewrites = RewriteController(window, windows)
         SessionNavigation(window, windows, self.composer, self.chat, self.past)
-        RecallController(session, self.composer.attachments, pages.cache)
+        self.composer.attachments.follow_cache(pages.cache)
         reverts = RevertFlow(session, pages.changes)
         window.page_shown.connect(lambda _: window.notices.end(REVERTED))
         follow_session(session)
         workspaces.on(ApprovalGiven, self.turn.follow_approval)
         workspaces.on(ModeChanged, self.turn.follow_mode)
         workspaces.on(BackgroundProgress, self.jobs.follow)
-        PromptFileActions(pages.chat.composer, session, window.help_windows.command_list.offer)
         tray = Tray(window, session.start)
         self.notifications = NotificationController(
             window, self.services, tray, is_current=lambda: windows.current.window is window

@@ -334,9 +334,7 @@ class RedactionController(WindowPart):
             session_id = self._session.id
             await self._session.show(self._workspace, None)
             await self._settle()
-            self._composer.attachments.clear(
-                but={draft.session_id for draft in self._composer.drafts.unsaved.all()}
-            )
+            self._composer.attachments.clear(but=self._windows.drafts.unsaved.keys())
             try:
                 await self._redact(request)
             except HelixError as error:
@@ -353,9 +351,10 @@ class RedactionController(WindowPart):
         unsaved = self._unsaved_with(request)
         matches = _with_unsaved(await self._redaction.redact(request, self._on_progress), unsaved)
         for of_session, draft in unsaved.items():
-            self._composer.drafts.unsaved.set_text(of_session, draft.text)
+            waiting = self._windows.drafts.unsaved
+            waiting[of_session] = msgspec.structs.replace(waiting[of_session], text=draft.text)
             self._composer.attachments.change(of_session, draft.attachments)
-        self._composer.outgoing.change(self._of(request).redact_draft, self._workspace.id)
+        self._windows.drafts.change_outgoing(self._of(request).redact_draft, self._workspace.id)
         if self.dialog is not None:
             self.dialog.show_done(summary_lines(matches), workspace_files_note(matches))
 
@@ -367,7 +366,7 @@ class RedactionController(WindowPart):
         redaction, attachments = self._of(request), self._composer.attachments
         drafts = {
             draft.session_id: Draft(draft.text, tuple(attachments.of(draft.session_id)))
-            for draft in self._composer.drafts.unsaved.all()
+            for draft in self._windows.drafts.unsaved.values()
             if draft.workspace.id == self._workspace.id
         }
         clean = {session_id: redaction.redact_draft(draft) for session_id, draft in drafts.items()}
@@ -376,7 +375,7 @@ class RedactionController(WindowPart):
     async def _settle(self) -> None:
         """Wait for what is on its way: what is recorded later would have the secret again."""
         await self._composer.attachments.wait()
-        await self._composer.outgoing.settle(self._workspace.id)
+        await self._windows.drafts.settle(self._workspace.id)
 
     def _on_progress(self, done: int, total: int) -> None:
         if self.dialog is not None:

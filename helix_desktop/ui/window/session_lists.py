@@ -360,7 +360,7 @@ class SessionLists(WindowPart):
                 await self._session.show(workspace, None)
             await delete_session(workspace, session_id)
         for version in versions:
-            self._windows.drafts.unsaved.hide(version)
+            self._windows.drafts.hide_unsaved(version)
         self._deleted.pop(session_id, None)
         self._deleted[session_id] = workspace.id
         if not self._session.has_conversation:

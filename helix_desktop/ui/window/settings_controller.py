@@ -13,8 +13,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
-from helix_desktop.ui.chat.model_menu import ModelMenu
-from helix_desktop.ui.chat.session_notices import MissingKeys, follow_model_change
+from helix_desktop.ui.chat.session_model import SessionModel
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
@@ -333,16 +332,14 @@ class SettingsController(WindowPart):
         self._policy_files = PolicyFiles(session)
         self.replays = SessionReplays(PolicyReplayWorker)
         self.preparation = ReplayPreparation(session, self.replays)
-        ModelMenu(window.pages.chat.composer, session)
-        follow_model_change(session)
-        MissingKeys(window.pages.chat.key_strip, session)
+        SessionModel(window.pages.chat, session)
         composer = window.pages.chat.composer
 
         def use_shortcuts(shortcuts: dict[str, object]) -> None:
             if window.key_bindings.stored != shortcuts:
                 window.key_bindings.use(shortcuts)
 
-        settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
+        settings.follow("enter_sends", composer.set_enter_sends)
         settings.follow("shortcuts", use_shortcuts)
         settings.follow("reduce_motion", reduce_motion)
         settings.follow("theme", appearance.set_mode)

@@ -29,7 +29,6 @@ from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.foreign.discovery import FoundSession
 from helix_desktop.foreign.sources import Source
 from helix_desktop.services.mcp_config import ServerDraft
-from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.rows.from_events import TurnEnds
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
@@ -37,7 +36,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     Row,
     UserRow,
 )
-from helix_desktop.ui.chat.session_notices import spend_notice
+from helix_desktop.ui.chat.turn import spend_notice
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.intents import ShareSession
@@ -55,6 +54,7 @@ from tests.support.galleries.panes_samples import long_timeline_state, quiet_tim
 from tests.support.mcp.authorization_server import serve_guarded
 from tests.support.model_servers.chat_server import ChatServer, api_error
 from tests.support.window.chat_geometry import action_names, attachment_note, row_key, tool_row
+from tests.support.window.chips import sample_chip
 from tests.support.window.window_rig import WindowRig, until
 
 _PAGES: tuple[SettingsPage, ...] = (
@@ -150,7 +150,7 @@ async def _extras(rig: WindowRig) -> AsyncIterator[QWidget]:
         notices.notify(spend_notice(ask, rig.conversation.answer_spend_request))
     report_crash(rig.window, rig.context.actions, lambda: "", rig.folder, RecoverySummary(1, 2, 1))
     rig.window.jobs.show_jobs((JobRow("j", "Backing up", 0.4, JobAction("cancel", str)),), "extras")
-    rig.composer.set_attachments((ChipText("k", "a.png", "1k tokens"),))
+    rig.composer.set_attachments((sample_chip("a.png", "1k tokens"),))
     rig.composer.set_text("words")
     yield rig.window
     for name in set(notices.names()) - {*names, "b"}:
@@ -181,7 +181,7 @@ async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[
         )
         for text in ("Then run the tests", "And tell me how it went"):
             rig.type_message(text)
-        await until(lambda: len(rig.chat.next_messages.queue.waiting) > 1, "the messages that wait")
+        await until(lambda: len(rig.chat.next_messages.waiting) > 1, "the messages that wait")
         later = (TodoItem(f"Count to {number}") for number in range(4, 14))
         items = (TodoItem("Look", "done"), TodoItem("Count to three", "in_progress"), *later)
         rig.chat.model.append(tool_row("todo", TODO, arguments={"items": msgspec.to_builtins(items)}))

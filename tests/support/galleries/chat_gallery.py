@@ -15,7 +15,6 @@ from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPla
 from helix_desktop.domain.question import FormField, Question, QuestionOption, QuestionReply, ServerQuestion
 from helix_desktop.domain.tools import Excerpt, PermissionRule, SubagentUsage
 from helix_desktop.ui.chat.actions import ControlTurn
-from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
@@ -34,6 +33,7 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, Redo, ShowInTimeline, Undo
 from tests.support.window.chat_geometry import approval_row, attachment_note, row_key, tool_row
+from tests.support.window.chips import sample_chip
 
 DIGEST = "9f3a1c" + "0123456789abcdef" * 3 + "7e21d00042"
 CODE = """@dataclass(slots=True)
@@ -432,8 +432,8 @@ def build_scene(rows: list[Row], theme: Theme, size: tuple[int, int]) -> tuple[Q
     composer.set_estimate("≈ 1.2k tokens")
     composer.set_attachments(
         (
-            ChipText("r1", "bash output 9f3a1c", "1.2k"),
-            ChipText("p1", "Pasted text", "92 lines · 1.4k tokens", "copy", True),
+            sample_chip("bash output 9f3a1c", "1.2k", kind="cached"),
+            sample_chip("Pasted text", "92 lines · 1.4k tokens", kind="paste"),
         )
     )
     layout = QVBoxLayout(window)

@@ -25,8 +25,8 @@ from helix_desktop.services.cache_server import SharingState
 from helix_desktop.services.diagnostics import FILE_NAMES
 from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers, UnusableServer
 from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus, ServerDraft
-from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionPopup
 from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.composer.editor import CompletionItem, CompletionPopup
 from helix_desktop.ui.design.dialogs import DialogChoice, ErrorDialog, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import show_text
 from helix_desktop.ui.design.style.theme import current_theme

@@ -243,7 +243,7 @@ class WindowRig:
 
         A message just typed is recorded first: its tokens are counted before its turn begins.
         """
-        await self.wiring.composer.outgoing.settle(self.workspace.id)
+        await self.wiring.windows.drafts.settle(self.workspace.id)
         await until(lambda: not self.conversation.is_running, "the end of the turn")
         await self.conversation.wait_for_background_work()
         await self.wiring.session.refresh()

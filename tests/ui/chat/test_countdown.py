@@ -18,7 +18,7 @@ class _Chat:
 
     def __init__(self) -> None:
         self.clock, self.model, self.words = ManualClock(), ChatModel(), list[str]()
-        self.answer = ArrivingAnswer(self.model, self.clock)
+        self.answer = ArrivingAnswer(self.model, lambda: self.words.append("sent"), self.clock)
         self.model.row_added.connect(self._note)
         self.model.rows_changed.connect(lambda indexes: self._note(indexes[0]))
 
@@ -28,7 +28,7 @@ class _Chat:
         self.words += re.findall(r"in (\d+) s|(now)", row.what)[0]
 
     def retry(self, wait_s: float) -> None:
-        self.answer.show_retry(RetryScheduled(2, wait_s, "Overloaded."), lambda: self.words.append("sent"))
+        self.answer.show_retry(RetryScheduled(2, wait_s, "Overloaded."))
 
     @property
     def states(self) -> list[str]:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.changes.reverts.merge_dialog import CodeEdit
-from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, ChipText
+from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
 from helix_desktop.ui.design.fields import ComboBox, TextArea
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import FlowBox
@@ -27,6 +27,7 @@ from helix_desktop.ui.design.mirror import (
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.stylesheet import stylesheet
 from helix_desktop.ui.design.style.theme import LIGHT
+from tests.support.window.chips import sample_chip
 
 _SIZE = 120, 20
 
@@ -143,7 +144,7 @@ def test_what_is_turned_back_reads_from_left_to_right_at_the_mirrored_place() ->
 def test_the_buttons_of_a_chip_stand_where_its_line_ends(qtbot: QtBot) -> None:
     board = QWidget()
     qtbot.addWidget(board)
-    chip = AttachmentChip(ChipText("a", "notes.md", "1.2k", has_text=True), board)
+    chip = AttachmentChip(sample_chip("notes.md", "1.2k", kind="cached"), board)
     chip.fit(400)
     remove, insert = sorted(chip.findChildren(QToolButton), key=QToolButton.x)
     assert (remove.toolTip(), insert.toolTip()) == ("Remove", "Insert as text")

@@ -185,7 +185,7 @@ async def _check_a_dropped_image(rig: WindowRig) -> None:
         await until(rig.attachment_labels, "the image stands above the text")
         assert rig.attachment_labels()[0].startswith(f"{rig.folder}/lamp.png · ")
         assert rig.composer.text() == ""
-        await until(lambda: rig.attachment_chip().text_parts.thumbnail, "the chip shows it")
+        await until(lambda: rig.attachment_chip().chip.thumbnail, "the chip shows it")
         rig.type_message("What is this?")
         await until(lambda: rig.events(UserSpoke), "it was sent")
         await rig.wait_for_turn_end()

@@ -25,7 +25,7 @@ from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.ui.cache.entry_actions import TrashEntries
 from helix_desktop.ui.cache.filter_bar import state_option
-from helix_desktop.ui.chat.drafts.session_drafts import OutgoingMessage, UnsavedDraft
+from helix_desktop.ui.chat.drafts import OutgoingMessage, UnsavedDraft
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.kit.intents import RemoveSecret, TrashSession
@@ -58,15 +58,15 @@ async def add_unsaved_draft(rig: WindowRig, session_id: str, text: str) -> None:
     conversation = await rig.workspace.open_session(session_id)
     error = StoreWriteFailed(verbatim("The disk is full."))
     draft = UnsavedDraft(rig.workspace, conversation, text, is_whole=True, error=error)
-    composer = rig.wiring.composer
-    async with composer.drafts._locks[session_id]:  # its draft may still be on its way to the store
-        composer.drafts.unsaved.add(draft)
+    drafts = rig.wiring.windows.drafts
+    async with drafts.locks[session_id]:  # its draft may still be on its way to the store
+        drafts.add_unsaved(draft)
 
 
 def add_late_message(rig: WindowRig, text: str) -> OutgoingMessage:
     """Return a message on its way, with a note, that never settles."""
     message = OutgoingMessage(rig.workspace, rig.conversation, text, [note_of(text)])
-    rig.wiring.composer.outgoing.add(message)
+    rig.wiring.windows.drafts.outgoing.append(message)
     return message
 
 
@@ -76,7 +76,7 @@ def check_redacted(rig: WindowRig, message: OutgoingMessage, secret: str) -> Non
     assert "[FORGOTTEN " in message.text
     assert notes.text == message.text
     assert secret not in message.text
-    rig.wiring.composer.outgoing.remove(message)
+    rig.wiring.windows.drafts.outgoing.remove(message)
 
 
 async def check_permanent_deletion(rig: WindowRig, dialog: TrashDialog) -> None:
@@ -253,9 +253,9 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         elsewhere = rig.conversation.session.id
         await rig.wiring.workspace_controller.open_session(session_id)
         await add_unsaved_draft(rig, elsewhere, f"unsaved {SECRET}")
-        composer = rig.wiring.composer
+        composer, drafts = rig.wiring.composer, rig.wiring.windows.drafts
         composer.attachments.change(elsewhere, [note_of(f"see {SECRET}")])
-        go, send, settle = asyncio.Event(), rig.conversation.send, composer.outgoing.settle
+        go, send, settle = asyncio.Event(), rig.conversation.send, drafts.settle
 
         async def send_late(*message: Any) -> int:
             await go.wait()
@@ -266,7 +266,7 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
             await settle(workspace_id)
 
         patch.setattr(rig.conversation, "send", send_late)
-        patch.setattr(composer.outgoing, "settle", settle_now)
+        patch.setattr(drafts, "settle", settle_now)
         rig.type_message(f"on its way {SECRET}")
         late = add_late_message(rig, f"late {SECRET}")
         rig.type_message(f"and {SECRET} again", send=False)

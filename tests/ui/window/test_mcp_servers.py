@@ -23,7 +23,7 @@ from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.services.mcp_config import ServerDraft
 from helix_desktop.ui.cache.rows import COLUMN_BY_KEY
 from helix_desktop.ui.chat.actions import RowKey, StopCall
-from helix_desktop.ui.chat.composer.completer import CompletionItem
+from helix_desktop.ui.chat.composer.editor import CompletionItem
 from helix_desktop.ui.chat.question_card import FormCard, FormCards
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolRow
 from helix_desktop.ui.design.buttons import PushButton, Switch
@@ -355,7 +355,7 @@ async def shown_card(rig: WindowRig) -> FormCard:
     await rig.answer_approval("once")
     await until(lambda: rig.rows(QuestionRow), "the question")
     (row,) = rig.rows(QuestionRow)
-    find = rig.chat.view.chat_viewport.item_cache.form_cards.find
+    find = rig.chat.view.chat_viewport.item_cache.form_cards.by_key.get
     await until(lambda: find(row.key), "the card")
     card = find(row.key)
     assert isinstance(card, FormCard)
@@ -389,7 +389,7 @@ async def test_a_form_is_filled_in_and_what_is_wrong_is_said(qapp: QApplication,
     """Nothing is sent while a field is wrong; the row runs on; a message in the composer is no answer."""
     async with window_with_calls(qapp, tmp_path, raw_server(quiet_s=5), asking(FORM)) as rig:
         card = await shown_card(rig)
-        form = card.form.widget
+        form = card.form
         status = rig.window.top_bar.status
         await until(lambda: status().startswith("Waiting for you"), "the top bar says so")
         assert words_of(card)[:2] == ["raw asks", "What should be released?"]

@@ -59,7 +59,7 @@ async def at_work(rig: WindowRig, server: ChatServer) -> None:
 
 def line(rig: WindowRig, text: str) -> QueueLine:
     """The line of a message that waits."""
-    queue = rig.chat.next_messages.queue
+    queue = rig.chat.next_messages
     return next(queue.line(message.seq) for message in queue.waiting if message.text == text)
 
 
@@ -92,7 +92,7 @@ async def _check_the_key(rig: WindowRig) -> None:
         both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return, both)
         await until(lambda: len(rig.next_message_lines()) == 2, "both wait in sight")
-        assert [message.steer for message in rig.chat.next_messages.queue.waiting] == [False, True]
+        assert [message.steer for message in rig.chat.next_messages.waiting] == [False, True]
         slow.go.set()
         await until(lambda: len(rig.events(TurnEnded)) == 2, "both turns ended")
         await rig.wait_for_turn_end()
@@ -155,7 +155,7 @@ async def _check_the_buttons(rig: WindowRig) -> None:
         rig.type_message("Only a.txt", send=False)
         press(rig.composer, "steer")
         await until(rig.next_message_lines, "it waits in sight")
-        assert rig.chat.next_messages.queue.waiting[0].steer
+        assert rig.chat.next_messages.waiting[0].steer
         assert rig.composer.text() == ""
         slow.go.set()
         await rig.wait_for_turn_end()

@@ -278,7 +278,7 @@ async def test_policy_theme_text_size_and_enter_take_effect_and_persist(
     async with open_window(qapp, tmp_path) as rig:
         assert rig.context.appearance.mode == "dark"
         assert rig.context.appearance.text_px == bigger
-        assert not rig.composer.enter_sends
+        assert not rig.composer.editor.enter_sends
         await rig.wiring.workspace_controller.open_workspace(identity)
         await _check_a_saved_policy(rig)
 

@@ -181,7 +181,7 @@ async def _check_a_long_session(rig: WindowRig) -> None:
 
     await rig.wiring.sidebar.refresh()  # what is written into the store directly announces itself to nobody
     assert len(rig.window.sidebar.session_list.sessions()) == 2
-    draft_shown = rig.wiring.composer.drafts.draft_shown
+    draft_shown = rig.wiring.composer.attachments.changed
     draft_shown.connect(note)
     await rig.wiring.workspace_controller.open_session("long")
     draft_shown.disconnect(note)
@@ -218,7 +218,7 @@ async def _check_a_message_on_its_way(rig: WindowRig) -> None:
 async def _check_a_message_refused_while_its_draft_is_saved(rig: WindowRig) -> None:
     """The draft that is being saved has it already: it does not stand there twice."""
     await rig.open_folder("refused")
-    composer, workspace, conversation = rig.wiring.composer, rig.workspace, rig.conversation
+    workspace, conversation = rig.workspace, rig.conversation
     store, save = workspace.store, workspace.store.save_draft
     saving, is_saved, is_refused = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
@@ -240,7 +240,7 @@ async def _check_a_message_refused_while_its_draft_is_saved(rig: WindowRig) -> N
         await is_refused.wait()
         is_saved.set()
         await leaving
-        await until(lambda: not composer.outgoing.not_on_screen(None), "the message back in its draft")
+        await until(lambda: not rig.wiring.windows.drafts.outgoing, "the message back in its draft")
     assert (await store.draft(conversation.session.id)).text == "refused"
     await rig.wiring.session.show(workspace, conversation)
 
@@ -257,8 +257,8 @@ async def _check_a_draft_behind_an_unsaved_one(rig: WindowRig) -> None:
     await rig.wiring.workspace_controller.open_workspace(second)
     assert rig.composer.text() == "stored"
     assert "What you wrote in “Hello” could not be saved. The workspace is closed." in rig.banner_text()
-    unsaved = rig.wiring.composer.drafts.unsaved
-    assert [(draft.workspace.id, draft.text) for draft in unsaved.all()] == [(first, "unsaved")]
+    unsaved = rig.wiring.windows.drafts.unsaved
+    assert [(draft.workspace.id, draft.text) for draft in unsaved.values()] == [(first, "unsaved")]
     agreed: list[bool] = []
     rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
     rig.window.close()

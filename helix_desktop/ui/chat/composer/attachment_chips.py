@@ -48,38 +48,54 @@ _HEIGHT, _IMAGE_HEIGHT, _MAX_WIDTH = 26, 48, 340
 _THUMBNAIL_LEFT = 4  # pixels before one
 _LINES, _FEW_LINES, _LOW_WINDOW = 4, 2, 640  # lines in sight, and those in a window lower than so many px
 _LEFT, _BUTTON, _EDGE = 28, 18, 5  # pixels: where the label begins, a button's edge, the room at the right
+_MAX_INSERTED_BYTES = 64 * 1024  # of a pasted text; the field lays out more too slowly
 _STEP_KEYS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
 
+def attachment_key(attachment: Attachment) -> str:
+    """Return what tells the attachments of a message apart."""
+    lines = f"{attachment.first_line}-{attachment.last_line}"
+    return f"{attachment.digest}:{attachment.label}:{lines}"
+
+
 @dataclass(frozen=True, slots=True)
-class ChipText:
-    """What a chip shows: a name, which is cut where it has no room, and what is said of it.
+class Chip:
+    """An attachment, and what is said of it; `is_warning`: it is not sent as it is, or may be refused."""
 
-    `has_text`: it can be put into the message as text; `is_preview`: it can be sent in full; `is_warning`: it
-    will not be sent as it is, or may be refused. `image_size` are an image's pixels; it stands in two lines.
-    """
-
-    key: str
-    name: str
+    attachment: Attachment
     note: str
-    icon: str = "archive-restore"
-    has_text: bool = False
-    is_preview: bool = False
     is_warning: bool = False
-    image_size: tuple[int, int] | None = None
     thumbnail: QImage | None = field(default=None, hash=False)
 
     @property
-    def label(self) -> str:
-        return f"{self.name}{self.suffix}"
+    def name(self) -> str:
+        return attachment_name(self.attachment)
 
     @property
     def suffix(self) -> str:
         return f" · {self.note}"
 
     @property
+    def has_text(self) -> bool:
+        """Return True if it can stand in the message as text: what was pasted, and what was recalled."""
+        kind, attachment = self.attachment.kind, self.attachment
+        size = attachment.size if kind == "paste" else len(attachment.text)
+        return kind in ("paste", "cached") and not attachment.image and size <= _MAX_INSERTED_BYTES
+
+    @property
     def thumbnail_size(self) -> QSize:
-        return thumbnail_size(*self.image_size) if self.image_size else QSize(0, 0)
+        image = self.attachment.image
+        return thumbnail_size(image.width, image.height) if image else QSize(0, 0)
+
+
+def make_chip(attachment: Attachment, model: ModelInfo | None, thumbnail: QImage | None = None) -> Chip:
+    """Return a chip that says the tokens, or that the model sees no images, or may not see them."""
+    note, is_image = attachment_facts(attachment), attachment.image is not None
+    if is_image and (model is None or not model.images):
+        return Chip(attachment, tr("images not supported: left out"), True, thumbnail)
+    if is_image and model and not model.images_known:
+        return Chip(attachment, f"{note} · {tr('images may not be supported')}", True, thumbnail)
+    return Chip(attachment, note, thumbnail=thumbnail)
 
 
 # What is to go along with the next message, and what its chips want, each by its key.
@@ -140,28 +156,25 @@ class SignButton(EnterActivates, Themed, QToolButton):
 class AttachmentChip(EnterActivates, Themed, QAbstractButton):
     """One attachment: pressing it opens its content; a button takes it away, another one makes it text."""
 
-    stepped = Signal(str, int)
-    """An arrow key: to the next chip (1) or the one before (-1)."""
-
-    def __init__(self, text: ChipText, parent: QWidget) -> None:
+    def __init__(self, chip: Chip, parent: QWidget) -> None:
         super().__init__(parent)
-        self.text_parts, self.key, self.label = text, text.key, text.label
-        self.colors = ("warn", "warn_soft") if text.is_warning else ("accent_text", "accent_soft")
+        self.chip, self.key, self.label = chip, attachment_key(chip.attachment), chip.name + chip.suffix
+        self.colors = ("warn", "warn_soft") if chip.is_warning else ("accent_text", "accent_soft")
         self._has_ring = False
         self.buttons: list[SignButton] = []
-        if text.has_text:
+        if chip.has_text:
             words = tr("Insert {attachment} as text", attachment=self.label)
-            unpack = UnpackAttachment(text.key)
+            unpack = UnpackAttachment(self.key)
             self._add_button("corner-down-left", words, tr("Insert as text"), unpack)
         words = tr("Remove {attachment}", attachment=self.label)
-        self._add_button("x", words, tr("Remove"), RemoveAttachment(text.key))
+        self._add_button("x", words, tr("Remove"), RemoveAttachment(self.key))
         self.setObjectName("attachment")
         self.setToolTip(self.label)
         self.setAccessibleName(tr("Attachment: {attachment}", attachment=self.label))
         self.setAccessibleDescription(tr("Enter opens it, Delete removes it"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard to the text
-        self.clicked.connect(partial(perform, self, OpenAttachment(text.key)))
+        self.clicked.connect(partial(perform, self, OpenAttachment(self.key)))
 
     def _add_button(self, icon_name: str, words: str, tip: str, intent: Intent) -> None:
         self.buttons.append(SignButton(self, Icon(icon_name, self.colors[0], 12), words, tip))
@@ -171,7 +184,7 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
         """Be as wide as the label needs, within so many pixels."""
         around = self._left + self._right
         wide = max(around, min(self._label_width() + around, room))
-        self.setFixedSize(round(wide), _IMAGE_HEIGHT if self.text_parts.image_size else _HEIGHT)
+        self.setFixedSize(round(wide), _IMAGE_HEIGHT if self.chip.attachment.image else _HEIGHT)
         for number, button in enumerate(reversed(self.buttons), 1):
             x = self.width() - _EDGE - number * (_BUTTON + 2) + 2
             place = QRect(x, (self.height() - _BUTTON) // 2, _BUTTON, _BUTTON)
@@ -179,34 +192,30 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
 
     def _label_width(self) -> float:
         """Return the pixels of the label; a long name is cut, but what follows it has its room."""
-        width, parts = face(SMALL, 500)[1].horizontalAdvance, self.text_parts
+        width, chip = face(SMALL, 500)[1].horizontalAdvance, self.chip
         most = _MAX_WIDTH - _LEFT - self._right
-        if parts.image_size:
-            return min(most, max(map(width, (parts.name, parts.note))) + 6)
+        if chip.attachment.image:
+            return min(most, max(map(width, (chip.name, chip.note))) + 6)
         # A third is for the name, as `visible_label` cuts it.
-        return min(max(most, 1.5 * width(parts.suffix) + 6), width(self.label) + 6)
+        return min(max(most, 1.5 * width(chip.suffix) + 6), width(self.label) + 6)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Delete takes it away, arrows go to the next one; Enter and Space open it."""
+        """Delete takes it away, Enter and Space open it; arrows are left to the bar."""
         key = Qt.Key(event.key())
         if key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
             perform(self, RemoveAttachment(self.key))
         elif key in _STEP_KEYS:
-            self.stepped.emit(self.key, _STEP_KEYS[key])
+            event.ignore()
         else:
             super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        self._has_ring = (
-            event.reason() in KEYBOARD_REASONS or event.reason() == Qt.FocusReason.OtherFocusReason
-        )
+        self._has_ring = event.reason() in (*KEYBOARD_REASONS, Qt.FocusReason.OtherFocusReason)
         super().focusInEvent(event)
-        self.update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self._has_ring = False
         super().focusOutEvent(event)
-        self.update()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         if event.reason() == event.Reason.Mouse:
@@ -218,9 +227,9 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
         menu = EntryMenu(self)
         menu.setAccessibleName(self.label)
         menu.add("attachment-open", tr("Open"), OpenAttachment(self.key))
-        if self.text_parts.has_text:
+        if self.chip.has_text:
             menu.add("attachment-unpack", tr("Insert as text"), UnpackAttachment(self.key))
-        if self.text_parts.is_preview:
+        if self.chip.attachment.form == "preview":
             menu.add("attachment-full", tr("Send all of it"), SendAttachmentInFull(self.key))
         menu.add("attachment-remove", tr("Remove"), RemoveAttachment(self.key))
         return menu
@@ -230,16 +239,16 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
         color, fill = self.colors
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
         pen.box(box, fill, "accent" if self._has_ring else "", 8)
-        parts, label = self.text_parts, self._label_rect()
-        if parts.image_size:
-            size = parts.thumbnail_size
+        chip, label = self.chip, self._label_rect()
+        if chip.attachment.image:
+            size = chip.thumbnail_size
             corner = QPointF(_THUMBNAIL_LEFT, (self.height() - size.height()) / 2)
-            draw_thumbnail(parts.thumbnail, color, pen, QRectF(corner, size.toSizeF()))
+            draw_thumbnail(chip.thumbnail, color, pen, QRectF(corner, size.toSizeF()))
             label.setHeight(self.height() / 2)
-            pen.write(Text(parts.note, SMALL, color, 500), label.x(), label.translated(0, label.height() - 3))
+            pen.write(Text(chip.note, SMALL, color, 500), label.x(), label.translated(0, label.height() - 3))
             label.translate(0, 3)
         else:
-            icon = Icon(parts.icon, color, 13)
+            icon = Icon(attachment_icon(chip.attachment), color, 13)
             icon.place(QRectF(9, (_HEIGHT - 13) / 2, 13, 13))
             icon.paint(pen)
         pen.write(Text(self.visible_label(), SMALL, color, 500), label.x(), label)
@@ -250,10 +259,8 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
 
         Of an image it is the name alone, whose note is in a line of its own.
         """
-        parts, metrics = self.text_parts, face(SMALL, 500)[1]
-        suffix = "" if parts.image_size else parts.suffix
-        room = self._label_rect().width()
-        return cut_label(metrics, parts.name, suffix, room)
+        suffix = "" if self.chip.attachment.image else self.chip.suffix
+        return cut_label(face(SMALL, 500)[1], self.chip.name, suffix, self._label_rect().width())
 
     def _label_rect(self) -> QRectF:
         return QRectF(self._left, 0, self.width() - self._left - self._right, self.height())
@@ -266,9 +273,8 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
     @property
     def _left(self) -> int:
         """Where the label begins, pixels."""
-        if not self.text_parts.image_size:
-            return _LEFT
-        return 2 * _THUMBNAIL_LEFT + self.text_parts.thumbnail_size.width() + 3
+        is_image = self.chip.attachment.image is not None
+        return 2 * _THUMBNAIL_LEFT + self.chip.thumbnail_size.width() + 3 if is_image else _LEFT
 
 
 class AttachmentBar(Themed, QScrollArea):
@@ -292,25 +298,22 @@ class AttachmentBar(Themed, QScrollArea):
     def keys(self) -> tuple[str, ...]:
         return tuple(chip.key for chip in self._chips)
 
-    def show_chips(self, chips: Sequence[ChipText]) -> None:
+    def show_chips(self, chips: Sequence[Chip]) -> None:
         """Show these chips; one that stays keeps the keyboard, else the one in its place gets it."""
         place = self._focused_place()
-        present = {chip.text_parts: chip for chip in self._chips}
-        self._chips = [present.pop(text) if text in present else self._create(text) for text in chips]
-        for chip in present.values():
-            chip.hide()
-            chip.deleteLater()
-        for chip in self._chips:
-            chip.raise_()  # Tab goes through them as they are stacked, and a new one is on top
+        present = {shown.chip: shown for shown in self._chips}
+        self._chips = [
+            present.pop(chip) if chip in present else AttachmentChip(chip, self._board) for chip in chips
+        ]
+        for gone in present.values():
+            gone.hide()
+            gone.deleteLater()
+        for shown in self._chips:
+            shown.show()
+            shown.raise_()  # Tab goes through them as they are stacked, and a new one is on top
         self._arrange()
         if place is not None and self._focused_place() is None:
             self._focus(min(place, len(self._chips) - 1))
-
-    def _create(self, text: ChipText) -> AttachmentChip:
-        chip = AttachmentChip(text, self._board)
-        chip.stepped.connect(self._step)
-        chip.show()
-        return chip
 
     def _focused_place(self) -> int | None:
         """Return which chip has the keyboard, itself or one of its buttons; None if none has."""
@@ -318,10 +321,11 @@ class AttachmentBar(Themed, QScrollArea):
         holders = (n for n, chip in enumerate(self._chips) if focused in (chip, *chip.children()))
         return next(holders, None)
 
-    def _step(self, key: str, by: int) -> None:
-        place = self.keys.index(key) + by
-        if place >= 0:
-            self._focus(place)
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Arrows go to the next chip, or the one before."""
+        place, by = self._focused_place(), _STEP_KEYS.get(Qt.Key(event.key()), 0)
+        if place is not None and by and place + by >= 0:
+            self._focus(place + by)
 
     def _focus(self, place: int) -> None:
         """Give the keyboard to a chip; behind the last one to whoever is next."""
@@ -361,40 +365,3 @@ class AttachmentBar(Themed, QScrollArea):
         height = place_flow(self._chips, room)
         self._board.resize(room, height)
         self.setFixedHeight(min(height, max_height) + FLOW_GAP if height else 0)
-
-
-_MAX_INSERTED_BYTES = 64 * 1024  # of a pasted text; the field lays out more too slowly
-
-
-def attachment_key(attachment: Attachment) -> str:
-    """Return what tells the attachments of a message apart."""
-    lines = f"{attachment.first_line}-{attachment.last_line}"
-    return f"{attachment.digest}:{attachment.label}:{lines}"
-
-
-def chip_text(attachment: Attachment, model: ModelInfo | None, thumbnail: QImage | None = None) -> ChipText:
-    """Return a chip's text: name and tokens, or that the model sees no images, or may not see them."""
-    image, note = attachment.image, attachment_facts(attachment)
-    lacks_images = image is not None and (model is None or not model.images)
-    may_lack_images = image is not None and model is not None and not model.images_known
-    if lacks_images:
-        note = tr("images not supported: left out")
-    elif may_lack_images:
-        note = f"{note} · {tr('images may not be supported')}"
-    return ChipText(
-        attachment_key(attachment),
-        attachment_name(attachment),
-        note,
-        attachment_icon(attachment),
-        has_text=_has_text(attachment),
-        is_preview=attachment.form == "preview",
-        is_warning=lacks_images or may_lack_images,
-        image_size=(image.width, image.height) if image is not None else None,
-        thumbnail=thumbnail,
-    )
-
-
-def _has_text(attachment: Attachment) -> bool:
-    """Return True if it can stand in the message as text: what was pasted, and what was recalled."""
-    size = attachment.size if attachment.kind == "paste" else len(attachment.text)
-    return attachment.kind in ("paste", "cached") and not attachment.image and size <= _MAX_INSERTED_BYTES

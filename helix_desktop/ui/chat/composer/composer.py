@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from functools import partial
 
 from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent, QTextCursor
@@ -18,12 +18,11 @@ from helix_desktop.ui.chat.composer.attachment_chips import (
     AttachFiles,
     AttachmentBar,
     AttachText,
-    ChipText,
+    Chip,
     PickFiles,
     SignButton,
 )
-from helix_desktop.ui.chat.composer.completer import Completer
-from helix_desktop.ui.chat.composer.editor import Editor
+from helix_desktop.ui.chat.composer.editor import Completer, Editor
 from helix_desktop.ui.chat.style import SMALL, UI
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import EnterActivates, IconButton, PushButton
@@ -45,13 +44,6 @@ tr = Translator("Composer")
 text = TextContext("Composer")
 
 _WARN_SHARE = 0.7  # of the context window: from here on gauges have a color
-
-
-def share_color(share: float) -> str:
-    """Return the token of a share of the context window: another from 70 % on, and where it is full."""
-    if share >= 1.0:
-        return "error"
-    return "warn" if share >= _WARN_SHARE else "accent"
 
 
 def paint_usage_bar(pen: Pen, bar: QRectF, share: float, color: str) -> None:
@@ -158,8 +150,6 @@ class ModeButton(ChoiceButton):
 _GAUGE_PAD_PX = 6
 _MAX_PX = 16_777_215  # Qt's own limit of a width
 
-GaugeForm = Literal["full", "words", "none"]
-
 
 class ContextGauge(EnterActivates, Themed, QAbstractButton):
     """A bar and the share; clicking it asks for the panel. Its actions are its menu."""
@@ -167,7 +157,7 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._state: tuple[UsageGauge, ContextPolicy, str, bool] | None = None
-        self._form: GaugeForm = "full"
+        self._has_bar = True
         self._room, self._share = _MAX_PX, 0.0
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
@@ -201,27 +191,25 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
 
     def fit(self, room: int) -> None:
         """Show bar and words, words alone, or nothing, as some pixels have room for."""
-        self._room = room
-        forms: tuple[GaugeForm, ...] = ("full", "words", "none")
-        form = next(form for form in forms if form == "none" or self._width_of(form) <= room)
-        self.setVisible(self._state is not None and form != "none")
-        if form != self._form:
-            self._form = form
+        self._room, has_bar = room, self._width(has_bar=True) <= room
+        self.setVisible(self._state is not None and self._width(has_bar) <= room)
+        if has_bar != self._has_bar:
+            self._has_bar = has_bar
             self.updateGeometry()
 
     def sizeHint(self) -> QSize:
         """Room for what is shown; of a share with three digits, so that nothing moves as it grows."""
-        return QSize(self._width_of(self._form), scaled(_LINE_PX))
+        return QSize(self._width(self._has_bar), scaled(_LINE_PX))
 
-    def _width_of(self, form: GaugeForm) -> int:
-        widths = (self._line(form, words).width() for words in (self.text(), format_whole_percent(1.0)))
+    def _width(self, has_bar: bool) -> int:
+        widths = (self._line(has_bar, words).width() for words in (self.text(), format_whole_percent(1.0)))
         return round(2 * _GAUGE_PAD_PX + max(widths))
 
-    def _line(self, form: GaugeForm, words: str) -> Row:
-        color = share_color(self._share)
+    def _line(self, has_bar: bool, words: str) -> Row:
+        color = "error" if self._share >= 1.0 else "warn" if self._share >= _WARN_SHARE else "accent"
         bar = Drawing((46, 4), lambda pen, place: paint_usage_bar(pen, place, self._share, color))
         text = Text(words, SMALL, "muted" if color == "accent" else color, 500)
-        return Row([bar, text] if form == "full" else [text], 8)
+        return Row([bar, text] if has_bar else [text], 8)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         pen, bounds = Pen.of_widget(self, self._theme), QRectF(self.rect())
@@ -229,7 +217,7 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
             pen.box(bounds.adjusted(1, 1, -1, -1), "hover", radius=7)
         if self.hasFocus():
             pen.box(bounds, "", "accent", 7, 2)
-        pen.write(self._line(self._form, self.text()), _GAUGE_PAD_PX, bounds)
+        pen.write(self._line(self._has_bar, self.text()), _GAUGE_PAD_PX, bounds)
 
 
 PAUSE_MS = 500
@@ -364,8 +352,8 @@ class Composer(Themed, QWidget):
         self.history = MessageHistory(self)
         self.completer = Completer(self.editor, self.frame)
         self._chips = AttachmentBar(self.frame)
-        tip = tr("Attach files (or paste or drop them)")
-        self._attach = IconButton("paperclip", tip, px=15, edge=_LINE_PX, name="attach")
+        tip, pick = tr("Attach files (or paste or drop them)"), partial(perform, self, PickFiles())
+        self._attach = IconButton("paperclip", tip, px=15, edge=_LINE_PX, name="attach", on_click=pick)
         self._attach.setAccessibleName(tr("Attach files"))
         self.model_button = ChoiceButton("model", self.frame)
         self.model_button.hide()
@@ -400,10 +388,6 @@ class Composer(Themed, QWidget):
                 button.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusProxy(self.editor)
         self.frame.setFocusProxy(self.editor)
-        self._connect()
-        self.apply_theme()
-
-    def _connect(self) -> None:
         self.editor.installEventFilter(self)
         for submit in (self.editor.submitted, self._send.clicked):
             submit.connect(lambda: self._submit(self.submitted))
@@ -413,17 +397,12 @@ class Composer(Themed, QWidget):
         self._steer.clicked.connect(self.steer)
         self.editor.steer_submitted.connect(self.steer)
         self._stop.clicked.connect(lambda: perform(self, StopAgent()))
-        self._attach.clicked.connect(lambda: perform(self, PickFiles()))
         self.editor.files_added.connect(lambda files: perform(self, AttachFiles(tuple(files))))
         self.editor.long_text_pasted.connect(lambda text: perform(self, AttachText(text)))
+        self.apply_theme()
 
-    @property
-    def enter_sends(self) -> bool:
-        """Return True if Enter sends (else Ctrl+Enter does, and Enter breaks the line)."""
-        return self.editor.enter_sends
-
-    @enter_sends.setter
-    def enter_sends(self, enabled: bool) -> None:
+    def set_enter_sends(self, enabled: bool) -> None:
+        """Let Enter send; else Ctrl+Enter does, and Enter breaks the line."""
         self.editor.enter_sends = enabled
         self._refresh()
 
@@ -476,20 +455,18 @@ class Composer(Themed, QWidget):
         self._is_stop_offered = self._is_stop_offered and running
         self._refresh()
 
-    def show_asks(self, approvals: int, has_question: bool = False, options: int = 0) -> None:
+    def show_asks(
+        self, approvals: int, has_question: bool = False, options: int = 0, *, is_first: bool = False
+    ) -> None:
         """Say what waits: calls for approval, and a question of the agent with so many options.
 
-        What is typed is its answer, or why the calls are denied.
+        What is typed is its answer, or why the calls are denied. The first message is invited: the empty
+        field explains its signs then.
         """
         self.approval_count, self._has_question, self._option_count = approvals, has_question, options
         self.is_begun_as_denial = self.is_begun_as_denial and approvals > 0
+        self._is_first = is_first
         self._refresh()
-
-    def invite(self, is_first: bool) -> None:
-        """Say whether this would be the first message: the empty field explains its signs then."""
-        if is_first != self._is_first:
-            self._is_first = is_first
-            self._refresh()
 
     def set_reasons(self, *texts: str) -> None:
         """Say in the empty field what has to be done first, or who answers: the first that fits."""
@@ -547,7 +524,7 @@ class Composer(Themed, QWidget):
         restyle(self._note, "role", "warn" if is_warning else "faint")
         self._refresh()
 
-    def set_attachments(self, chips: Sequence[ChipText]) -> None:
+    def set_attachments(self, chips: Sequence[Chip]) -> None:
         self._chips.show_chips(chips)
         self._refresh()
 

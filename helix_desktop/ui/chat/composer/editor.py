@@ -1,11 +1,25 @@
-"""The text field of the composer: grows from one line to eight, and knows when Enter means send."""
+"""The text field of the composer: when Enter means send, what is pasted, and completion of words."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+from unicodedata import bidirectional, category
 
 import msgspec
-from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
+from PySide6.QtCore import (
+    QEvent,
+    QMimeData,
+    QObject,
+    QPoint,
+    QRectF,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import (
     QDragEnterEvent,
     QDragMoveEvent,
@@ -16,13 +30,26 @@ from PySide6.QtGui import (
     QInputMethodEvent,
     QKeyEvent,
     QResizeEvent,
+    QTextCursor,
 )
 from PySide6.QtWidgets import QFrame, QWidget
+from shiboken6 import isValid
 
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.image import MAX_EDGE_PX
+from helix_desktop.ui.chat.style import SMALL, UI
+from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.drops import answer_drag, has_mentions, read_drag
 from helix_desktop.ui.design.fields import TextArea
+from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
+from helix_desktop.ui.design.layout import column, pane, row
+from helix_desktop.ui.design.mirror import turn_back
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.viewer.picture import png_bytes
+from helix_desktop.ui.kit.boxes import Box, Drawing, Icon, Pen, Text
+from helix_desktop.ui.rows.quick_picker import Line, PickerList, cast_shadow
+from helix_desktop.words.translation import Translator, translate
 
 PASTED_IMAGE, DROPPED_IMAGE = "Pasted image", "Dropped image"  # names in the message, as models read them
 LONG_TEXT_CHARS, LONG_TEXT_LINES = 2_000, 30
@@ -44,7 +71,12 @@ class AddedFile(msgspec.Struct, frozen=True, eq=False):
 
     def png(self) -> bytes:
         """Return pixels as PNG, no larger than models look at; nothing for a file."""
-        return b"" if isinstance(self.source, Path) else _png(self.source)
+        if isinstance(self.source, Path):
+            return b""
+        pixels, size, mode = self.source, MAX_EDGE_PX, Qt.TransformationMode.SmoothTransformation
+        if max(pixels.width(), pixels.height()) > size:
+            pixels = pixels.scaled(size, size, Qt.AspectRatioMode.KeepAspectRatio, mode)
+        return png_bytes(pixels)
 
 
 def files_from_mime(mime: QMimeData, image_name: str = PASTED_IMAGE) -> list[AddedFile]:
@@ -62,26 +94,9 @@ def files_from_mime(mime: QMimeData, image_name: str = PASTED_IMAGE) -> list[Add
     return [AddedFile(image_name, pixels)] if isinstance(pixels, QImage) and not pixels.isNull() else []
 
 
-def is_long(text: str) -> bool:
-    """Return True if a pasted text goes along with the message instead of standing in it."""
-    return len(text) > LONG_TEXT_CHARS or text.count("\n") >= LONG_TEXT_LINES
-
-
-def _png(pixels: QImage) -> bytes:
-    if max(pixels.width(), pixels.height()) > MAX_EDGE_PX:
-        mode = Qt.TransformationMode.SmoothTransformation
-        pixels = pixels.scaled(MAX_EDGE_PX, MAX_EDGE_PX, Qt.AspectRatioMode.KeepAspectRatio, mode)
-    return png_bytes(pixels)
-
-
 _MAX_LINES = 8
 _PAD = 4  # pixels above and below the text
 _OPENING = "([{<\"'`"  # characters that a word may follow without a space
-
-
-def _is_dead(key: int) -> bool:
-    """Return True for a key that composes with the next one: an accent, or Compose."""
-    return key == Qt.Key.Key_Multi_key or Qt.Key.Key_Dead_Grave <= key <= Qt.Key.Key_Dead_Longsolidusoverlay
 
 
 class Editor(TextArea):
@@ -195,7 +210,8 @@ class Editor(TextArea):
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
         """Notice a dead key: where Qt composes the letter itself, only the key's release comes here."""
         super().keyReleaseEvent(event)
-        if _is_dead(event.key()):
+        key, is_compose = event.key(), event.key() == Qt.Key.Key_Multi_key
+        if is_compose or Qt.Key.Key_Dead_Grave <= key <= Qt.Key.Key_Dead_Longsolidusoverlay:
             self._awaits_letter = not self._is_letter_down
         else:
             self._is_letter_down = False
@@ -245,10 +261,10 @@ class Editor(TextArea):
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         """Files, images and long texts go along with the message; everything else is text in it."""
-        files = files_from_mime(source)
+        files, text = files_from_mime(source), source.text()
         if files:
             self.files_added.emit(files)
-        elif is_long(text := source.text()):
+        elif len(text) > LONG_TEXT_CHARS or text.count("\n") >= LONG_TEXT_LINES:
             self.long_text_pasted.emit(text)
         elif self._is_drop:
             super().insertFromMimeData(self._with_spaces(text))
@@ -284,3 +300,416 @@ class Editor(TextArea):
         """Scroll back what fits: Qt scrolls to the cursor before the box has grown, and leaves it so."""
         if self.verticalScrollBarPolicy() == Qt.ScrollBarPolicy.ScrollBarAlwaysOff:
             self.verticalScrollBar().setValue(0)
+
+
+_OPENING_CATEGORIES = ("Ps", "Pi")  # categories of brackets and quotes that open
+
+
+class CompletionItem(msgspec.Struct, frozen=True):
+    """A row of the popup: an icon, a title and a detail, with the positions of matched letters in both.
+
+    `text` takes the place of what was typed, trigger and all. With `is_partial` it is the beginning of more,
+    such as a folder, and the popup stays open. `key` is what its source knows it by.
+    """
+
+    text: str
+    title: str
+    detail: str = ""
+    icon: str = "file"
+    title_matches: tuple[int, ...] = ()
+    detail_matches: tuple[int, ...] = ()
+    is_partial: bool = False
+    key: str = ""
+
+
+class CompletionSource:
+    """Completes what begins with a trigger, typed at the start of a word."""
+
+    trigger: str
+    """A character, or a command and the space behind it, whose arguments are completed."""
+    only_at_start = False
+    """True if the word has to be the first of the message."""
+    name: str
+    """What is completed, for screen readers: "Files"."""
+    hint = ""
+    """What else can be typed, in a few words."""
+    empty_text: str
+    """What is said when nothing matches."""
+
+    def takes(self, query: str) -> bool:
+        """Return False for a query that means something else, as `#12` does: there is no popup then."""
+        return True
+
+    async def completions(self, query: str) -> Sequence[CompletionItem]:
+        """Return what completes a query, best first. May be canceled. Raises HelixError."""
+        raise NotImplementedError
+
+    def accept(self, completion: CompletionItem) -> None:
+        """Do what accepting one does beside the text that it puts in."""
+
+
+class TypedWord(NamedTuple):
+    """The word that is being completed: its source, where its trigger is, and what follows it."""
+
+    source: CompletionSource
+    start: int
+    query: str
+
+
+def find_typed_word(line: str, is_first_line: bool, sources: Iterable[CompletionSource]) -> TypedWord | None:
+    """Return the word at the end of a line, up to the cursor, that a source completes.
+
+    One in quotes may hold spaces.
+    """
+    for source in sources:
+        start = _trigger_before(line, source.trigger)
+        is_here = start >= 0 and not (source.only_at_start and (start or not is_first_line))
+        query = line[start + len(source.trigger) :]
+        if is_here and source.takes(query):
+            return TypedWord(source, start, query)
+    return None
+
+
+def _trigger_before(line: str, trigger: str) -> int:
+    """Return where the trigger of the last word is; -1 if there is none."""
+    start = line.rfind(trigger)
+    while start >= 0:
+        before = line[start - 1] if start else " "
+        may_begin = before.isspace() or before in "\"'<" or category(before) in _OPENING_CATEGORIES
+        if may_begin and _is_one_word(line[start + len(trigger) :]):
+            break
+        start = line.rfind(trigger, 0, start)
+    return start
+
+
+def _is_one_word(query: str) -> bool:
+    """Return True if a query has no space, except between quotes."""
+    if not query.startswith('"'):
+        return not any(char.isspace() for char in query)
+    end = query.find('"', 1)
+    while end > 0 and query[end - 1] == "\\":
+        end = query.find('"', end + 1)
+    return end < 0 or not any(char.isspace() for char in query[end:])
+
+
+tr = Translator("Composer")
+
+SLOW_MS = 150
+"""A source that answers later than this is shown to be at work."""
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+StartTask: TypeAlias = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
+
+_LINE_PX, _MAX_ROWS = 30, 8
+_EDGE_PX, _GAP_PX = 6, 6  # around the lines; between popup and composer
+_MIN_WIDTH_PX = 240
+_FROM_RIGHT = ("R", "AL")  # directions of letters
+
+
+def _draw_completion(line: Line, width: float) -> Box:
+    completion: CompletionItem = line.row
+
+    def draw(pen: Pen, box: QRectF) -> None:
+        pen.write(Icon(completion.icon), box.left() + scaled(9), box)
+        room = box.adjusted(scaled(9 + 15 + 9), 0, -scaled(9), 0)
+        used = _write_marked(pen, room, completion.title, completion.title_matches, UI, "text")
+        room.setLeft(room.left() + used + scaled(10))
+        if room.width() > scaled(30):
+            _write_marked(pen, room, completion.detail, completion.detail_matches, SMALL, "muted")
+
+    return Drawing((0, _LINE_PX), draw)
+
+
+class CompletionPopup(QFrame):
+    """Rows above the composer; the keyboard stays in the text."""
+
+    accepted = Signal(int)
+    """The user clicked a row."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self.setObjectName("completions")
+        self.setProperty("role", "popup")
+        self.completions: Sequence[CompletionItem] = ()
+        self.list_view = PickerList(_draw_completion)
+        self.list_view.setObjectName("completion_rows")
+        self.list_view.clicked.connect(lambda index: self.accepted.emit(index.row()))
+        self._note = ElidedLabel(role="faint")
+        self._note.setObjectName("completion_note")
+        self._spinner = IconLabel("loader-circle", px=14, color_token="muted")
+        self._foot = pane(row(self._spinner, self._note, margins=(9, 6, 9, 4), gap=7, stretch=1))
+        self.setLayout(column(self.list_view, self._foot, margins=(_EDGE_PX,) * 4, gap=0))
+        cast_shadow(self, 28, 6, 60)
+        self.hide()
+
+    def show_rows(self, name: str, completions: Sequence[CompletionItem]) -> None:
+        """Show these rows, the first one selected; `name` is read by screen readers."""
+        self.completions = completions
+        words = [completion_text(completion) for completion in completions]
+        rows = zip(completions, words, strict=True)
+        self.list_view.set_rows([Line(row, row.title, _LINE_PX, text, text) for row, text in rows])
+        self.setAccessibleName(name)
+        self.list_view.setAccessibleName(name)
+        self.list_view.setVisible(bool(completions))
+        if completions:
+            self.list_view.choose(0)
+
+    def show_note(self, text: str, is_busy: bool = False) -> None:
+        """Show a line below the rows, empty for none; with `is_busy` behind a spinner."""
+        self._note.set_full_text(text)
+        self._spinner.setVisible(is_busy)
+        self._foot.setVisible(bool(text))
+
+    def place(self, anchor: QWidget) -> None:
+        """Appear above a widget, as wide as it is, and as high as the rows need and the window allows."""
+        window = self.parentWidget()
+        assert window is not None
+        corner = anchor.mapTo(window, QPoint(0, 0))
+        wide = min(max(anchor.width(), _MIN_WIDTH_PX), window.width() - 2 * _GAP_PX)
+        self._note.ensurePolished()  # before it is shown first, it would tell a height without its style
+        foot = self._foot.sizeHint().height() if not self._foot.isHidden() else 0
+        rest = foot + 2 * _EDGE_PX + 2
+        line = scaled(_LINE_PX)
+        whole_lines = max(1, (corner.y() - 2 * _GAP_PX - rest) // line)
+        high = min(_MAX_ROWS, len(self.completions), whole_lines) * line + rest
+        left = max(_GAP_PX, min(corner.x(), window.width() - wide - _GAP_PX))
+        self.setGeometry(left, max(_GAP_PX, corner.y() - high - _GAP_PX), wide, high)
+        self.show()
+        self.raise_()
+
+
+def completion_text(completion: CompletionItem) -> str:
+    return ", ".join(part for part in (completion.title, completion.detail) if part)
+
+
+def _write_marked(pen: Pen, room: QRectF, text: str, matches: Sequence[int], px: int, color: str) -> float:
+    """Write a line with its matched letters strong; return how wide it is, at most the room."""
+    marked, parts = set(matches), list[Text]()
+    for is_match, group in groupby(range(len(text)), key=marked.__contains__):
+        part, look = "".join(text[at] for at in group), ("accent_text", 600) if is_match else (color, 400)
+        parts.append(Text(part, px, *look))
+    block = QRectF(room)
+    block.setWidth(min(room.width(), sum(part.width() - 1 for part in parts) + 1))
+    pen.qt.save()
+    if not any(bidirectional(letter) in _FROM_RIGHT for letter in text):
+        turn_back(pen.qt, block)
+    left = block.left()
+    for run in parts:
+        left = pen.write(run, left, block) - 1
+        if left >= block.right() - 1:
+            break
+    pen.qt.restore()
+    return block.width()
+
+
+class Completer(QObject):
+    """Binds an editor to its completions.
+
+    The popup opens only when the user types a trigger; what is pasted, restored or being composed by an
+    input method opens nothing. Enter is taken only while there is a row to accept that differs from the text.
+    """
+
+    def __init__(self, editor: Editor, anchor: QWidget) -> None:
+        super().__init__(editor)
+        self._editor, self._anchor = editor, anchor
+        self._sources: tuple[CompletionSource, ...] = ()
+        self._start: StartTask | None = None
+        self.popup: CompletionPopup | None = None  # while it is open
+        self._word: TypedWord | None = None
+        self._task: asyncio.Task[None] | None = None  # that answers; another one cancels it
+        self._is_answered = False
+        self._accepts_next = False  # Enter came before the answer to what is typed
+        self._slow = QTimer(self, singleShot=True, interval=SLOW_MS)
+        self._slow.timeout.connect(self._show_busy)
+        editor.typed.connect(self._on_typed)
+        editor.cursorPositionChanged.connect(self._on_cursor_moved)
+        editor.installEventFilter(self)
+
+    def add_source(self, source: CompletionSource, start: StartTask) -> None:
+        """Complete from one more source; `start` runs its coroutines."""
+        self._sources = (*self._sources, source)
+        self._start = start
+
+    def open_here(self) -> None:
+        """Complete the word at the cursor, however it came there."""
+        word = self._word_at_cursor()
+        if word is not None and not self._editor.is_composing:
+            self._ask(word)
+
+    def close(self) -> None:
+        """Hide the popup; an answer that is still to come is dropped."""
+        self._word = None
+        self._accepts_next = False
+        self._slow.stop()
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        popup, self.popup = self.popup, None
+        if popup is not None and isValid(popup):
+            popup.hide()
+            popup.deleteLater()
+            for followed in (self._editor.window(), self._anchor):
+                followed.removeEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is not self._editor:
+            if self.popup is not None and event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
+                self.popup.place(self._anchor)
+            return False
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            if self._word is not None:
+                return not self._editor.is_composing and self._on_key(event)
+            if event.key() == Qt.Key.Key_Space and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+                self.open_here()
+                return True
+        elif self._word is not None and event.type() in (QEvent.Type.FocusOut, QEvent.Type.Hide):
+            self.close()
+        return False
+
+    def _on_typed(self, text: str) -> None:
+        if self._word is not None or not any(source.trigger[-1] in text for source in self._sources):
+            return
+        if (word := self._word_at_cursor()) is not None:
+            trigger_end = word.start + count_units(word.source.trigger)
+            if trigger_end > self._editor.textCursor().position() - count_units(text):
+                self._ask(word)
+
+    def _on_cursor_moved(self) -> None:
+        if self._word is None:
+            return
+        word = self._word_at_cursor()
+        if word is None or word.source is not self._word.source or word.start != self._word.start:
+            self.close()
+        elif word.query != self._word.query:
+            self._ask(word)
+
+    def _word_at_cursor(self) -> TypedWord | None:
+        cursor = self._editor.textCursor()
+        if self._start is None or cursor.hasSelection():
+            return None
+        block = cursor.block()
+        line = slice_units(block.text(), 0, cursor.positionInBlock())
+        word = find_typed_word(line, block.blockNumber() == 0, self._sources)
+        if word is None:
+            return None
+        return word._replace(start=block.position() + count_units(line[: word.start]))
+
+    def _ask(self, word: TypedWord) -> None:
+        assert self._start is not None
+        self._word, self._is_answered, self._accepts_next = word, False, False
+        if self._task is not None:
+            self._task.cancel()
+        if not self._slow.isActive():
+            self._slow.start()
+        self._task = self._start(self._answer(word), "complete")
+
+    async def _answer(self, word: TypedWord) -> None:
+        rows: Sequence[CompletionItem] = ()
+        try:
+            rows = await word.source.completions(word.query)
+            note = "" if rows else word.source.empty_text
+        except HelixError as error:
+            note = translate(error.what)
+        self._slow.stop()
+        self._task, self._is_answered = None, True
+        popup = self._open_popup()
+        popup.show_rows(word.source.name, rows)
+        popup.show_note(note or word.source.hint)
+        popup.place(self._anchor)
+        if self._accepts_next and rows:
+            self._accept(0)
+        elif rows:
+            count = tr.plural(len(rows), "%n result", "%n results")
+            self._announce(f"{word.source.name}: {count}. {self._row_text(0)}")
+        else:
+            self._announce(note)
+
+    def _show_busy(self) -> None:
+        if self._word is None:
+            return
+        popup = self._open_popup()
+        popup.show_note(tr("Searching…"), is_busy=True)
+        popup.place(self._anchor)
+        if not popup.completions:
+            self._announce(tr("Searching…"))
+
+    def _open_popup(self) -> CompletionPopup:
+        if self.popup is None:
+            self.popup = CompletionPopup(self._editor.window())
+            self.popup.accepted.connect(self._accept)
+            for followed in (self._editor.window(), self._anchor):
+                followed.installEventFilter(self)
+        return self.popup
+
+    def _on_key(self, event: QKeyEvent) -> bool:
+        plain = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier == Qt.KeyboardModifier.NoModifier
+        key = event.key()
+        if key == Qt.Key.Key_Escape:
+            self.close()
+            return True
+        popup = self.popup
+        has_rows = popup is not None and bool(popup.completions)
+        if key in _ENTER and (not plain or not has_rows or self._is_typed_out()):
+            self.close()
+            return False
+        if not plain or popup is None or not has_rows:
+            return False
+        view = popup.list_view
+        page = max(1, view.viewport().height() // scaled(_LINE_PX))  # the rows in sight
+        steps: dict[int, int] = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}
+        pages: dict[int, int] = {Qt.Key.Key_PageDown: page, Qt.Key.Key_PageUp: -page}
+        if key in steps or key in pages:
+            if key in steps:
+                view.move_choice(steps[key])
+            else:
+                view.choose(max(0, min(len(popup.completions) - 1, view.row + pages[key])))
+            self._announce(self._row_text(view.row))
+        elif key in (*_ENTER, Qt.Key.Key_Tab):
+            if self._is_answered:
+                self._accept(view.row)
+            else:
+                self._accepts_next = True
+        else:
+            return False
+        return True
+
+    def _is_typed_out(self) -> bool:
+        """Return True if the selected row would put in what is there already: Enter sends then.
+
+        Before the answer to what is typed, one of the rows of the answer before has to be it.
+        """
+        if self._word is None or self.popup is None:
+            return False
+        rows, row = self.popup.completions, self.popup.list_view.row
+        typed = self._word.source.trigger + self._word.query
+        possible = rows[row : row + 1] if self._is_answered else rows
+        return any(completion.text == typed for completion in possible)
+
+    def _row_text(self, number: int) -> str:
+        rows = self.popup.completions if self.popup is not None else ()
+        row = completion_text(rows[number])
+        return tr("{row}, {number} of {count}", row=row, number=number + 1, count=len(rows))
+
+    def _accept(self, number: int) -> None:
+        word, popup = self._word, self.popup
+        if word is None or popup is None or not 0 <= number < len(popup.completions):
+            return
+        completion = popup.completions[number]
+        cursor = self._editor.textCursor()
+        follows_space = slice_units(cursor.block().text(), cursor.positionInBlock())[:1].isspace()
+        is_word = bool(completion.text) and not completion.is_partial
+        end = cursor.position()
+        if not completion.is_partial:
+            self.close()
+        cursor.setPosition(word.start)
+        cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+        cursor.insertText(completion.text + (" " if is_word and not follows_space else ""))
+        if is_word and follows_space:
+            cursor.movePosition(QTextCursor.MoveOperation.NextCharacter)
+        self._editor.setTextCursor(cursor)
+        self._editor.setFocus()
+        word.source.accept(completion)
+        if is_word:
+            self.open_here()  # the arguments of a command
+
+    def _announce(self, text: str) -> None:
+        announce(self._editor, text)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAccessible, QFocusEvent, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QAccessible, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from helix_desktop.domain.choices import SamplePlace
@@ -60,68 +60,41 @@ class PutIntoMessage(Intent, frozen=True):
 # fmt: on
 
 
-class _EditField(Editor):
-    """A message's words while they are changed: Enter keeps them, Esc does not."""
-
-    canceled = Signal()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.canceled.emit()
-        else:
-            super().keyPressEvent(event)
-
-
-class _MessageLabel(ElidedLabel):
-    """A message on one line; a double click changes it."""
-
-    double_clicked = Signal()
-
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        self.double_clicked.emit()
-
-
 class QueueLine(QWidget):
-    def __init__(self, message: QueuedMessage) -> None:
+    """A message on one line; a double click on its words changes it. Enter keeps a change, Esc does not."""
+
+    def __init__(self, message: QueuedMessage, on_resized: Callable[[], object]) -> None:
         super().__init__()
-        self.message = message
+        self.message, self._is_call_running, self._on_resized = message, False, on_resized
         self._sign = IconLabel("clock", px=14)
-        self._text_label = _MessageLabel(role="muted")
+        self._text_label = ElidedLabel(role="muted")
         self._badge = label(tr("After this step"), "faint")
-        self.field = _EditField()
+        self.field = Editor()
         self.field.setProperty("kind", "queued")
         self.field.setAccessibleName(tr("Queued message"))
         self.field.hide()
+        self.field.submitted.connect(self._save_edit)
+        self.field.textChanged.connect(on_resized)
         seq, small = message.seq, partial(IconButton, px=14, edge=_BUTTON_SIZE)
+
+        def want(intent: Intent) -> Callable[[], None]:
+            return partial(perform, self, intent)
+
+        tip = tr("Stop the running command and send this message now")
         self._send_now = PushButton(
-            tr("Stop and send now"),
-            "link",
-            "circle-stop",
-            px=13,
-            name="stop_and_send",
-            tip=tr("Stop the running command and send this message now"),
-            on_click=partial(perform, self, StopAndSend(seq)),
-        )
+            tr("Stop and send now"), "link", "circle-stop", px=13, name="stop_and_send", tip=tip,
+            on_click=want(StopAndSend(seq)),
+        )  # fmt: skip
         self._steer = small("zap", "", name="steer", on_click=self._turn_steer)
         self._edit = small("pencil", tr("Edit"), name="edit", on_click=self.begin_edit)
-        self.up = small("chevron-up", tr("Move up"), name="earlier")
-        self.down = small("chevron-down", tr("Move down"), name="later")
-        last = small("x", tr("Remove from queue"), name="remove")
-        wants = {self.up: MoveQueued(seq, -1), self.down: MoveQueued(seq, 1), last: RemoveQueued(seq)}
-        for button, intent in wants.items():
-            button.clicked.connect(partial(perform, self, intent))
-        self._buttons = (self._send_now, self._steer, self._edit, self.up, self.down, last)
-        words = (self._sign, self._text_label, self.field, self._badge)
-        line = row(*words, *self._buttons, gap=2)
-        line.setStretch(1, 1)
-        line.setStretch(2, 1)
-        line.insertSpacing(1, 6)
-        line.insertSpacing(5, 6)
+        self._up = small("chevron-up", tr("Move up"), name="earlier", on_click=want(MoveQueued(seq, -1)))
+        self._down = small("chevron-down", tr("Move down"), name="later", on_click=want(MoveQueued(seq, 1)))
+        last = small("x", tr("Remove from queue"), name="remove", on_click=want(RemoveQueued(seq)))
+        self._buttons = (self._send_now, self._steer, self._edit, self._up, self._down, last)
+        words = (self._sign, 6, self._text_label, self.field, self._badge, 6)
+        line = row(*words, *self._buttons, gap=2, stretch=2)
+        line.setStretch(3, 1)
         self.setLayout(line)
-        self._text_label.double_clicked.connect(self.begin_edit)
-        self.field.submitted.connect(self._save_edit)
-        self.field.canceled.connect(self.end_edit)
-        self.show_message(message, first=True, last=True, is_call_running=False)
 
     def _turn_steer(self) -> None:
         perform(self, SteerQueued(self.message.seq, not self.message.steer))
@@ -138,8 +111,8 @@ class QueueLine(QWidget):
             tr("Send after this turn") if message.steer else tr("Send now: after the current step")
         )
         self._steer.set_icon("clock" if message.steer else "zap")
-        self.up.setEnabled(not first)
-        self.down.setEnabled(not last)
+        self._up.setEnabled(not first)
+        self._down.setEnabled(not last)
         for button in self._buttons:
             button.setAccessibleDescription(text)
 
@@ -155,94 +128,34 @@ class QueueLine(QWidget):
         self.field.setFocus(Qt.FocusReason.OtherFocusReason)
         self.field.moveCursor(self.field.textCursor().MoveOperation.End)
 
-    def end_edit(self) -> None:
+    def _end_edit(self) -> None:
         self._show_field(False)
         self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._on_resized()
 
     def _save_edit(self) -> None:
         text = self.field.toPlainText()
         if text.strip():
             perform(self, EditQueued(self.message.seq, text))
             self.message = QueuedMessage(self.message.seq, text, self.message.steer)
-        self.end_edit()
+        self._end_edit()
 
     def _show_field(self, visible: bool) -> None:
         self.field.setVisible(visible)
-        self._text_label.setVisible(not visible)
-        for button in self._buttons:
-            button.setVisible(not visible)
+        for part in (self._text_label, *self._buttons):
+            part.setVisible(not visible)
         self._send_now.setVisible(not visible and self._is_call_running)
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Take the Esc that the field leaves."""
+        if event.key() == Qt.Key.Key_Escape and not self.field.isHidden():
+            self._end_edit()
+        else:
+            super().keyPressEvent(event)
 
-class QueueList(QFrame):
-    def __init__(self) -> None:
-        super().__init__()
-        self._lines: dict[int, QueueLine] = {}
-        self._title = ElidedLabel(role="faint")
-        self._send = PushButton(tr("Send now"), icon_name="corner-down-left", px=13, name="send_now")
-        self._send.clicked.connect(lambda: perform(self, SendQueued()))
-        self._column = column(gap=1)
-        inner = pane(self._column)
-        inner.setObjectName("page")
-        self._scroll = VerticalScrollArea(inner)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        head = row(self._title, self._send, stretch=0)
-        self.setLayout(column(head, self._scroll, gap=2))
-        # A field grows as it is typed into; how tall it is stands only after this turn of the loop.
-        self._fit_timer = QTimer(self, singleShot=True, interval=0)
-        self._fit_timer.timeout.connect(self._fit_height)
-        self.hide()
-
-    @property
-    def waiting(self) -> tuple[QueuedMessage, ...]:
-        return tuple(line.message for line in self._lines.values())
-
-    def line(self, seq: int) -> QueueLine:
-        """Return the line of a message; KeyError when it does not wait."""
-        return self._lines[seq]
-
-    def show_waiting(
-        self, waiting: Sequence[QueuedMessage], is_paused: bool, is_call_running: bool = False
-    ) -> None:
-        """Show what is sent when the agent is ready, or, if `is_paused`, when the user says so.
-
-        While a call runs, each message can be sent at once.
-        """
-        seqs = {message.seq for message in waiting}
-        for gone in self._lines.keys() - seqs:
-            self._remove_line(self._lines.pop(gone))
-        lines = {message.seq: self._lines.get(message.seq) or self._make_line(message) for message in waiting}
-        for place, message in enumerate(waiting):
-            is_last = place == len(waiting) - 1
-            lines[message.seq].show_message(message, place == 0, is_last, is_call_running)
-            if self._column.indexOf(lines[message.seq]) != place:
-                self._column.insertWidget(place, lines[message.seq])
-        self._lines = lines
-        self._title.set_full_text(tr("Queue paused") if is_paused else tr("Queued"))
-        self._send.setVisible(is_paused)
-        self.setVisible(bool(waiting))
-        self._fit_timer.start()
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        for line in self._lines.values():
-            line.up.setFocus(event.reason())
-            return
-
-    def _make_line(self, message: QueuedMessage) -> QueueLine:
-        line = QueueLine(message)
-        for changed in (line.field.textChanged, line.field.canceled):
-            changed.connect(self._fit_timer.start)
-        return line
-
-    def _remove_line(self, line: QueueLine) -> None:
-        if line.unsaved_edit:
-            perform(self, PutIntoMessage(line.unsaved_edit))
-        self._column.removeWidget(line)
-        line.hide()
-        line.deleteLater()
-
-    def _fit_height(self) -> None:
-        self._scroll.setFixedHeight(min(_MAX_HEIGHT, self._column.sizeHint().height()))
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        if self.childAt(event.position().toPoint()) is self._text_label:
+            self.begin_edit()
 
 
 _PLACE_PX = 22  # from the icon of a suggestion to its words
@@ -256,37 +169,90 @@ class NextMessages(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.queue = QueueList()
-        self._is_past = False
-        self._suggestion = ""
+        self._lines: dict[int, QueueLine] = {}
+        self._suggestion, self._is_past = "", False
+        send = partial(PushButton, icon_name="corner-down-left", px=13)
+        self._title = ElidedLabel(role="faint")
+        self._send_queued = send(
+            tr("Send now"), name="send_now", on_click=partial(perform, self, SendQueued())
+        )
+        self._column = column(gap=1)
+        inner = pane(self._column)
+        inner.setObjectName("page")
+        self._scroll = VerticalScrollArea(inner)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._queue = pane(column(row(self._title, self._send_queued, stretch=0), self._scroll, gap=2))
+        self._queue.hide()
+        # A field grows as it is typed into; how tall it is stands only after this turn of the loop.
+        self._fit_timer = QTimer(self, singleShot=True, interval=0)
+        self._fit_timer.timeout.connect(self._fit_height)
         self._caption, self._place_label = ElidedLabel(role="muted"), label("", "faint", wrap=True)
-        self._send = PushButton(f" {tr('Send')}", icon_name="corner-down-left", px=13, name="send_suggestion")
+        self._send = send(f" {tr('Send')}", name="send_suggestion")
         self._send.clicked.connect(lambda: self.suggestion_accepted.emit(self._suggestion))
         parts = row(IconLabel("sparkles", px=14), self._caption, self._send, stretch=1)
         self._line = pane(column(parts, row(self._place_label, margins=(_PLACE_PX, 0, 0, 0)), gap=2))
-        self.frame = pane(column(self.queue, self._line, margins=(2, 2, 2, 8), gap=4))
+        self.frame = pane(column(self._queue, self._line, margins=(2, 2, 2, 8), gap=4))
         self.setLayout(centered(self.frame, MAX_COLUMN_WIDTH, (14, 0, 14, 0)))
         self.hide()
 
     @property
+    def waiting(self) -> tuple[QueuedMessage, ...]:
+        return tuple(line.message for line in self._lines.values())
+
+    def line(self, seq: int) -> QueueLine:
+        """Return the line of a message; KeyError when it does not wait."""
+        return self._lines[seq]
+
+    @property
     def lines(self) -> tuple[str, ...]:
-        waiting = (" ".join(message.text.split()) for message in self.queue.waiting)
+        waiting = (" ".join(message.text.split()) for message in self.waiting)
         return (*waiting, *(() if self._line.isHidden() else (self._suggestion,)))
 
-    def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool, is_call_running: bool) -> None:
-        """Show the messages to send when the agent is ready or, if `is_paused`, when the user says so."""
-        self.queue.show_waiting(waiting, is_paused, is_call_running)
-        self._suggestion = ""
+    def show_waiting(
+        self,
+        waiting: Sequence[QueuedMessage],
+        is_paused: bool = False,
+        is_call_running: bool = False,
+        suggestion: str = "",
+    ) -> None:
+        """Show the messages to send when the agent is ready or, if `is_paused`, when the user says so.
+
+        While a call runs, each can be sent at once.
+        """
+        for gone in self._lines.keys() - {message.seq for message in waiting}:
+            line = self._lines.pop(gone)
+            if line.unsaved_edit:
+                perform(self, PutIntoMessage(line.unsaved_edit))
+            self._column.removeWidget(line)
+            line.hide()
+            line.deleteLater()
+        former, self._lines = self._lines, {}
+        for place, message in enumerate(waiting):
+            line = former.get(message.seq) or QueueLine(message, self._fit_timer.start)
+            line.show_message(message, place == 0, place == len(waiting) - 1, is_call_running)
+            if self._column.indexOf(line) != place:
+                self._column.insertWidget(place, line)
+            self._lines[message.seq] = line
+        self._title.set_full_text(tr("Queue paused") if is_paused else tr("Queued"))
+        self._send_queued.setVisible(is_paused)
+        self._queue.setVisible(bool(waiting))
+        self._fit_timer.start()
+        self._suggestion = suggestion
         self._update_line()
+
+    def _fit_height(self) -> None:
+        self._scroll.setFixedHeight(min(_MAX_HEIGHT, self._column.sizeHint().height()))
 
     def show_suggestion(self, text: str, place: SamplePlace = "") -> None:
         """Offer a message to be sent with one click, and say where to look then; empty offers nothing."""
-        self.queue.show_waiting((), is_paused=False)
-        self._suggestion = text
         self._caption.set_full_text(tr("Suggested next: {message}", message=text))
         self._send.setAccessibleDescription(text)
-        show_text(self._place_label, _place_text(place))
-        self._update_line()
+        places = {
+            "timeline": tr("Then open Timeline: it shows what left the context, with Undo."),
+            "cache": tr("Then open Cache: it has every output, byte for byte, with Recall."),
+        }
+        show_text(self._place_label, places.get(place, ""))
+        self.show_waiting((), suggestion=text)
 
     def show_past(self, is_past: bool) -> None:
         """Offer nothing while an earlier step is on screen: the message would follow another answer."""
@@ -295,16 +261,7 @@ class NextMessages(QWidget):
 
     def _update_line(self) -> None:
         self._line.setVisible(bool(self._suggestion) and not self._is_past)
-        self.setVisible(bool(self.queue.waiting) or not self._line.isHidden())
-
-
-def _place_text(place: SamplePlace) -> str:
-    match place:
-        case "timeline":
-            return tr("Then open Timeline: it shows what left the context, with Undo.")
-        case "cache":
-            return tr("Then open Cache: it has every output, byte for byte, with Recall.")
-    return ""
+        self.setVisible(bool(self._lines) or not self._line.isHidden())
 
 
 _STRIP_WIDTH = 788  # pixels
@@ -397,11 +354,15 @@ class TodoPanel(QWidget):
     def _show_items(self) -> None:
         clear_layout(self._list)
         for item in self.items:
+            content, is_current = escape_invisible(item.content), item.status == "in_progress"
             role: TextRole = "muted" if item.status == "done" else "text"
-            words = TextLine(
-                escape_invisible(item.content), 13, 500 if item.status == "in_progress" else 400, role=role
-            )
-            words.setAccessibleName(_spoken_text(item))
+            words = TextLine(content, 13, 500 if is_current else 400, role=role)
+            spoken = {
+                "done": tr("Done: {item}", item=content),
+                "in_progress": tr("In progress: {item}", item=content),
+                "pending": tr("To do: {item}", item=content),
+            }
+            words.setAccessibleName(spoken[item.status])
             icon_name, color = _ICONS[item.status]
             icon = IconLabel(icon_name, color_token=color)
             self._list.addWidget(pane(row(icon, words, gap=10, stretch=1)))
@@ -409,20 +370,7 @@ class TodoPanel(QWidget):
         overflows = height > _MAX_LIST_PX
         self.frame.setFocusPolicy(Qt.FocusPolicy.StrongFocus if overflows else Qt.FocusPolicy.NoFocus)
         self.frame.setFixedHeight(min(height, _MAX_LIST_PX) + 2)
-        self.frame.verticalScrollBar().setValue(self._place_of_current() * height // max(1, len(self.items)))
-
-    def _place_of_current(self) -> int:
-        """Return how many items stand above the one in progress, with one of these left in sight."""
         statuses = [item.status for item in self.items]
-        return max(0, statuses.index("in_progress") - 1) if "in_progress" in statuses else 0
-
-
-def _spoken_text(item: TodoItem) -> str:
-    content = escape_invisible(item.content)
-    match item.status:
-        case "done":
-            return tr("Done: {item}", item=content)
-        case "in_progress":
-            return tr("In progress: {item}", item=content)
-        case "pending":
-            return tr("To do: {item}", item=content)
+        # One above the item in progress is left in sight.
+        above = max(0, statuses.index("in_progress") - 1) if "in_progress" in statuses else 0
+        self.frame.verticalScrollBar().setValue(above * height // max(1, len(self.items)))

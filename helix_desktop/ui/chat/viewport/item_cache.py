@@ -222,7 +222,7 @@ class ItemCache:
 
     def drop_answers(self, open_questions: Collection[RowKey]) -> None:
         """Forget what was chosen and typed of other questions than these."""
-        for key in {*self.form_cards.keys, *self.marked} - {*open_questions}:
+        for key in {*self.form_cards.by_key, *self.marked} - {*open_questions}:
             self.form_cards.drop(key)
             self.marked.pop(key, None)
             self.typed_numbers.pop(key, None)

@@ -14,13 +14,13 @@ from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.chat.composer.completer import (
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.composer.editor import (
     SLOW_MS,
     CompletionItem,
     CompletionPopup,
     CompletionSource,
 )
-from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.design.style.theme import DARK
 from tests.support.window.looks import ShowLook
 from tests.support.window.window_rig import until

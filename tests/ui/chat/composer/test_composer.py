@@ -15,7 +15,6 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.chat.composer.attachment_chips import (
     AttachmentChip,
-    ChipText,
     OpenAttachment,
     RemoveAttachment,
 )
@@ -29,6 +28,7 @@ from helix_desktop.ui.kit.boxes import face
 from helix_desktop.ui.kit.intents import StopAgent
 from tests.support.intents import performed
 from tests.support.window.buttons import find_button, find_buttons, press
+from tests.support.window.chips import sample_chip
 from tests.support.window.looks import ShowLook
 
 
@@ -69,7 +69,7 @@ def test_enter_sends_and_shift_enter_breaks_the_line(qtbot: QtBot, composer: Com
 
 
 def test_enter_breaks_the_line_when_configured(qtbot: QtBot, composer: Composer) -> None:
-    composer.enter_sends = False
+    composer.set_enter_sends(False)
     QTest.keyClicks(composer.editor, "a")
     QTest.keyClick(composer.editor, Qt.Key.Key_Return)
     assert composer.text() == "a\n"
@@ -164,7 +164,7 @@ def test_an_empty_text_is_not_sent_but_an_attachment_is(qtbot: QtBot, composer: 
     QTest.keyClick(composer.editor, Qt.Key.Key_Return)
     assert sent == []
     assert not find_button(composer, "send").isEnabled()
-    composer.set_attachments((ChipText("k", "bash output 9f3a1c", "9 tokens"),))
+    composer.set_attachments((sample_chip("bash output 9f3a1c", "9 tokens"),))
     press(composer, "send")
     assert len(sent) == 1
 
@@ -234,46 +234,46 @@ def test_a_text_that_fits_is_in_sight_from_its_first_line(qtbot: QtBot, composer
 
 
 def test_chips_can_be_removed(composer: Composer) -> None:
-    composer.set_attachments((ChipText("k1", "one", "1 token"), ChipText("k2", "two", "2 tokens")))
-    chips = composer._chips
+    composer.set_attachments((sample_chip("one", "1 token"), sample_chip("two", "2 tokens")))
+    chips, (_, second) = composer._chips, composer._chips._chips
     with performed(composer) as intents:
-        QTest.mouseClick(chips._chips[1].buttons[-1], Qt.MouseButton.LeftButton)
-    assert intents == [RemoveAttachment("k2")]
+        QTest.mouseClick(second.buttons[-1], Qt.MouseButton.LeftButton)
+    assert intents == [RemoveAttachment(second.key)]
     composer.set_attachments(())
     assert chips.height() == 0
 
 
 def test_a_click_on_a_chip_leaves_the_keyboard_to_the_text(composer: Composer) -> None:
-    composer.set_attachments((ChipText("k1", "one", "1 token"), ChipText("k2", "two", "2 tokens")))
+    composer.set_attachments((sample_chip("one", "1 token"), sample_chip("two", "2 tokens")))
     composer.editor.setFocus()
     first, second = composer._chips._chips
     with performed(composer) as intents:
         QTest.mouseClick(second.buttons[-1], Qt.MouseButton.LeftButton)
         QTest.mouseClick(first, Qt.MouseButton.LeftButton)
     assert composer.editor.hasFocus()
-    assert intents == [RemoveAttachment("k2"), OpenAttachment("k1")]
+    assert intents == [RemoveAttachment(second.key), OpenAttachment(first.key)]
 
 
 def test_tab_goes_through_the_chips_as_they_stand(composer: Composer) -> None:
     """Also through one that took the place of another."""
-    first, second = ChipText("k1", "preview", "1 token", is_preview=True), ChipText("k2", "two", "2 tokens")
+    first, second = sample_chip("preview", "1 token", form="preview"), sample_chip("two", "2 tokens")
     composer.set_attachments((first, second))
-    composer.set_attachments((ChipText("k1", "in full", "9 tokens"), second))
+    composer.set_attachments((sample_chip("in full", "9 tokens"), second))
     stops = [stop for stop in tab_stops(composer) if isinstance(stop, AttachmentChip | Editor)]
-    assert [stop.key for stop in stops[:-1] if isinstance(stop, AttachmentChip)] == ["k1", "k2"]
+    assert [stop.chip.name for stop in stops[:-1] if isinstance(stop, AttachmentChip)] == ["in full", "two"]
     assert stops[-1] is composer.editor
 
 
 def test_a_long_name_never_hides_the_cost_on_a_chip(composer: Composer) -> None:
     name = "config/very/deep/folder/with/a/long/name/settings.production.toml, lines 1–80"
-    composer.set_attachments([ChipText("a", name, "12.4k tokens"), ChipText("b", "a.txt", "9 tokens")])
+    composer.set_attachments([sample_chip(name, "12.4k tokens"), sample_chip("a.txt", "9 tokens")])
 
     long, short = composer.findChildren(AttachmentChip)
     assert long.visible_label() == "settings.production.toml, lines 1–80 · 12.4k tokens", "not its name"
     assert short.visible_label() == "a.txt · 9 tokens"
 
     note = "400 lines · preview, 547 of 9.3k tokens"
-    composer.set_attachments([ChipText("c", "Pasted: 2026-11-24 ledger.py booked", note, has_text=True)])
+    composer.set_attachments([sample_chip("Pasted: 2026-11-24 ledger.py booked", note, kind="cached")])
     pasted = composer.findChildren(AttachmentChip)[-1]
     label = pasted.visible_label()
     assert label.startswith("Pasted: ")
@@ -301,7 +301,7 @@ def test_estimate_model_and_theme_are_displayed(composer: Composer, show_look: S
     assert composer._status.full_text() == "≈ 12 tokens"
     assert find_button(composer, "send").toolTip() == "Send (Enter)"
     assert composer.editor.placeholderText() == "Message"
-    composer.invite(is_first=True)
+    composer.show_asks(0, is_first=True)
     assert composer.editor.placeholderText().startswith("Message: @ for files")
     composer.resize(320, 160)
     assert composer.editor.placeholderText() == "Message"
@@ -451,7 +451,7 @@ def test_every_button_has_the_ring_of_the_others(
     composer.set_model("model")
     composer.set_running(True)
     QTest.keyClicks(composer.editor, "next")
-    composer.set_attachments([ChipText("a", "a.txt", "9 tokens", has_text=True)])
+    composer.set_attachments([sample_chip("a.txt", "9 tokens", kind="cached")])
     names = ("model", "attach", "stop", "steer")
     buttons: list[QWidget] = [find_button(composer, name) for name in names]
     buttons += composer.findChildren(AttachmentChip)[0].findChildren(QToolButton)

@@ -12,7 +12,6 @@ from helix_desktop.domain.tools import ApprovalRequest, LastingRefusal, McpChang
 from helix_desktop.permissions.rule_offers import suggest_command_rules
 from helix_desktop.permissions.rules import suggest_server_rules
 from helix_desktop.ui.chat.actions import Decide
-from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.presenter import AskRows
@@ -23,6 +22,7 @@ from helix_desktop.ui.chat.viewport.interactions import fill_rule_menu
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.chat_geometry import tool_row
+from tests.support.window.chips import sample_chip
 
 _RULES = suggest_command_rules("git push", confined=True)
 _CONFINED = ApprovalRequest(
@@ -222,7 +222,7 @@ def test_deny_says_that_it_takes_what_is_typed_as_the_reason(qtbot: QtBot) -> No
         labels.append(label())
     reason = "Deny with your message"
     assert labels == ["Deny", "Deny", reason, "Deny", reason]
-    page.composer.set_attachments([ChipText("a", "a.txt", "1.2 KB")])
+    page.composer.set_attachments([sample_chip("a.txt", "1.2 KB")])
     assert label() == "Deny", "a reason has no attachments"
     page.composer.set_attachments([])
     page.composer.show_asks(1, has_question=True)

@@ -1,21 +1,25 @@
-"""Which model answers in the session on screen, with which effort: the menu behind its name, and commands."""
+"""Which model answers in the session on screen, with which effort: its menu, commands, notices; its key."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.config.settings import model_labels
-from helix_desktop.domain.choices import Effort, EffortLevel
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.agent.session import TurnChanged
+from helix_desktop.config.settings import key_variable, model_labels
+from helix_desktop.domain.choices import AGENT_NAMES, Effort, EffortLevel
+from helix_desktop.domain.errors import InvalidInput, ModelNotChosen
+from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.provider_changes import DEMO_LABEL
-from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer_controller import SESSION_MODEL
+from helix_desktop.ui.chat.page import ChatPage
+from helix_desktop.ui.chat.turn import follow_notice
 from helix_desktop.ui.design.buttons import popup_above
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.intents import (
@@ -24,9 +28,11 @@ from helix_desktop.ui.kit.intents import (
     ApplyRemedy,
     ChooseEffort,
     ChooseModel,
+    EnterKey,
     OpenSettings,
     handles,
 )
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.app_settings import ROLES, Role
 from helix_desktop.words.models import demo_model_name, effort_name, model_name
@@ -38,6 +44,7 @@ _text = TextContext("Session")
 
 _Value = TypeVar("_Value", bound=str)
 _DEFAULT: Effort = "default"
+_MODEL, _KEY = "another-model", "missing-key"  # notices
 _MAX_PROPOSED = 5  # models that an error names
 _MAX_MODELS = 25  # models that a menu lists; the others stand in the settings
 
@@ -78,14 +85,23 @@ def _display_label(label: str) -> str:
     return model_name(label, demo=True) if label == DEMO_LABEL else label
 
 
-class ModelMenu(QObject):
-    """Lets the user choose which model answers in the session on screen, with which effort."""
+class SessionModel(QObject):
+    """Lets the user choose which model answers in the session on screen, and says what keeps it from that."""
 
-    def __init__(self, composer: Composer, session: Session) -> None:
-        super().__init__(composer)
-        self._session, self._services, self._composer = session, session.app, composer
-        composer.model_button.clicked.connect(self._offer_models)
+    def __init__(self, page: ChatPage, session: Session) -> None:
+        super().__init__(page)
+        self._session, self._services = session, session.app
+        self._composer, self._strip = page.composer, page.key_strip
+        self._announced: tuple[str, ...] | None = None  # providers whose keys are missing
+        self._provider = ""  # of the model on screen
+        self._composer.model_button.clicked.connect(self._offer_models)
         session.handle(self)
+        # A running turn goes on with the model that it has.
+        follow_notice(session, _MODEL, _model_notice, TurnChanged, session.changing, session.model_changed)
+        self._strip.button.clicked.connect(lambda: session.perform(EnterKey(self._provider)))
+        for changed in (session.changed, session.model_changed):
+            changed.connect(lambda: session.start(self._look_for_keys(), "missing keys"))
+        session.on(AssistantSpoke, self._on_answer)
 
     @handles(ChooseModel)
     async def choose_model(self, name: str) -> None:
@@ -117,7 +133,7 @@ class ModelMenu(QObject):
         await self._session.show_model()
 
     def _offer_models(self) -> None:
-        session, start = self._session, self._session.start
+        session = self._session
         if not session.has_conversation:
             session.perform(OpenSettings("providers"))
             return
@@ -130,7 +146,7 @@ class ModelMenu(QObject):
             listed.insert(0, chosen)
         texts = {"": tr("Workspace default ({model})", model=_display_label(default))}
         texts |= {label: _display_label(label) for label in (*listed, DEMO_LABEL)}
-        _add_choices(menu, "model", texts, chosen, lambda label: start(self._use_model(label), "use model"))
+        self._add_choices(menu, "model", texts, chosen, self._use_model)
         menu.addSeparator()
         menu.addMenu(self._effort_menu(menu))
         menu.addMenu(self._roles_menu(menu))
@@ -140,8 +156,7 @@ class ModelMenu(QObject):
 
     def _roles_menu(self, parent: QWidget) -> QMenu:
         """Make a menu of the roles in the workspace, each with its models; the chosen ones are marked."""
-        settings, start = self._services.settings, self._session.start
-        record = self._services.registry.get(self._session.workspace_id)
+        settings, record = self._services.settings, self._services.registry.get(self._session.workspace_id)
         menu = EntryMenu(parent, tr("Advanced"))
         for role, name, _ in ROLES:
             part = menu.addMenu(translate(name))
@@ -151,11 +166,8 @@ class ModelMenu(QObject):
             texts = {"": tr("Default ({model})", model=default or nobody), own: nobody}
             listed = dict.fromkeys((*model_labels(settings)[:_MAX_MODELS], chosen))
             texts |= {label: label for label in listed if label not in texts}
-
-            def use(label: str, role: Role = role) -> None:
-                start(self._use_in_workspace(role, label), "role here")
-
-            _add_choices(part, f"role:{role}", texts, chosen, use)
+            use = partial(self._use_in_workspace, role)
+            self._add_choices(part, f"role:{role}", texts, chosen, use)
         menu.addSeparator()
         menu.add("page:roles", tr("In all workspaces…"), OpenSettings("roles"))
         return menu
@@ -165,7 +177,7 @@ class ModelMenu(QObject):
 
         Without levels the model can't think.
         """
-        conversation, start = self._session.conversation, self._session.start
+        conversation = self._session.conversation
         info, sent = conversation.model, effort_name(conversation.session.effort)
         title = tr("Reasoning effort: {effort}", effort=sent) if sent else tr("Reasoning effort")
         menu = EntryMenu(parent, title)
@@ -179,21 +191,13 @@ class ModelMenu(QObject):
             chosen = self._session.transcript.chosen_effort
             inherited = tr("Workspace default ({effort})", effort=default)
             texts = _effort_names(inherited, info.offered_efforts, chosen)
-            _add_choices(
-                menu, "effort", texts, chosen, lambda to: start(self._set_for_session(to), "session effort")
-            )
+            self._add_choices(menu, "effort", texts, chosen, self._set_for_session)
             menu.addSeparator()
             workspace_menu = menu.addMenu(tr("Default for this workspace"))
             workspace_menu.setObjectName("workspace_effort")
             inherited = tr("As set for the model ({effort})", effort=effort_name(of_model or _DEFAULT))
-            texts = _effort_names(inherited, info.offered_efforts, of_workspace)
-            _add_choices(
-                workspace_menu,
-                "workspace_effort",
-                texts,
-                of_workspace,
-                lambda to: start(self._set_for_workspace(to), "workspace effort"),
-            )
+            texts, use = _effort_names(inherited, info.offered_efforts, of_workspace), self._set_for_workspace
+            self._add_choices(workspace_menu, "workspace_effort", texts, of_workspace, use)
         else:
             menu.addAction(tr("This model has no reasoning effort")).setEnabled(False)
         menu.add("page:providers", tr("Effort of each model…"), OpenSettings("providers"))
@@ -219,13 +223,71 @@ class ModelMenu(QObject):
         efforts: tuple[Effort, ...] = (_DEFAULT, *levels)
         effort = next((effort for effort in efforts if effort == level.casefold()), None)
         if effort is None or not levels:
+            known = _text("Efforts are {efforts}.", efforts=efforts)
             raise InvalidInput(
                 _text("{words} isn't an effort of this model.", words=repr(level[:40])),
-                _text("Efforts are {efforts}.", efforts=efforts)
-                if levels
-                else _text("It has no reasoning effort."),
+                known if levels else _text("It has no reasoning effort."),
             )
         await self._set_for_session(effort)
+
+    def _add_choices(
+        self,
+        menu: QMenu,
+        name: str,
+        texts: Mapping[_Value, str],
+        current: _Value,
+        choose: Callable[[_Value], Coroutine[Any, Any, None]],
+    ) -> None:
+        """Add values to choose one of, by what each is called; the current one is marked."""
+        group = QActionGroup(menu)
+        for value, text in texts.items():
+            action = menu.addAction(text.replace("&", "&&"))
+            action.triggered.connect(lambda _=False, to=value: self._session.start(choose(to), name))
+            action.setObjectName(f"{name}:{value}")
+            action.setCheckable(True)
+            action.setChecked(value == current)
+            group.addAction(action)
+
+    def _on_answer(self, spoke: AssistantSpoke) -> None:
+        """Know from an answer that came without the key that none is needed."""
+        provider = spoke.model.partition("/")[0]
+        if provider in (self._announced or ()):
+            self._session.start(self._forget(provider), "forget a missing key")
+
+    async def _forget(self, provider: str) -> None:
+        if provider in await self._services.missing_keys():
+            await self._services.save_key(provider, "")
+        await self._look_for_keys()
+
+    async def _look_for_keys(self) -> None:
+        missing = await self._services.missing_keys()
+        if not missing:
+            self._session.notices.end(_KEY)
+        elif self._announced is None:  # it is said once, at the start
+            what = tr.plural(
+                len(missing),
+                "The API key for {providers} is missing.",
+                "%n API keys are missing: {providers}.",
+                providers=missing,
+            )
+            why = tr("API keys that aren't in a keychain last only until Helix closes.")
+            enter = Answer(
+                tr("Enter API key…"), partial(self._session.perform, EnterKey(missing[0])), "enter"
+            )
+            self._session.notify(Notice(_KEY, what, why, answers=(enter,)))
+        self._announced, label = missing, ""
+        if self._session.has_conversation:
+            change = self._session.conversation.model_choice.pending
+            label = change.label if change else self._session.conversation.model.label
+        self._provider = label.partition("/")[0]
+        if self._provider in missing:
+            how = tr(
+                "It was kept only until Helix closed. Enter it again, or set {variable} before you "
+                "start Helix.",
+                variable=key_variable(self._provider),
+            )
+            self._strip.show_text(tr("API key for {provider} is missing", provider=self._provider), how)
+        self._strip.setVisible(self._provider in missing)
 
 
 def _effort_names(inherit: str, levels: Sequence[EffortLevel], current: Effort) -> dict[Effort, str]:
@@ -234,15 +296,37 @@ def _effort_names(inherit: str, levels: Sequence[EffortLevel], current: Effort) 
     return {effort: effort_name(effort) if effort else inherit for effort in efforts}
 
 
-def _add_choices(
-    menu: QMenu, name: str, texts: Mapping[_Value, str], current: _Value, choose: Callable[[_Value], object]
-) -> None:
-    """Add values to choose one of, by what each is called; the current one is marked."""
-    group = QActionGroup(menu)
-    for value, text in texts.items():
-        action = menu.addAction(text.replace("&", "&&"))
-        action.triggered.connect(lambda _=False, value=value: choose(value))
-        action.setObjectName(f"{name}:{value}")
-        action.setCheckable(True)
-        action.setChecked(value == current)
-        group.addAction(action)
+def _model_notice(session: Session) -> Notice | None:
+    change, now = session.conversation.model_choice.pending, session.conversation.model
+    if change is None:
+        session.notices.end(ModelNotChosen.WHAT)
+        return None
+
+    def choose() -> None:
+        """Offer those that are set up, else the page that sets them up."""
+        session.perform(ChooseModel() if session.app.settings.providers else OpenSettings("providers"))
+
+    def use(words: str, label: str, name: str) -> Answer:
+        return Answer(words, partial(session.perform, ChooseModel(label)), name)
+
+    last, first = change.label, Answer(tr("Choose model…"), choose, "choose")
+    if change.is_configured:
+        what = tr(
+            "{model} answered in this session. The workspace now uses the offline demo model.", model=last
+        )
+        first = use(tr("Continue with {model}", model=model_name(last, demo=False)), last, "back")
+    elif change.is_chosen:
+        what = tr("{model} is chosen for this session, but isn't set up.", model=last)
+    elif last in AGENT_NAMES.values():
+        what = tr("The records of this session name no model.")
+    else:
+        what = tr("{model} answered in this session, but isn't set up.", model=last)
+    why = tr(
+        "Nothing is sent until you choose, and tokens are counted for {model}. The model you choose receives "
+        "this conversation.",
+        model=model_name(now.label, now.demo),
+    )
+    words = tr("Continue with {model}", model=model_name(now.label, demo=False))
+    words = tr("Continue with the demo model") if now.demo else words
+    go_on = use(words, WORKSPACE_DEFAULT, "continue")
+    return Notice(_MODEL, what, why, answers=(first, go_on), level="warning", can_dismiss=False)

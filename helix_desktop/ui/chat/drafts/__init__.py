@@ -1,1 +1,0 @@
-"""What is written in sessions and not sent yet: text, what goes along, and messages on their way."""
