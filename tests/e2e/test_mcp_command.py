@@ -167,7 +167,3 @@ async def test_an_address_that_nobody_reads_is_one_plain_line(cli: Cli) -> None:
 async def test_a_weak_token_is_refused(cli: Cli) -> None:
     ran = await cli("mcp", "--workspace", "ws", "--http", HELIX_MCP_TOKEN="1234")
     ran.assert_refused(2, "too weak")
-
-
-async def test_a_folder_that_is_no_workspace_is_refused(cli: Cli) -> None:
-    (await cli("mcp", "--workspace", "elsewhere")).assert_refused(2, "elsewhere isn't a folder.")

@@ -5,10 +5,8 @@ Markdown has the same in tests/unit/ui/chat/markdown/test_hostile_markdown.py.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -19,6 +17,7 @@ from helix_desktop.domain.body_decoding import BodyDecoder, BodyUndecodable
 from helix_desktop.domain.errors import SettingsDamaged
 from helix_desktop.ui.chat.markdown.formulas import draw_formula
 from helix_desktop.ui.design.viewer.json_view import parse_json
+from tests.support.call_count import calls_of
 
 _JSON = (
     "[",
@@ -48,23 +47,6 @@ _TOML = (
     "a = [", "[", "]", "a = {a = ", "{", "}", "[a]\n", "[[a]]\n", "a.", "a = 1\n", "a.b = 1\n", '"',
     "'''", '"""', "=", "\n", ",", "#", "\\", "[a.", "1", "1979-05-27", "x",
 )  # fmt: skip
-
-
-def calls_of(work: Callable[[], object]) -> int:
-    """Count the calls of some work: the same on every machine, however busy it is."""
-    calls = 0
-
-    def count(_frame: FrameType, _event: str, _arg: object) -> None:
-        nonlocal calls
-        calls += 1
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return calls
 
 
 def check_grows_with_its_length(text: str, work: Callable[[str], object]) -> None:

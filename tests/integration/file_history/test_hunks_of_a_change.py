@@ -181,19 +181,6 @@ async def test_a_part_of_a_revert_that_is_redone_is_called_so_and_makes_the_file
         assert (life.text, await life.status()) == (AFTER, "open")
 
 
-async def test_the_whole_is_reverted_and_redone_after_a_part_was(tmp_path: Path) -> None:
-    async with edited(tmp_path) as life:
-        await life.revert(0, 0)
-        plan = await life.revert_file(0)
-        assert [file.status for file in plan.files] == ["ready"]
-        assert (life.text, await life.status()) == (BEFORE, "reverted")
-        await life.redo_file(2)
-        assert life.text == numbered_lines(40, line20="second", line37="third"), "as before that revert"
-        assert await life.states(0) == (OVER, STANDS, STANDS)
-        await life.redo(0, 0)
-        assert (life.text, await life.states(0)) == (AFTER, (STANDS, STANDS, STANDS))
-
-
 async def test_a_rewind_behind_reverted_parts_leaves_what_was_said_then(tmp_path: Path) -> None:
     async with edited(tmp_path) as life:
         await life.revert_file(0)

@@ -60,6 +60,7 @@ INFO = ModelInfo("local", "small")
 QUESTION = ModelRequest((Message("user", "How many?"),))
 READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
 MAX_ROUNDS = 50
+TRIED_AGAIN = [TextDelta, RetryScheduled, TextDelta, ModelResponse]
 
 
 @pytest.fixture(params=DIALECTS, ids=lambda case: case.name)
@@ -195,12 +196,7 @@ class TestRetries:
         cut = StreamedReply(Text("half an"), Call("write_file", '{"path": "x"}'), Disconnect())
         async with rig.serving(cut, text_reply("whole")) as server:
             arrivals = await collect_stream(rig.model(server), QUESTION)
-        assert [type(arrival) for arrival in arrivals] == [
-            TextDelta,
-            RetryScheduled,
-            TextDelta,
-            ModelResponse,
-        ]
+        assert [type(arrival) for arrival in arrivals] == TRIED_AGAIN
         assert isinstance(arrivals[1], RetryScheduled)
         assert (arrivals[1].attempt, arrivals[1].wait_s) == (2, 0.5)
         assert "stopped early" in arrivals[1].reason
@@ -213,12 +209,7 @@ class TestRetries:
             StreamedReply(Text("half"), finish="", send_done=False), text_reply("whole")
         ) as server:
             arrivals = await collect_stream(rig.model(server), QUESTION)
-        assert [type(arrival) for arrival in arrivals] == [
-            TextDelta,
-            RetryScheduled,
-            TextDelta,
-            ModelResponse,
-        ]
+        assert [type(arrival) for arrival in arrivals] == TRIED_AGAIN
 
     @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503])
     async def test_busy_servers_are_retried(self, rig: Rig, status: int) -> None:
@@ -263,12 +254,7 @@ class TestRetries:
         wrong = Raw(rig.dialect.wire_format.stream_error(kind, "upstream gone"))
         async with rig.serving(StreamedReply(Text("half"), wrong, Hang()), text_reply("whole")) as server:
             arrivals = await collect_stream(rig.model(server), QUESTION)
-        assert [type(arrival) for arrival in arrivals] == [
-            TextDelta,
-            RetryScheduled,
-            TextDelta,
-            ModelResponse,
-        ]
+        assert [type(arrival) for arrival in arrivals] == TRIED_AGAIN
         assert isinstance(arrivals[1], RetryScheduled)
         assert "upstream gone" in arrivals[1].reason
 

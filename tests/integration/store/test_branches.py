@@ -7,15 +7,12 @@ from pathlib import Path
 import plyvel
 import pytest
 
-from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.store import Commit
 from helix_desktop.store.archive_transfer import export_session, export_store, import_store
 from helix_desktop.store.kinds import event_key
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.remote.client import connect
-from helix_desktop.store.remote.server import SharedStore
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
     START_MS,
@@ -139,23 +136,3 @@ async def test_a_branch_is_imported_without_its_deleted_parent(tmp_path: Path, i
         assert len(await other.events("p")) == (3 if is_there else 0)
     finally:
         await other.close()
-
-
-async def test_two_processes_write_a_parent_and_its_branch(tmp_path: Path) -> None:
-    """Each its own session; the parent may be deleted meanwhile."""
-    owner = await SharedStore.open(tmp_path / "store", WORKSPACE, TickingClock())
-    await owner.commit(Commit("p", [user_message_event(1), user_message_event(2)], summary=make_summary("p")))
-    client = await connect(tmp_path / "store", WORKSPACE)
-    first = RecordedEvent(2, START_MS, SessionBranched("p", 1, "b"))
-    await client.commit(Commit("b", [first], summary=make_summary("b")))
-    await owner.commit(Commit("p", [user_message_event(3)]))
-    with pytest.raises(StoreLocked):
-        await owner.commit(Commit("b", [user_message_event(3)]))
-    with pytest.raises(StoreLocked):
-        await client.commit(Commit("p", [user_message_event(4)]))
-    await owner.retention.trash_session("p")
-    await owner.retention.empty_trash()
-    await client.commit(Commit("b", [user_message_event(3, "on")]))
-    assert [recorded.seq for recorded in await client.events("b")] == [1, 2, 3]
-    await client.close()
-    await owner.close()

@@ -13,7 +13,7 @@ from helix_desktop.domain.store import Commit
 from helix_desktop.store.archive_transfer import export_session, export_store, import_store
 from helix_desktop.store.kinds import checkpoint_key, event_key
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.remote.client import RemoteStore, open_store
+from helix_desktop.store.remote.client import RemoteStore
 from tests.support import session_rewrites
 from tests.support.histories import conversation_with
 from tests.support.session_simulator import SessionSimulator
@@ -27,7 +27,6 @@ from tests.support.store.builders import (
     user_message_event,
 )
 from tests.support.store.damage import compact_tables, flip_last_bit
-from tests.support.store.owner_process import owner_process
 
 SECRET = "Zk7qPw29xLm4Rt8v"
 
@@ -137,24 +136,6 @@ async def test_what_a_checkpoint_says_can_be_redacted(tmp_path: Path) -> None:
     await store.close()
     holding = [path for path in folder.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
     assert holding == []
-
-
-async def test_another_process_writes_and_finds_them(tmp_path: Path) -> None:
-    """Through the process that owns the store; that finds them too, once it is alone."""
-    simulator = conversation_with_checkpoints("It is half done", "It is done")
-    contents = [make_content(data) for data in simulator.contents.values()]
-    newest = simulator.log[-1].seq
-    async with owner_process(tmp_path):
-        guest = await open_store(tmp_path, WORKSPACE)
-        assert isinstance(guest, RemoteStore)
-        await guest.commit(Commit("s", simulator.log, contents, summary=make_summary("s")))
-        assert await guest.events("s") == simulator.log
-        assert await seqs_found(guest, "done") == [newest]
-        await guest.close()
-    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
-    assert await seqs_found(store, "done") == [newest]
-    assert Transcript(await store.events("s")).checkpoints == simulator.transcript.checkpoints
-    await store.close()
 
 
 async def test_a_mark_that_an_older_release_left_is_no_damage(tmp_path: Path) -> None:

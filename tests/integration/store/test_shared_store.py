@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -31,7 +32,7 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.redaction import RedactionRequest
-from helix_desktop.domain.store import Commit, Content
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.remote import client
 from helix_desktop.store.remote.client import (
     ConnectionClosed,
@@ -318,7 +319,10 @@ async def test_twenty_workspaces_at_once_leak_nothing(tmp_path: Path) -> None:
         here = Path("/proc/self/fd")
         return {os.readlink(path) for path in here.iterdir() if path.is_symlink()} if here.exists() else set()
 
-    before, tasks = open_files(), len(asyncio.all_tasks())
+    def store_threads() -> int:
+        return sum(thread.name.startswith("helix-store") for thread in threading.enumerate())
+
+    before, tasks, threads = open_files(), len(asyncio.all_tasks()), store_threads()
     identities = [f"{number:08d}-0000-4000-8000-000000000001" for number in range(20)]
     async with AsyncExitStack() as closing:
         for identity in identities:
@@ -331,6 +335,7 @@ async def test_twenty_workspaces_at_once_leak_nothing(tmp_path: Path) -> None:
             again = await connect(tmp_path / identity, identity)
             assert await again.events("s") == [user_message_event(1, identity)]
             await again.close()
+        assert store_threads() - threads <= 4 * len(identities)
     assert open_files() <= before  # what an earlier test left may be closed meanwhile
     assert len(asyncio.all_tasks()) == tasks
     assert not addresses()
@@ -492,8 +497,3 @@ def test_a_commit_crosses_the_wire_as_the_list_of_its_fields() -> None:
     shorter = encode_frame(("commit", ("s", [user_message_event(1)])))
     args = COMMIT.decode_args(shorter.decode(RpcRequest), shorter.is_json)
     assert args == (Commit("s", [user_message_event(1)]),)
-
-
-def test_a_content_travels_unchanged() -> None:
-    content = Content("0" * 64, bytes(range(256)), "tool", "target", "line", 3, "index")
-    assert encode_frame(content).decode(Content) == content

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.rewrite import SweepMade
@@ -20,14 +21,6 @@ from tests.support.loop_rig import HANDOVERS_ONLY, is_summary_request, loop_rig
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, Text, Wait, text_reply
 
 CODE = "7319-AMBER-\N{GREEK SMALL LETTER OMEGA}"
-SECTIONS = (
-    "Project Background",
-    "Technical Details",
-    "Completed Work",
-    "Current Issues",
-    "TODO Items",
-    "User Preferences",
-)
 HASH = re.compile(r'recall_cached_content\("([0-9a-f]{12,64})"\)')
 
 
@@ -48,7 +41,7 @@ def fill(root: Path) -> bytes:
 def summary() -> str:
     """Return six sections that do not reveal the fact, and are long enough for what they replace."""
     read = "\n".join(f"- log_{part:02}.txt was read" for part in range(48))
-    return "\n".join([*(f"## {title}\n- Logs were read for {title.lower()}." for title in SECTIONS), read])
+    return "\n".join([*(f"## {title}\n- Logs were read for {title.lower()}." for title in TITLES), read])
 
 
 class Reader:

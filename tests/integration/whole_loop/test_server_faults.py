@@ -25,12 +25,10 @@ from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
     Disconnect,
-    Raw,
     Reply,
     StreamedReply,
     Text,
     api_error,
-    html_page,
     text_reply,
 )
 
@@ -41,9 +39,7 @@ KEY = "sk-secret-0123456789"
 OVERFLOW = api_error(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded")
 
 PASSING: dict[str, tuple[list[Reply], list[float]]] = {
-    "a server's fault": ([api_error(500, "boom")], [0.5]),
     "two faults": ([api_error(503, "busy"), api_error(502, "bad gateway")], [0.5, 1.0]),
-    "too many requests": ([api_error(429, "slow down", headers={"retry-after": "7"})], [7.0]),
     "a cut stream": ([StreamedReply(Text("Half of an ans"), Disconnect())], [0.5]),
     "a cut call": ([StreamedReply(Call("read_file", '{"path": "a.t'), Disconnect())], [0.5]),
 }
@@ -53,13 +49,6 @@ FINAL: dict[str, tuple[Reply, str, str]] = {
         "couldn't answer (HTTP 500",
         "boom. Tried 25 times in 10 min.",
     ),
-    "cut for ever": (
-        StreamedReply(Text("Half"), Disconnect()),
-        "is incomplete",
-        "Tried 25 times",
-    ),
-    "garbage": (StreamedReply(Raw(b"data: {<<<no json>>>\n\n")), "Invalid response from local", "no json"),
-    "a web page": (html_page(), "Invalid response from local", "web page"),
     "an empty answer": (StreamedReply(Text("  ")), "Empty response", "without text"),
     "a wrong key": (
         api_error(401, f"Incorrect API key provided: {KEY}."),
@@ -67,7 +56,6 @@ FINAL: dict[str, tuple[Reply, str, str]] = {
         "is wrong",
     ),
     "an overflow": (OVERFLOW, "exceeds the context window", "8192"),
-    "an unknown model": (api_error(404, "no such model"), "Model small not found", "no such model"),
 }
 
 
@@ -162,14 +150,7 @@ async def test_an_unreachable_server_is_named_and_another_one_continues(
 
 
 @pytest.mark.parametrize(
-    "fault",
-    [
-        api_error(401, "no key"),
-        api_error(500, "boom"),
-        StreamedReply(Raw(b"data: rubbish\n\n")),
-        text_reply("I would rather not."),
-    ],
-    ids=["wrong key", "server fault", "garbage", "no sections"],
+    "fault", [api_error(401, "no key"), text_reply("I would rather not.")], ids=["wrong key", "no sections"]
 )
 async def test_a_failed_summary_is_built_from_ledger_and_extracts(fault: Reply, tmp_path: Path) -> None:
     def script(request: dict[str, Any]) -> Reply:

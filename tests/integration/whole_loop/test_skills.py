@@ -16,6 +16,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import DataDir
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade
@@ -27,10 +28,6 @@ from tests.support.loop_rig import HANDOVERS_ONLY, SUMMARY_TITLE, is_summary_req
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 
 WINDOW = 24_000
-SECTIONS = (
-    "Project Background", "Technical Details", "Completed Work", "Current Issues", "TODO Items",
-    "User Preferences",
-)  # fmt: skip
 SKILL = """---
 name: release-notes
 description: Writes the notes of a release. Use when the user asks for what is new.
@@ -50,7 +47,7 @@ class Player:
 
     def __call__(self, request: dict[str, Any]) -> Reply:
         if is_summary_request(request):
-            return text_reply("\n".join(f"## {title}\n- Logs were read." for title in SECTIONS))
+            return text_reply("\n".join(f"## {title}\n- Logs were read." for title in TITLES))
         messages = request["messages"]
         newest = max(n for n, message in enumerate(messages) if message["role"] == "user")
         prompt, answers = str(messages[newest]["content"]), messages[newest + 1 :]

@@ -65,10 +65,6 @@ def test_the_reserve_names_the_rule_it_follows(window: int, output: int, reserve
     assert (facts.value, facts.source) == (reserve, rule)
 
 
-def test_an_answer_never_exceeds_the_model_s_output_limit() -> None:
-    assert resolve_spec(reported_specs("server", window=1_000_000, output=8_192)).number("reserve") == 8_192
-
-
 @given(st.lists(FIGURES, max_size=3))
 def test_every_model_has_a_window_that_leaves_space(specs: list[ModelSpec]) -> None:
     info = resolve_spec(*(SourcedSpec("server", "", figures) for figures in specs)).model_info("here", "m")

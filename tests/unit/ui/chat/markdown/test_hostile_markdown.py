@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from itertools import islice
-from types import FrameType
 
 import pytest
 from hypothesis import example, given
@@ -22,6 +19,7 @@ from helix_desktop.ui.chat.markdown.parser import (
 )
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown, MarkdownStream
 from helix_desktop.ui.chat.markdown.text_layout import text_of_block
+from tests.support.call_count import calls_of
 
 _UNITS = (
     "[^a]: ", "[^a]: - ", "[^a]: > ", "[^a]", "[^a]: b\n", "    [^b]: c\n", "- ", "* ", "1. ", "> ", "> - ",
@@ -34,23 +32,6 @@ _UNITS = (
 # Calls and returns, of Python and of C: the dearest of the steps that a text may take have 70.
 _CALLS_PER_STEP = 100
 _CALLS_OF_PLAIN_TEXT = 400_000
-
-
-def _calls_of(work: Callable[[], object]) -> int:
-    """Count calls instead of time: the same on every machine, however busy it is."""
-    calls = 0
-
-    def count(_frame: FrameType, _event: str, _arg: object) -> None:
-        nonlocal calls
-        calls += 1
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return calls
 
 
 def _blocks(text: str) -> list[Block]:
@@ -76,7 +57,7 @@ def _repeat(units: list[str], length: int, columns: int) -> str:
 def test_repeated_constructs_take_work_by_their_length(units: list[str], columns: int) -> None:
     text = _repeat(units, 2_000, columns)
     blocks: list[Block] = []
-    calls = _calls_of(lambda: blocks.extend(_blocks(text)))
+    calls = calls_of(lambda: blocks.extend(_blocks(text)))
     assert calls < _CALLS_PER_STEP * (20_000 + 6 * len(text)), (units, calls / len(text))
 
 
@@ -123,7 +104,7 @@ def _table(rows: int, columns: int) -> str:
 def test_a_table_of_too_many_cells_is_shown_as_it_is_written(rows: int, columns: int) -> None:
     text = _table(rows, columns)
     blocks: list[Block] = []
-    calls = _calls_of(lambda: blocks.extend(_blocks(text)))
+    calls = calls_of(lambda: blocks.extend(_blocks(text)))
     assert not any(isinstance(block, Table) for block in blocks)
     assert "".join(block.text + "\n" for block in blocks if isinstance(block, Code)) == text
     assert calls < _CALLS_OF_PLAIN_TEXT
@@ -143,7 +124,7 @@ def test_a_usual_table_is_a_table() -> None:
 def test_notes_take_work_by_their_number() -> None:
     def work(count: int) -> int:
         text = "".join(f"[^{at}]: note\n\n" for at in range(count))
-        return _calls_of(lambda: _blocks(text))
+        return calls_of(lambda: _blocks(text))
 
     few, many = work(200), work(1_600)
     assert many < 10 * few, "eight times as many"
@@ -171,7 +152,7 @@ def test_what_arrives_plain_takes_work_by_its_length() -> None:
             for _ in range(lines):
                 stream.feed("more words\n")
 
-        return _calls_of(feed)
+        return calls_of(feed)
 
     few, many = work(200), work(1_600)
     assert many < 10 * few, "eight times as many"
