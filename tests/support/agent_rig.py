@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -232,6 +232,9 @@ class AgentRig(ConversationRig):
     delegate_tool_spec: ToolSpec | None = None
     instructions: InstructionSource | None = None
     counter: TokenCounter = WordCounter()
+    all_of_test: ClassVar[list[AgentRig] | None] = None
+    """Those that the tests of the agent look over at their end (see their conftest)."""
+    is_left_unsound = False  # another workspace wrote its log, or the test wants it so
 
     def __init__(
         self,
@@ -242,6 +245,8 @@ class AgentRig(ConversationRig):
         tools: ScriptedTools | None = None,
         has_history: bool = False,
     ) -> None:
+        if self.all_of_test is not None:
+            self.all_of_test.append(self)
         self.files = MemoryFiles()
         self.history = MemoryFileHistory(self.files) if has_history else None
         self.model, self.tools, self.rules, self.clock = (
@@ -259,6 +264,7 @@ class AgentRig(ConversationRig):
 
     def create_workspace(self, store: Store, policy: ContextPolicy) -> OpenWorkspace:
         """Create another workspace on the same model and tools, as after a restart."""
+        self.is_left_unsound = self._conversation is not None
         parts = SessionServices(
             *(store, self.tools, self.counter, self.rules, self.clock, PROMPTS, self._approver),
             is_trusted=lambda: self.is_trusted,

@@ -41,7 +41,7 @@ async def two_turns() -> AgentRig:
 
 
 def seqs(rig: AgentRig, kind: type) -> list[int]:
-    return [entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, kind)]
+    return rig.seqs(kind)
 
 
 async def continue_on(rig: AgentRig, conversation: Conversation) -> None:
@@ -62,7 +62,6 @@ async def test_a_branch_has_the_window_of_its_point_and_goes_on_apart() -> None:
     listed = {summary.id: summary for summary in await rig.workspace.sessions()}
     assert (listed[branch.session.id].branch_of, listed[branch.session.id].branch_seq) == (parent.id, end)
     await continue_on(rig, branch)
-    await rig.assert_consistent()
 
 
 async def test_a_branch_goes_on_with_the_model_and_the_effort_chosen_since() -> None:
@@ -202,7 +201,6 @@ async def test_a_step_that_runs_cannot_be_branched_and_earlier_ones_can() -> Non
     assert (await rig.store.draft(edited.session.id)).text == "Second."
     rig.tools.gate.set()
     await rig.wait_until_idle()
-    await rig.assert_consistent()
 
 
 async def test_a_rewind_to_the_first_message_has_the_title_of_the_session() -> None:

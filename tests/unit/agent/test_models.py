@@ -60,7 +60,6 @@ async def test_the_turn_names_the_image_and_continues_without_it() -> None:
     assert [image.digest for message in messages for image in message.images] == [digest_of(GOOD)]
     assert bare_marker(digest_of(BAD)) in messages[-1].text
     assert len(rig.events(UserSpoke)) == 2
-    await rig.assert_consistent()
 
 
 async def test_the_next_message_succeeds() -> None:
@@ -92,9 +91,7 @@ async def test_the_omission_can_be_undone() -> None:
     await send(rig, "Look.", BAD)
     await rig.conversation.retry_without_images()
     await rig.wait_until_idle()
-    seq = next(
-        recorded.seq for recorded in rig.conversation.session.log if isinstance(recorded.event, SweepMade)
-    )
+    seq = rig.seqs(SweepMade)[0]
     await rig.conversation.window.undo(seq)
     await send(rig, "Look again.")
     assert rig.events(TurnEnded)[-1].cause == "image"
@@ -115,7 +112,6 @@ async def test_a_headless_run_continues_automatically(profile: str) -> None:
     await send(rig, "Look.", BAD)
     assert rig.events(TurnEnded)[-1].how == ("done" if profile == "balanced" else "failed")
     assert len(rig.events(SweepMade)) == (profile == "balanced")
-    await rig.assert_consistent()
 
 
 DAY_S = 24 * 60 * 60

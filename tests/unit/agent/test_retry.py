@@ -60,7 +60,6 @@ async def test_the_same_request_is_sent_again() -> None:
     assert len(rig.events(UserSpoke)) == 1
     assert [event.text for event in rig.events(AssistantSpoke)] == ["I was saying", "Done."]
     assert [event.how for event in rig.events(TurnEnded)] == ["failed", "done"]
-    await rig.assert_consistent()
 
 
 async def test_a_second_attempt_can_fail_too() -> None:
@@ -101,7 +100,6 @@ async def test_a_stopped_turn_can_be_retried() -> None:
     assert raw(rig.model.requests[1]) == raw(rig.model.requests[2])
     assert tool_result_texts(rig.model.requests[2]) == ["The user stopped the turn before this call ended."]
     assert rig.tools.executed_calls == ["c0"]
-    await rig.assert_consistent()
 
 
 async def test_a_retry_after_a_restart() -> None:
@@ -129,7 +127,6 @@ async def test_queued_messages_are_sent_after_the_retried_turn() -> None:
     await rig.wait_until_idle()
     assert [event.text for event in rig.events(UserSpoke)] == ["First.", "Only the tests.", "Later."]
     assert raw(rig.model.requests[0]) == raw(rig.model.requests[1])
-    await rig.assert_consistent()
 
 
 async def test_a_retry_includes_the_attachments() -> None:
@@ -183,6 +180,7 @@ async def test_only_an_interrupted_turn_can_be_retried() -> None:
 async def test_the_list_counts_the_transcript_s_messages(partial: bool) -> None:
     """The session list's number of messages stays right when an attempt leaves the window."""
     rig = await failed_turn(BROKEN if partial else [DOWN])
+    rig.is_left_unsound = True  # its turn is open
     await rig.conversation.session.record(
         rig.conversation.session.transcript.retry_event() or TurnEnded("done")
     )

@@ -182,7 +182,6 @@ async def test_stop_during_a_write(kind: type[Event]) -> None:
     calls = [call.id for answer in rig.events(AssistantSpoke) for call in answer.calls]
     assert sorted(calls) == sorted(event.call_id for event in rig.events(ToolAnswered))
     assert len(rig.events(TurnEnded)) == 1
-    await rig.assert_consistent()
 
 
 async def open_later(rig: AgentRig) -> None:
@@ -201,4 +200,3 @@ async def test_stop_right_after_the_end_of_another_turn() -> None:
     await conversation.send("Two.")
     await conversation.stop()
     assert [event.text for event in rig.events(UserSpoke)] == ["One.", "Two."]
-    await rig.assert_consistent()

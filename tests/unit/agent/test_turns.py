@@ -62,7 +62,6 @@ async def test_parallel_calls_are_answered_in_the_order_of_the_calls() -> None:
     assert tool_result_texts(rig.model.requests[1]) == ["slow c0", "quick c1"]
     assert [event.how for event in rig.events(TurnEnded)] == ["done"]
     assert rig.updates_of(TurnChanged) == [TurnChanged(True), TurnChanged(False)]
-    await rig.assert_consistent()
 
 
 async def test_sending_returns_the_event_that_holds_the_message() -> None:
@@ -119,7 +118,6 @@ async def test_outputs_are_stored_before_they_are_shown() -> None:
     assert digest_of(data) == answer.digest
     assert data.decode() == answer.text
     assert answer.whole
-    await rig.assert_consistent()
 
 
 async def test_a_huge_output_is_previewed() -> None:
@@ -134,7 +132,6 @@ async def test_a_huge_output_is_previewed() -> None:
     assert answer.tokens <= rig.workspace.policy.preview_tokens
     assert answer.digest[:12] in answer.text
     assert len(await rig.store.get(answer.digest)) == answer.size > 20_000
-    await rig.assert_consistent()
 
 
 @pytest.mark.parametrize(
@@ -156,7 +153,6 @@ async def test_a_tool_failure_is_reported_to_the_agent(name: str, expected: str)
     assert ended.how == "done"
     assert tool_result_texts(rig.model.requests[1]) == [expected, "ok c1"]
     assert sorted(event.ok for event in rig.events(ToolAnswered)) == [False, True]
-    await rig.assert_consistent()
 
 
 async def test_a_denied_call_does_not_run() -> None:
@@ -171,7 +167,6 @@ async def test_a_denied_call_does_not_run() -> None:
     assert tool_result_texts(rig.model.requests[1]) == [DENIED]
     assert [event.decision for event in rig.events(ApprovalGiven)] == ["deny"]
     assert [event.outcome for event in rig.events(ToolAnswered)] == ["denied"]
-    await rig.assert_consistent()
 
 
 async def test_an_always_answer_is_asked_once() -> None:
@@ -197,7 +192,6 @@ async def test_an_always_answer_is_asked_once() -> None:
         ("always", "Use ask, whatever it is asked"),
     ]
     assert rig.tools.executed_calls == ["c0", "c1", "d0"]
-    await rig.assert_consistent()
 
 
 @pytest.mark.parametrize(
@@ -228,7 +222,6 @@ async def test_a_model_error_ends_the_turn(error: ModelRequestRejected, step: in
     assert [event.text for event in rig.events(AssistantSpoke)][step:] == ["I think"] * pieces
     assert (await conversation.run("Again.")).how == "done"
     assert rig.events(AssistantSpoke)[-1].text == "Here again."
-    await rig.assert_consistent()
 
 
 @pytest.mark.parametrize("reply", [[], [ModelResponse("  \n")], [TextDelta("Half.")]])
@@ -238,7 +231,6 @@ async def test_an_empty_answer_is_an_error(reply: ScriptedReply) -> None:
     conversation = await rig.begin()
     assert (await conversation.run("Go.")).how == "failed"
     assert (await conversation.run("Again.")).how == "done"
-    await rig.assert_consistent()
 
 
 async def test_text_voided_by_a_retry_is_not_kept() -> None:
@@ -261,7 +253,6 @@ async def test_two_concurrent_sends_are_two_turns() -> None:
     await rig.wait_until_idle()
     assert [event.text for event in rig.events(UserSpoke)] == [f"Message {number}." for number in range(4)]
     assert [len(request.messages) for request in rig.model.requests] == [2, 4, 6, 8]
-    await rig.assert_consistent()
 
 
 async def test_a_redacted_output_does_not_come_back_with_its_tool() -> None:
@@ -272,6 +263,7 @@ async def test_a_redacted_output_does_not_come_back_with_its_tool() -> None:
     await conversation.run("Go.")
     (first,) = rig.events(ToolAnswered)
     await rig.store.redaction.redact(RedactionRequest("the secret"))
+    rig.is_left_unsound = True  # its log says what the store says no more
     await conversation.run("Again.")
     again = rig.events(ToolAnswered)[-1]
     assert again.text.startswith("[FORGOTTEN ")

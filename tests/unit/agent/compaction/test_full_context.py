@@ -77,7 +77,6 @@ async def test_the_next_step_waits_for_the_summary_and_says_so() -> None:
         ("test/scripted", HandoverTrigger.OVERFLOW, "")
     }
     assert {made.how for made in rig.events(FoldMade)} == set()
-    await rig.assert_consistent()
 
 
 @pytest.mark.parametrize("is_chosen", [True, False], ids=["the user goes on", "after five minutes"])
@@ -100,7 +99,6 @@ async def test_a_wait_ends_without_a_model(is_chosen: bool) -> None:
     assert fallback_rate(rig.conversation.session.log).newest_reason == reason
     await rig.conversation.stop()
     await asyncio.wait([turn])
-    await rig.assert_consistent()
 
 
 async def test_stop_ends_the_turn_while_it_waits() -> None:
@@ -113,7 +111,6 @@ async def test_stop_ends_the_turn_while_it_waits() -> None:
     gate.set()
     await rig.wait_until_idle()
     assert [made.model for made in rig.events(HandoverMade)] == ["test/scripted"]
-    await rig.assert_consistent()
 
 
 async def test_a_writer_that_fails_is_the_end_of_the_chain() -> None:
@@ -126,7 +123,6 @@ async def test_a_writer_that_fails_is_the_end_of_the_chain() -> None:
     assert all("Nobody answers." in made.fallback for made in handovers)
     rate = fallback_rate(rig.conversation.session.log)
     assert (rate.summaries, rate.fallbacks) == (len(handovers), len(handovers))
-    await rig.assert_consistent()
 
 
 async def test_only_what_is_needed_leaves_oldest_first() -> None:
@@ -151,7 +147,6 @@ async def test_only_what_is_needed_leaves_oldest_first() -> None:
     assert [("[CACHED]" in text) for text in last] == sorted(
         ["[CACHED]" in text for text in last], reverse=True
     )
-    await rig.assert_consistent()
 
 
 def fresh_outputs(window: int, limit: int) -> list[ScriptedReply]:
@@ -172,7 +167,6 @@ async def test_after_an_overflow_fresh_outputs_leave_last_and_only_as_many_as_ha
     assert "[CACHED]" in old
     assert ["[CACHED]" in text for text in fresh] == [True, False, False]
     assert rig.events(HandoverMade) == []
-    await rig.assert_consistent()
 
 
 async def test_a_reported_window_that_is_smaller_than_believed_gets_a_summary_by_the_model() -> None:
@@ -189,4 +183,3 @@ async def test_a_reported_window_that_is_smaller_than_believed_gets_a_summary_by
     assert (made.model, made.trigger, made.fallback) == ("test/scripted", HandoverTrigger.OVERFLOW, "")
     assert rig.events(FoldMade) == []
     assert waits(rig) == [True, False]
-    await rig.assert_consistent()

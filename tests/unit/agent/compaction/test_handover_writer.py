@@ -65,7 +65,6 @@ async def test_a_handover_at_85_percent_while_work_goes_on() -> None:
     assert [event.text for event in rig.events(UserSpoke)][1] == "By the way, use tabs."
     assert all(event.how == "done" for event in rig.events(TurnEnded))
     assert rig.updates_of(CompactionProgress)[-1].phase == "idle"
-    await rig.assert_consistent()
 
 
 async def test_the_running_request_is_a_source_and_the_mode_stays_known() -> None:
@@ -89,7 +88,6 @@ async def test_the_running_request_is_a_source_and_the_mode_stays_known() -> Non
     assert message.startswith(TITLE)
     assert message.endswith(handover.mode_note)
     assert conversation.session.transcript.announced_mode == "auto"
-    await rig.assert_consistent()
 
 
 @pytest.mark.parametrize(
@@ -112,7 +110,6 @@ async def test_without_a_usable_summary_the_ledger_replaces_it(reply: ScriptedRe
     assert handover.model == NO_MODEL
     assert handover.fallback
     assert len(handover.sections) == 6
-    await rig.assert_consistent()
 
 
 async def test_a_retry_voids_the_partial_summary() -> None:
@@ -149,7 +146,6 @@ async def test_a_manual_handover_with_focus() -> None:
     await rig.conversation.window.redo(seq)
     await rig.conversation.window.redo(seq)
     assert rig.conversation.window.measure()[0].request == after.request
-    await rig.assert_consistent()
 
 
 async def test_what_is_left_to_do_stands_in_a_handover_that_does_not_say_it() -> None:
@@ -165,7 +161,6 @@ async def test_what_is_left_to_do_stands_in_a_handover_that_does_not_say_it() ->
     assert (tasks.named, tasks.total) == (0, 2)
     text = texts(rig.conversation.window.measure()[0].request)
     assert "- Left to do on the todo list: Rework the lexer [e" in text
-    await rig.assert_consistent()
 
 
 async def test_unrelated_changes_do_not_stop_a_handover() -> None:
@@ -199,9 +194,7 @@ async def test_nothing_is_blocked_while_a_summary_is_written() -> None:
     await rig.conversation.rename("Another title")
     await rig.conversation.window.choose_form(large_reply, "preview")
     await rig.conversation.window.pin(large_reply)
-    (form,) = [
-        recorded.seq for recorded in rig.conversation.session.log if isinstance(recorded.event, FormChosen)
-    ]
+    (form,) = rig.seqs(FormChosen)
     await rig.conversation.window.undo(form)
     rig.model.script = lambda _: tool_call_reply(("wait", {}), id_prefix=f"s{len(rig.model.requests)}-")
     await rig.conversation.send("Wait.")
@@ -220,7 +213,6 @@ async def test_nothing_is_blocked_while_a_summary_is_written() -> None:
     text = texts(rig.conversation.window.measure()[0].request)
     assert text.index(TITLE) < text.index("Say a lot.") < text.index("Wait.") < text.index("And then this.")
     assert (transcript.title, transcript.rewrites.pinned) == ("Another title", frozenset({large_reply}))
-    await rig.assert_consistent()
 
 
 async def test_a_handover_at_the_same_cut_is_refused_after_a_draft() -> None:
@@ -237,7 +229,6 @@ async def test_a_handover_at_the_same_cut_is_refused_after_a_draft() -> None:
     await rig.conversation.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
     assert [event.why for event in rig.events(HandoverFailed)] == ["The history changed in the meantime."]
-    await rig.assert_consistent()
 
 
 async def test_a_handover_updates_the_previous_one() -> None:
@@ -259,7 +250,6 @@ async def test_a_handover_updates_the_previous_one() -> None:
     second = rig.events(HandoverMade)[1]
     assert second.former == next(iter(rig.conversation.session.transcript.rewrites.handovers))
     assert "e4" in texts(rig.conversation.window.measure()[0].request)
-    await rig.assert_consistent()
 
 
 async def test_the_cooldown_applies() -> None:
@@ -288,7 +278,6 @@ async def test_an_overflowing_window_is_swept() -> None:
     assert (await conversation.run("Work.")).how == "done"
     assert [event.reason for event in rig.events(SweepMade)][:1] == [SweepReason.OVERFLOW]
     assert rig.events(HandoverMade) == []
-    await rig.assert_consistent()
 
 
 async def test_a_stop_does_not_stop_the_handover() -> None:
@@ -306,4 +295,3 @@ async def test_a_stop_does_not_stop_the_handover() -> None:
     gate.set()
     await conversation.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
-    await rig.assert_consistent()

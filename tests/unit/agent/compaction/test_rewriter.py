@@ -59,7 +59,6 @@ async def test_the_index_of_a_fold_is_stored_with_its_tokens() -> None:
         (counted,) = await token_counter().count([text])
         assert 0.6 * counted < entry.tokens < 1.6 * counted
         assert entry.is_estimated
-    await rig.workspace.close()
 
 
 async def test_the_index_of_a_fold_is_the_same_before_and_after_a_restart() -> None:
@@ -77,7 +76,6 @@ async def test_the_index_of_a_fold_is_the_same_before_and_after_a_restart() -> N
     text, entries = build_index_entry(before, fold[1].after, fold[1].upto)
     assert text.count("word0") > 1
     assert (text.encode(), entries) == (await rig.store.get(fold[1].index), fold[1].index_entries)
-    await rig.workspace.close()
 
 
 EAGER = msgspec.structs.replace(
@@ -233,4 +231,3 @@ async def test_outputs_of_a_tool_that_is_never_cached_stay_until_a_handover(
     conversation.handovers.start()
     await rig.wait_until_idle()
     assert not any(map(transcript.window.shows, never[:4])), "the user compacted them"
-    await rig.assert_consistent()

@@ -421,7 +421,6 @@ async def test_canceled_in_the_background_it_counts_in_usage_and_budget(progress
     assert discarded.spent == rig.conversation.budget.spent.tokens - spent > 0
     assert rig.events(HandoverMade) == []
     assert rig.events(ObservationsMade) == []
-    await rig.assert_consistent()
 
 
 async def test_closing_the_session_counts_it_too() -> None:
@@ -444,7 +443,6 @@ async def test_on_a_full_disk_the_cost_is_recorded_once_there_is_room() -> None:
     await rig.conversation.rename("There is room again")
     await rig.wait_until(lambda: rig.events(HandoverDiscarded))
     assert rig.conversation.budget.spent.tokens > spent
-    await rig.assert_consistent()
 
 
 @pytest.mark.expect_errors("task .* failed")

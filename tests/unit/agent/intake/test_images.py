@@ -57,8 +57,6 @@ async def test_an_image_that_a_tool_shows_reaches_the_model() -> None:
     seq = next(recorded.seq for recorded in rig.conversation.session.log if recorded.event is answer)
     with pytest.raises(OutputFormUnavailable, match="can't be shortened"):
         await rig.conversation.window.choose_form(seq, "preview")
-    await rig.assert_consistent()
-    await rig.workspace.close()
 
 
 async def test_a_model_without_image_support_gets_a_description() -> None:
@@ -70,7 +68,6 @@ async def test_a_model_without_image_support_gets_a_description() -> None:
     sent = rig.model.requests[-1]
     assert (sent.messages[-1].images, sent.image_data) == ((), {})
     assert bare_marker(digest_of(SHOT)) in sent.messages[-1].text
-    await rig.workspace.close()
 
 
 async def test_an_unreadable_image_is_not_sent() -> None:
@@ -86,7 +83,6 @@ async def test_an_unreadable_image_is_not_sent() -> None:
     assert (await rig.conversation.run("Look at the shot.")).how == "done"
     assert rig.model.requests[-1].image_data == {}
     assert rig.model.requests[-1].messages[-1].images
-    await rig.workspace.close()
 
 
 class DamagedStore(GatedStore):
@@ -114,7 +110,6 @@ async def test_data_that_cannot_be_sent_as_an_image_is_refused(data: bytes, reas
     with pytest.raises(InvalidInput, match=reason):
         await rig.workspace.contents.attach_data(rig.conversation.session.id, data, "a.gif")
     assert (await rig.store.totals()).entries == 0
-    await rig.workspace.close()
 
 
 async def test_an_image_recalled_into_a_message_is_an_image_again() -> None:
@@ -125,7 +120,6 @@ async def test_an_image_recalled_into_a_message_is_an_image_again() -> None:
     again = await rig.workspace.contents.attach(first.digest)
     assert again.image is not None
     assert (again.digest, again.text, again.image.width) == (first.digest, "", 64)
-    await rig.workspace.close()
 
 
 @pytest.mark.parametrize("data", [b"caf\xe9 \xff\xfe\0 end", b"\x80" * 50])
@@ -173,8 +167,6 @@ async def test_images_are_stored_and_named_in_the_text() -> None:
         assert f'recall_cached_content("{digest}")' in text
         assert digest in rig.model.requests[-1].messages[-1].text
     assert [image.digest for image in rig.model.requests[-1].messages[-1].images] == digests
-    await rig.assert_consistent()
-    await rig.workspace.close()
 
 
 async def test_a_long_text_with_images_is_gated_like_any_other() -> None:
