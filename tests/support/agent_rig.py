@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Approver, InstructionSource, Store, TokenCounter
@@ -18,7 +19,7 @@ from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed, ToolError
 from helix_desktop.domain.events.recorded_event import Event
-from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.messages import ModelInfo, ToolCall, ToolSpec
 from helix_desktop.domain.question import ASK_USER, Question
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.tools import (
@@ -39,7 +40,7 @@ from tests.support.conversation_rig import ConversationRig
 from tests.support.memory_file_history import MemoryFileHistory
 from tests.support.memory_files import MemoryFiles
 from tests.support.message_linter import lint
-from tests.support.scripted_model import ScriptedModel, WordCounter
+from tests.support.scripted_model import ScriptedModel, ScriptedReply, WordCounter, replies_in_order
 
 _TIMEOUT_S = 300.0  # only a test that fails waits for it
 PROMPTS = {
@@ -321,3 +322,19 @@ class AgentRig(ConversationRig):
             assert not session.transcript.open_calls
         for request in (*self.model.requests, *self.model.summary_requests, *self.model.question_requests):
             assert lint(request.messages) == []
+
+
+async def begin_with(
+    *replies: ScriptedReply,
+    info: ModelInfo | None = None,
+    policy: ContextPolicy | None = None,
+    store: GatedStore | None = None,
+    approver: Approver | None = None,
+    tools: ScriptedTools | None = None,
+    has_history: bool = False,
+) -> tuple[AgentRig, Conversation]:
+    """Begin a conversation whose model gives these replies, one after the other, and then says `Done.`"""
+    rig = AgentRig(
+        ScriptedModel(replies_in_order(*replies), info), policy, store, approver, tools, has_history
+    )
+    return rig, await rig.begin()

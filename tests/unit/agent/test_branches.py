@@ -21,8 +21,8 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.events.session import EffortChosen, ModelChosen, SessionBranched
 from helix_desktop.domain.messages import ModelRequest, TextDelta
-from tests.support.agent_rig import AgentRig
-from tests.support.scripted_model import ScriptedModel, replies_in_order, tool_call_reply
+from tests.support.agent_rig import AgentRig, begin_with
+from tests.support.scripted_model import tool_call_reply
 
 LISTING = tool_call_reply(("say", {"text": "a listing", "times": 400}))
 
@@ -33,8 +33,7 @@ def raw(request: ModelRequest) -> list[bytes]:
 
 async def two_turns() -> AgentRig:
     """Run two turns, the first with a call, and name what the second asked for."""
-    rig = AgentRig(ScriptedModel(replies_in_order(LISTING, [TextDelta("One.")], [TextDelta("Two.")])))
-    await rig.begin()
+    rig, _ = await begin_with(LISTING, [TextDelta("One.")], [TextDelta("Two.")])
     await rig.conversation.run("First.")
     await rig.conversation.run("Second.")
     return rig
@@ -186,8 +185,7 @@ async def test_a_session_is_pinned_archived_and_deleted_with_its_versions() -> N
 
 
 async def test_a_step_that_runs_cannot_be_branched_and_earlier_ones_can() -> None:
-    rig = AgentRig(ScriptedModel(replies_in_order([TextDelta("One.")], tool_call_reply(("wait", {})))))
-    await rig.begin()
+    rig, _ = await begin_with([TextDelta("One.")], tool_call_reply(("wait", {})))
     await rig.conversation.run("First.")
     await rig.conversation.send("Second.")
     await rig.tools.started.wait()

@@ -11,10 +11,9 @@ from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelRequest
-from tests.support.agent_rig import AgentRig, GatedStore
+from tests.support.agent_rig import AgentRig, GatedStore, begin_with
 from tests.support.scripted_model import (
     ScriptedModel,
-    replies_in_order,
     text_reply,
     thinking_script,
     tool_call_reply,
@@ -75,8 +74,7 @@ async def test_the_store_does_not_grow_by_duplicates() -> None:
 
     call = ("same", {"text": "the same words", "times": 120})
     replies = [tool_call_reply(call, id_prefix="k")] * 40
-    rig = AgentRig(ScriptedModel(replies_in_order(*replies, text_reply("Done."))))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(*replies, text_reply("Done."))
     await conversation.run("Look again and again.")
     answers = rig.events(ToolAnswered)
     assert len(answers) == 40

@@ -16,7 +16,7 @@ from helix_desktop.domain.events.conversation import MessageQueued, QueueChanged
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.providers import anthropic as anthropic_request
 from helix_desktop.providers import openai_responses as openai_responses_request
-from tests.support.agent_rig import SWEEPING, AgentRig
+from tests.support.agent_rig import SWEEPING, AgentRig, begin_with
 from tests.support.message_linter import lint
 from tests.support.scripted_model import (
     ScriptedModel,
@@ -33,12 +33,9 @@ WAITING = replies_in_order(
 
 async def start_turn() -> AgentRig:
     """Start a turn whose first call waits for the gate."""
-    rig = AgentRig(
-        ScriptedModel(
-            replies_in_order(tool_call_reply(("wait", {}), ("say", {}), id_prefix="w"), text_reply("Looked."))
-        )
+    rig, conversation = await begin_with(
+        tool_call_reply(("wait", {}), ("say", {}), id_prefix="w"), text_reply("Looked.")
     )
-    conversation = await rig.begin()
     await conversation.send("First.")
     await rig.tools.started.wait()
     return rig
@@ -115,10 +112,7 @@ async def test_a_steered_turn_is_valid_in_every_wire_format() -> None:
 async def test_steering_during_the_last_answer_continues_the_turn() -> None:
     """The agent answers it before the turn ends."""
     gate = asyncio.Event()
-    rig = AgentRig(
-        ScriptedModel(replies_in_order([gate, *text_reply("Done so far.")], text_reply("With tests.")))
-    )
-    conversation = await rig.begin()
+    rig, conversation = await begin_with([gate, *text_reply("Done so far.")], text_reply("With tests."))
     await conversation.send("First.")
     await rig.wait_until(lambda: rig.model.requests)
     await conversation.send("Add tests.", steer=True)

@@ -16,7 +16,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, 
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import ModelChosen, SessionStarted
 from helix_desktop.domain.messages import ModelInfo
-from tests.support.agent_rig import AgentRig
+from tests.support.agent_rig import AgentRig, begin_with
 from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply
 
 OWN, NOW = ModelInfo("lab", "own"), ModelInfo("lab", "now")
@@ -82,8 +82,7 @@ async def reopened(rig: AgentRig, now: ScriptedModel) -> Conversation:
 
 async def test_nothing_is_sent_before_the_user_agreed() -> None:
     """For any request: a message, a headless run, a retry, a subagent's task, a handover."""
-    rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Here.")), OWN))
-    await rig.begin()
+    rig, _ = await begin_with(text_reply("Here."), info=OWN)
     await rig.conversation.run("Hello")
     now = ScriptedModel(replies_in_order(text_reply("There.")), NOW)
     conversation = await reopened(rig, now)
@@ -103,8 +102,7 @@ async def test_nothing_is_sent_before_the_user_agreed() -> None:
 
 async def test_a_choice_for_the_session_is_agreement() -> None:
     """So is one model for every session."""
-    rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Here.")), OWN))
-    await rig.begin()
+    rig, _ = await begin_with(text_reply("Here."), info=OWN)
     await rig.conversation.run("Hello")
     now = ScriptedModel(replies_in_order(text_reply("There.")), NOW)
     conversation = await reopened(rig, now)

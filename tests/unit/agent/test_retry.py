@@ -23,12 +23,11 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.messages import ModelRequest, TextDelta
 from helix_desktop.domain.store import Commit, Content, MessageCounts
 from helix_desktop.domain.translatable_text import verbatim
-from tests.support.agent_rig import AgentRig
+from tests.support.agent_rig import AgentRig, begin_with
 from tests.support.scripted_model import (
     ScriptedModel,
     ScriptedReply,
     WordCounter,
-    replies_in_order,
     text_reply,
     tool_call_reply,
     tool_result_texts,
@@ -44,8 +43,7 @@ def raw(request: ModelRequest) -> bytes:
 
 async def failed_turn(*replies: ScriptedReply) -> AgentRig:
     """Run a first turn with these replies that fails."""
-    rig = AgentRig(ScriptedModel(replies_in_order(*replies)))
-    await rig.begin()
+    rig, _ = await begin_with(*replies)
     assert (await rig.conversation.run("Go.")).how == "failed"
     return rig
 
@@ -62,17 +60,6 @@ async def test_the_same_request_is_sent_again() -> None:
     assert [event.how for event in rig.events(TurnEnded)] == ["failed", "done"]
 
 
-async def test_a_second_attempt_can_fail_too() -> None:
-    """Each attempt leaves the window."""
-    rig = await failed_turn(BROKEN, BROKEN)
-    for _ in range(2):
-        await rig.conversation.retry()
-        await rig.wait_until_idle()
-    assert len({raw(request) for request in rig.model.requests}) == 1
-    assert len(rig.events(TurnRetried)) == 2
-    assert rig.events(TurnEnded)[-1].how == "done"
-
-
 async def test_steps_that_ran_tools_stay() -> None:
     """Their changes stay, and the model has to know; only the failed step is repeated."""
     rig = await failed_turn(tool_call_reply(("say", {"text": "wrote it"})), BROKEN)
@@ -85,10 +72,7 @@ async def test_steps_that_ran_tools_stay() -> None:
 
 async def test_a_stopped_turn_can_be_retried() -> None:
     """In the middle of an answer; an interrupted call is answered as such."""
-    rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply(("wait", {})), [TextDelta("Half"), asyncio.Event()]))
-    )
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(tool_call_reply(("wait", {})), [TextDelta("Half"), asyncio.Event()])
     await conversation.send("Go.")
     await rig.tools.started.wait()
     await conversation.stop()
@@ -116,8 +100,7 @@ async def test_a_retry_after_a_restart() -> None:
 
 async def test_queued_messages_are_sent_after_the_retried_turn() -> None:
     """The retry goes first; a steering message enters after its step."""
-    rig = AgentRig(ScriptedModel(replies_in_order([TextDelta("Half"), asyncio.Event()])))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with([TextDelta("Half"), asyncio.Event()])
     await conversation.send("First.")
     await rig.wait_for_updates(ResponseDelta)
     await conversation.send("Later.")
@@ -131,8 +114,7 @@ async def test_queued_messages_are_sent_after_the_retried_turn() -> None:
 
 async def test_a_retry_includes_the_attachments() -> None:
     """The message is the original, with everything in it."""
-    rig = AgentRig(ScriptedModel(replies_in_order(BROKEN)))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(BROKEN)
     content = Content(digest_of(b"notes"), b"notes")
     await rig.store.commit(Commit(conversation.session.id, contents=[content]))
     await conversation.send("Read it.", [Attachment(content.digest, "notes.md", "notes", 1, 5)])

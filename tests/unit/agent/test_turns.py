@@ -15,7 +15,6 @@ from helix_desktop.agent.session import (
 )
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.tool_calls.runner import WITHHELD
-from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
     ContentRedacted,
     ContextWindowExceeded,
@@ -35,7 +34,7 @@ from helix_desktop.domain.messages import ModelInfo, ModelResponse, RetrySchedul
 from helix_desktop.domain.question import DENIED
 from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.translatable_text import verbatim
-from tests.support.agent_rig import AgentRig
+from tests.support.agent_rig import AgentRig, begin_with
 from tests.support.scripted_model import (
     HALF_REPLY_THEN_RETRY,
     ScriptedModel,
@@ -66,8 +65,7 @@ async def test_parallel_calls_are_answered_in_the_order_of_the_calls() -> None:
 
 async def test_sending_returns_the_event_that_holds_the_message() -> None:
     """Of the turn that it starts, or of its place in the queue; two with the same text are distinguished."""
-    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})), text_reply("Done."))))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(tool_call_reply(("wait", {})), text_reply("Done."))
     first = await conversation.send("Again.")
     await rig.tools.started.wait()
     queued = await conversation.send("Again.")
@@ -82,8 +80,7 @@ async def test_sending_returns_the_event_that_holds_the_message() -> None:
 @pytest.mark.expect_errors("task record .* failed")
 async def test_a_message_that_could_not_be_recorded_has_no_event() -> None:
     """The turn gives the reason; the sender still has the text."""
-    rig = AgentRig(ScriptedModel(replies_in_order()))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with()
     rig.store.first_failing_write = 0
     assert await conversation.send("Lost?") == 0
     await rig.wait_until_idle()
@@ -93,8 +90,7 @@ async def test_a_message_that_could_not_be_recorded_has_no_event() -> None:
 
 async def test_a_message_that_fills_the_window_by_itself_is_refused() -> None:
     """Before anything is recorded: it would block all others."""
-    rig = AgentRig(ScriptedModel(replies_in_order()))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with()
     with pytest.raises(MessageTooLarge, match="this model has room for"):
         await conversation.send("word " * conversation.window.message_limit * 2)
     assert not rig.events(UserSpoke)
@@ -108,32 +104,6 @@ async def test_a_window_that_has_no_room_for_any_message_is_named_as_the_cause()
         await conversation.send("Hi.")
 
 
-async def test_outputs_are_stored_before_they_are_shown() -> None:
-    """The bytes of each output can be read back by the digest in its event."""
-    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("say", {"text": "words", "times": 40})))))
-    conversation = await rig.begin()
-    await conversation.run("Go.")
-    (answer,) = rig.events(ToolAnswered)
-    data = await rig.store.get(answer.digest)
-    assert digest_of(data) == answer.digest
-    assert data.decode() == answer.text
-    assert answer.whole
-
-
-async def test_a_huge_output_is_previewed() -> None:
-    """Above its share of the window an output is a preview of bounded size, and stored in full."""
-    rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply(("say", {"text": "a b c d e f g", "times": 3_000}))))
-    )
-    conversation = await rig.begin()
-    await conversation.run("Go.")
-    (answer,) = rig.events(ToolAnswered)
-    assert not answer.whole
-    assert answer.tokens <= rig.workspace.policy.preview_tokens
-    assert answer.digest[:12] in answer.text
-    assert len(await rig.store.get(answer.digest)) == answer.size > 20_000
-
-
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -145,10 +115,7 @@ async def test_a_huge_output_is_previewed() -> None:
 )
 async def test_a_tool_failure_is_reported_to_the_agent(name: str, expected: str) -> None:
     """Whatever goes wrong in a tool, the turn goes on with the error."""
-    rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply((name, {}), ("say", {})), text_reply("I see.")))
-    )
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(tool_call_reply((name, {}), ("say", {})), text_reply("I see."))
     ended = await conversation.run("Go.")
     assert ended.how == "done"
     assert tool_result_texts(rig.model.requests[1]) == [expected, "ok c1"]
@@ -157,11 +124,9 @@ async def test_a_tool_failure_is_reported_to_the_agent(name: str, expected: str)
 
 async def test_a_denied_call_does_not_run() -> None:
     """The user's no is the answer of the call."""
-    rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply(("ask", {})), text_reply("Then not."))),
-        approver=FixedApprover("deny"),
+    rig, conversation = await begin_with(
+        tool_call_reply(("ask", {})), text_reply("Then not."), approver=FixedApprover("deny")
     )
-    conversation = await rig.begin()
     await conversation.run("Go.")
     assert rig.tools.executed_calls == []
     assert tool_result_texts(rig.model.requests[1]) == [DENIED]
@@ -171,14 +136,9 @@ async def test_a_denied_call_does_not_run() -> None:
 
 async def test_an_always_answer_is_asked_once() -> None:
     """Of several calls the first is asked; the saved rule answers the others and those of later turns."""
-    rig = AgentRig(
-        ScriptedModel(
-            replies_in_order(
-                tool_call_reply(("ask", {}), ("ask", {})), tool_call_reply(("ask", {}), id_prefix="d")
-            )
-        )
+    rig, conversation = await begin_with(
+        tool_call_reply(("ask", {}), ("ask", {})), tool_call_reply(("ask", {}), id_prefix="d")
     )
-    conversation = await rig.begin()
     await conversation.send("Go.")
     await rig.wait_for_updates(ApprovalRequested)
     assert [ask.call_id for ask in conversation.asks] == ["c0", "c1"]
@@ -210,12 +170,9 @@ async def test_an_always_answer_is_asked_once() -> None:
 async def test_a_model_error_ends_the_turn(error: ModelRequestRejected, step: int, pieces: int) -> None:
     """At any step, before or during an answer: it is reported, partial text stays, work goes on."""
     broken: ScriptedReply = [*([TextDelta("I think")] * pieces), error]
-    rig = AgentRig(
-        ScriptedModel(
-            replies_in_order(*([tool_call_reply(("say", {}))] * step), broken, text_reply("Here again."))
-        )
+    rig, conversation = await begin_with(
+        *([tool_call_reply(("say", {}))] * step), broken, text_reply("Here again.")
     )
-    conversation = await rig.begin()
     ended = await conversation.run("Go.")
     assert ended == TurnEnded("failed", error.what, error.why, error.fix, remedies=error.remedies)
     assert rig.events(TurnEnded) == [ended]
@@ -227,16 +184,14 @@ async def test_a_model_error_ends_the_turn(error: ModelRequestRejected, step: in
 @pytest.mark.parametrize("reply", [[], [ModelResponse("  \n")], [TextDelta("Half.")]])
 async def test_an_empty_answer_is_an_error(reply: ScriptedReply) -> None:
     """A model that returns nothing, or stops without an end, fails the turn."""
-    rig = AgentRig(ScriptedModel(replies_in_order(reply)))
-    conversation = await rig.begin()
+    _, conversation = await begin_with(reply)
     assert (await conversation.run("Go.")).how == "failed"
     assert (await conversation.run("Again.")).how == "done"
 
 
 async def test_text_voided_by_a_retry_is_not_kept() -> None:
     """Only the text after the retry is the answer."""
-    rig = AgentRig(ScriptedModel(replies_in_order([*HALF_REPLY_THEN_RETRY, *text_reply("Whole.")])))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with([*HALF_REPLY_THEN_RETRY, *text_reply("Whole.")])
     await conversation.run("Go.")
     assert [event.text for event in rig.events(AssistantSpoke)] == ["Whole."]
     assert [type(update) for update in rig.updates if isinstance(update, ResponseDelta | RetryScheduled)] == [
@@ -247,8 +202,7 @@ async def test_text_voided_by_a_retry_is_not_kept() -> None:
 
 async def test_two_concurrent_sends_are_two_turns() -> None:
     """No message is dropped, and no two turns run concurrently."""
-    rig = AgentRig(ScriptedModel(replies_in_order()))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with()
     await asyncio.gather(*(conversation.send(f"Message {number}.") for number in range(4)))
     await rig.wait_until_idle()
     assert [event.text for event in rig.events(UserSpoke)] == [f"Message {number}." for number in range(4)]
@@ -258,8 +212,7 @@ async def test_two_concurrent_sends_are_two_turns() -> None:
 async def test_a_redacted_output_does_not_come_back_with_its_tool() -> None:
     """The same call again shows and stores a placeholder, with a note not to bypass it."""
     tool_call = ("say", {"text": "the secret", "times": 3})
-    rig = AgentRig(ScriptedModel(replies_in_order(*(tool_call_reply(tool_call), text_reply("Done.")) * 3)))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(*(tool_call_reply(tool_call), text_reply("Done.")) * 3)
     await conversation.run("Go.")
     (first,) = rig.events(ToolAnswered)
     await rig.store.redaction.redact(RedactionRequest("the secret"))
@@ -277,8 +230,7 @@ async def test_a_redacted_output_does_not_come_back_with_its_tool() -> None:
 
 
 async def test_a_session_is_named_after_the_first_line_of_its_first_message() -> None:
-    rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Done."))))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(text_reply("Done."))
     line = "Go through every module, one after the other, and write down which of them reach the network"
     await conversation.send(f"{line}\nThen stop.")
     await rig.wait_until(lambda: rig.events(TurnEnded))
@@ -288,12 +240,9 @@ async def test_a_session_is_named_after_the_first_line_of_its_first_message() ->
 async def test_a_wait_for_the_server_is_skipped_on_demand() -> None:
     """The call is made at once, and listeners are notified that the wait is over."""
     back = asyncio.Event()
-    rig = AgentRig(
-        ScriptedModel(
-            replies_in_order([RetryScheduled(2, 3_600.0, "down", back.set), back, *text_reply("Here.")])
-        )
+    rig, conversation = await begin_with(
+        [RetryScheduled(2, 3_600.0, "down", back.set), back, *text_reply("Here.")]
     )
-    conversation = await rig.begin()
     conversation.response.retry_now()  # nothing waits yet
     await conversation.send("Go.")
     await rig.wait_for_updates(RetryScheduled)

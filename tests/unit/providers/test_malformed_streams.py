@@ -15,6 +15,7 @@ from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, Mode
 from helix_desktop.providers.anthropic import MessagesAssembler as AnthropicAssembly
 from helix_desktop.providers.anthropic import encode_request
 from helix_desktop.providers.dialect import AnswerAssembler, StreamedError
+from helix_desktop.providers.openai_chat import ChatAssembler
 from helix_desktop.providers.openai_responses import ResponsesAssembler as ResponsesAssembly
 from helix_desktop.providers.openai_responses import request_body
 
@@ -88,6 +89,13 @@ RESPONSES = some(
 )
 
 
+FUNCTION = some(name=st.just("read"), arguments=st.just("{}"))
+PIECES = st.lists(some(index=st.integers(0, 2), id=st.just("x"), function=FUNCTION), max_size=3)
+DELTA = some(content=st.text(), refusal=st.text(), tool_calls=PIECES, function_call=FUNCTION, extra=JSON)
+ENDS: st.SearchStrategy[Any] = kinds("stop", "tool_calls") | st.just([])
+CHAT = some(choices=st.lists(some(delta=DELTA, finish_reason=ENDS), max_size=2), usage=JSON)
+
+
 def test_blocks_of_unknown_kinds_are_ignored() -> None:
     assembly = anthropic()
     for block in ({"type": ["text"], "text": "x"}, {"text": "x"}, {"type": "text", "text": "yes"}):
@@ -105,6 +113,10 @@ def responses() -> AnswerAssembler:
     return ResponsesAssembly("here", "m", lambda: "new")
 
 
+def chat() -> AnswerAssembler:
+    return ChatAssembler("here", lambda: "new")
+
+
 def check_can_be_sent_back(answer: ModelResponse) -> None:
     message = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
     results = (Message("tool", "x", call_id=call.id, name=call.name) for call in answer.calls)
@@ -114,7 +126,9 @@ def check_can_be_sent_back(answer: ModelResponse) -> None:
 
 
 @pytest.mark.parametrize(
-    ("create", "events"), [(anthropic, ANTHROPIC), (responses, RESPONSES)], ids=["anthropic", "responses"]
+    ("create", "events"),
+    [(anthropic, ANTHROPIC), (responses, RESPONSES), (chat, CHAT)],
+    ids=["anthropic", "responses", "chat"],
 )
 @given(data=st.data(), is_complete=st.booleans())
 def test_no_shape_crashes_it(

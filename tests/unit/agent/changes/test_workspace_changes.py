@@ -12,9 +12,9 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.file_history.changes import RevertSelection, SessionChanges
-from tests.support.agent_rig import AgentRig
+from tests.support.agent_rig import begin_with
 from tests.support.changing_tools import ChangesRig, writes
-from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply
+from tests.support.scripted_model import text_reply
 
 LINES = [f"{number}\n" for number in range(30)]
 BEFORE = "".join(LINES)
@@ -266,8 +266,7 @@ async def test_the_patch_of_a_session_is_what_git_applies(tmp_path: Path) -> Non
 
 
 async def test_without_a_history_there_is_nothing_and_a_word_why() -> None:
-    rig = AgentRig(ScriptedModel(replies_in_order(text_reply("done"))))
-    await rig.begin()
+    rig, _ = await begin_with(text_reply("done"))
     changes = rig.workspace.changes
     assert not changes.is_available
     assert not (await changes.of_session(rig.conversation.session.id)).captures

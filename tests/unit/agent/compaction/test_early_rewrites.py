@@ -15,7 +15,7 @@ from helix_desktop.domain.events.rewrite import FoldMade, PlacementReason, Sweep
 from helix_desktop.domain.events.summary import ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.translatable_text import verbatim
-from tests.support.agent_rig import AgentRig, GatedStore
+from tests.support.agent_rig import AgentRig, GatedStore, begin_with
 from tests.support.observation_rig import PLACE_AT_ONCE, thinking_turn_script
 from tests.support.scripted_model import (
     OBSERVATIONS,
@@ -49,8 +49,7 @@ WAIT = tool_call_reply(("wait", {}), id_prefix="w")
 async def test_due_rewrites_stand_between_an_answer_and_its_outputs() -> None:
     """Each of them, while the answers of a turn have calls."""
     replies = [*map(say, range(6)), text_reply("Done.")]
-    rig = AgentRig(ScriptedModel(replies_in_order(*replies)), AT_ONCE)
-    await rig.begin()
+    rig, _ = await begin_with(*replies, policy=AT_ONCE)
     await rig.conversation.run("Look.")
     kinds = [
         recorded.event
@@ -68,8 +67,7 @@ async def test_outputs_are_recorded_after_them_although_their_tools_have_run() -
     store = GatedStore()
     store.gated_event_types = (SweepMade,)
     replies = [*map(say, range(4)), text_reply("Done.")]
-    rig = AgentRig(ScriptedModel(replies_in_order(*replies)), AT_ONCE, store)
-    await rig.begin()
+    rig, _ = await begin_with(*replies, policy=AT_ONCE, store=store)
     await rig.conversation.send("Look.")
     await store.gate_reached.wait()
     answers = len(rig.events(AssistantSpoke))
@@ -86,8 +84,7 @@ async def test_the_text_of_a_file_stays_while_it_is_edited() -> None:
     edit = tool_call_reply(("edit_file", {"path": "src/a.py", "old_text": "a", "new_text": "b"}))
 
     async def sweeps(*replies: ScriptedReply) -> list[SweepMade]:
-        rig = AgentRig(ScriptedModel(replies_in_order(*replies, text_reply("Done."))), AT_ONCE)
-        await rig.begin()
+        rig, _ = await begin_with(*replies, text_reply("Done."), policy=AT_ONCE)
         await rig.conversation.run("Look.")
         return rig.events(SweepMade)
 
@@ -98,8 +95,7 @@ async def test_the_text_of_a_file_stays_while_it_is_edited() -> None:
 async def test_a_cache_that_goes_cold_while_a_tool_runs_makes_the_request_look_again() -> None:
     """What was not worth a rewrite when the answer came is worth it now."""
     replies = [*map(say, range(4)), WAIT, text_reply("Done.")]
-    rig = AgentRig(ScriptedModel(replies_in_order(*replies)), BATCHES)
-    await rig.begin()
+    rig, _ = await begin_with(*replies, policy=BATCHES)
     await rig.conversation.send("Look.")
     await rig.tools.started.wait()
     assert rig.events(SweepMade) == []
@@ -112,8 +108,7 @@ async def test_a_cache_that_goes_cold_while_a_tool_runs_makes_the_request_look_a
 async def test_rewrites_that_are_on_hold_no_more_come_before_the_next_request() -> None:
     """The user ends the hold while a tool runs, for which none were made."""
     replies = [*map(say, range(4)), WAIT, text_reply("Done.")]
-    rig = AgentRig(ScriptedModel(replies_in_order(*replies)), AT_ONCE)
-    await rig.begin()
+    rig, _ = await begin_with(*replies, policy=AT_ONCE)
     await rig.conversation.hold(True)
     await rig.conversation.send("Look.")
     await rig.tools.started.wait()
@@ -157,8 +152,7 @@ async def test_what_the_store_refused_is_made_before_the_next_request() -> None:
             await super().commit(commit)
 
     store = RefusesOneSweep()
-    rig = AgentRig(ScriptedModel(replies_in_order(*map(say, range(4)), text_reply("Done."))), AT_ONCE, store)
-    await rig.begin()
+    rig, _ = await begin_with(*map(say, range(4)), text_reply("Done."), policy=AT_ONCE, store=store)
     assert (await rig.conversation.run("Look.")).how == "done"
     assert store.refused == 1
     log = rig.conversation.session.log
@@ -197,8 +191,7 @@ async def test_a_stop_while_they_are_made_leaves_nothing_behind() -> None:
     """They are recorded before the turn's end."""
     store = GatedStore()
     store.gated_event_types = (SweepMade,)
-    rig = AgentRig(ScriptedModel(replies_in_order(*map(say, range(6)))), AT_ONCE, store)
-    await rig.begin()
+    rig, _ = await begin_with(*map(say, range(6)), policy=AT_ONCE, store=store)
     await rig.conversation.send("Look.")
     await store.gate_reached.wait()
 

@@ -14,7 +14,7 @@ from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger, Sweep
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, TextDelta
 from helix_desktop.domain.translatable_text import verbatim
-from tests.support.agent_rig import AgentRig
+from tests.support.agent_rig import AgentRig, begin_with
 from tests.support.handover_rig import MANUAL_ONLY
 from tests.support.scripted_model import (
     SUMMARY,
@@ -127,15 +127,10 @@ async def test_a_writer_that_fails_is_the_end_of_the_chain() -> None:
 
 async def test_only_what_is_needed_leaves_oldest_first() -> None:
     """At 95 % one output at a time, instead of all but the newest; nothing waits for a summary."""
-    rig = AgentRig(
-        ScriptedModel(
-            replies_in_order(
-                *(tool_call_reply(("say", {"times": 300}), id_prefix=f"s{n}-") for n in range(14))
-            )
-        ),
-        msgspec.structs.replace(WORDS_ONLY, intake_above=0),
+    rig, _ = await begin_with(
+        *(tool_call_reply(("say", {"times": 300}), id_prefix=f"s{n}-") for n in range(14)),
+        policy=msgspec.structs.replace(WORDS_ONLY, intake_above=0),
     )
-    await rig.begin()
     assert (await rig.conversation.run("Work.")).how == "done"
     sweeps = rig.events(SweepMade)
     assert len(sweeps) > 1
@@ -160,8 +155,7 @@ def fresh_outputs(window: int, limit: int) -> list[ScriptedReply]:
 async def test_after_an_overflow_fresh_outputs_leave_last_and_only_as_many_as_have_to() -> None:
     """29 % over the limit: the older output goes, and one of the three that were just read."""
     policy = msgspec.structs.replace(WORDS_ONLY, intake_above=0, preview_above=0.8)
-    rig = AgentRig(ScriptedModel(replies_in_order(*fresh_outputs(2_900, 2_250))), policy)
-    await rig.begin()
+    rig, _ = await begin_with(*fresh_outputs(2_900, 2_250), policy=policy)
     assert (await rig.conversation.run("Work.")).how == "done"
     old, *fresh = tool_result_texts(rig.model.requests[-1])
     assert "[CACHED]" in old

@@ -14,13 +14,12 @@ from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.context.summaries.handover_revision import editable_sections, from_fields, to_fields
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import fallback_rate
-from helix_desktop.domain.errors import CompactionRefused, InvalidInput, ModelUnreachable
+from helix_desktop.domain.errors import CompactionRefused, InvalidInput
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade
 from helix_desktop.domain.events.session import ChangesRecorded
-from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverFailed, HandoverMade
+from helix_desktop.domain.events.summary import Bullet, HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
-from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.handover_rig import MANUAL_ONLY, ready_conversation, working
 from tests.support.scripted_model import (
@@ -104,7 +103,7 @@ async def test_a_draft_accepted_as_it_is() -> None:
     rig = await ready_conversation()
     before = rig.conversation.window.measure()[0].request
     draft = await rig.conversation.handovers.writer.draft("the login")
-    await rig.conversation.handovers.writer.commit(draft)
+    await rig.conversation.handovers.writer.commit(draft, draft.text)
     (handover,) = rig.events(HandoverMade)
     assert (handover.trigger, handover.focus, handover.edited) == (HandoverTrigger.MANUAL, "the login", False)
     assert handover.sections == draft.event.sections
@@ -114,14 +113,6 @@ async def test_a_draft_accepted_as_it_is() -> None:
     (seq,) = rig.conversation.session.transcript.rewrites.handovers
     await rig.conversation.window.undo(seq)
     assert rig.conversation.window.measure()[0].request == before
-
-
-async def test_a_draft_accepted_unchanged_is_not_edited() -> None:
-    """Passing its own text is not an edit."""
-    rig = await ready_conversation()
-    draft = await rig.conversation.handovers.writer.draft()
-    await rig.conversation.handovers.writer.commit(draft, draft.text)
-    assert rig.events(HandoverMade)[0].edited is False
 
 
 async def test_the_user_s_own_text() -> None:
@@ -286,16 +277,6 @@ async def test_an_overflow_takes_precedence_over_a_draft() -> None:
     assert "changed in the meantime" in draft.why
     assert ended == TurnEnded("done")
     assert {event.trigger for event in rig.events(HandoverMade)} == {HandoverTrigger.OVERFLOW}
-
-
-async def test_a_draft_without_a_model() -> None:
-    """Ledger and extracts, and the reason."""
-    rig = await ready_conversation(
-        summary=lambda _: [ModelUnreachable(verbatim("The server does not answer."))]
-    )
-    draft = await rig.conversation.handovers.writer.draft()
-    assert draft.event.model == NO_MODEL
-    assert "The server does not answer." in draft.event.fallback
 
 
 async def test_nothing_to_draft() -> None:

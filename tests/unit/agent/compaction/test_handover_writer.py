@@ -11,12 +11,12 @@ from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.context.summaries.handover import TITLE
 from helix_desktop.domain.errors import ContextWindowExceeded, ModelUnreachable
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.domain.events.rewrite import FormChosen, HandoverTrigger, SweepMade, SweepReason
+from helix_desktop.domain.events.rewrite import FormChosen, HandoverTrigger
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
-from tests.support.handover_rig import MANUAL_ONLY, NO_SWEEP, ready_conversation, working
+from tests.support.handover_rig import NO_SWEEP, ready_conversation, working
 from tests.support.scripted_model import (
     SUMMARY,
     ScriptedModel,
@@ -163,18 +163,6 @@ async def test_what_is_left_to_do_stands_in_a_handover_that_does_not_say_it() ->
     assert "- Left to do on the todo list: Rework the lexer [e" in text
 
 
-async def test_unrelated_changes_do_not_stop_a_handover() -> None:
-    """They leave the covered messages alone."""
-    gate = asyncio.Event()
-    rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
-    rig.conversation.handovers.start()
-    await rig.wait_until(lambda: rig.model.summary_requests)
-    await rig.conversation.rename("Another title")
-    gate.set()
-    await rig.conversation.wait_for_background_work()
-    assert len(rig.events(HandoverMade)) == 1
-
-
 async def test_nothing_is_blocked_while_a_summary_is_written() -> None:
     """Sending, queueing, stopping, renaming, pinning, choosing a form, undoing: all at once, all recorded."""
     gate = asyncio.Event()
@@ -269,29 +257,3 @@ async def test_the_cooldown_applies() -> None:
     await conversation.run("Yes.")
     await rig.wait_until_idle()
     assert len(rig.events(HandoverMade)) == 2
-
-
-async def test_an_overflowing_window_is_swept() -> None:
-    """Before anything is summarized, old outputs become markers."""
-    rig = AgentRig(ScriptedModel(working(6, 1_800)), MANUAL_ONLY)
-    conversation = await rig.begin()
-    assert (await conversation.run("Work.")).how == "done"
-    assert [event.reason for event in rig.events(SweepMade)][:1] == [SweepReason.OVERFLOW]
-    assert rig.events(HandoverMade) == []
-
-
-async def test_a_stop_does_not_stop_the_handover() -> None:
-    """The turn ends; the summary in progress is still written."""
-    gate = asyncio.Event()
-    rig = AgentRig(
-        ScriptedModel(thinking_script(30, 550), summary_script=lambda _: [gate, *text_reply(SUMMARY)]),
-        NO_SWEEP,
-    )
-    conversation = await rig.begin()
-    await conversation.send("Think.")
-    await rig.wait_until(lambda: rig.model.summary_requests)
-    await conversation.stop()
-    assert rig.events(TurnEnded) == [TurnEnded("stopped")]
-    gate.set()
-    await conversation.wait_for_background_work()
-    assert len(rig.events(HandoverMade)) == 1

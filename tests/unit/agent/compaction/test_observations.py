@@ -145,22 +145,6 @@ async def test_a_concurrent_undo() -> None:
     await scope.close()
 
 
-async def test_canceling_records_nothing() -> None:
-    """The call is closed, and another can be started."""
-    gate = asyncio.Event()
-    rig = await rig_after_turns(3, observation_script=lambda _: [gate, *text_reply(OBSERVATIONS)])
-    log = list(rig.conversation.session.log)
-    rig.conversation.observations.start()
-    await rig.wait_until(lambda: rig.model.observation_requests)
-    rig.conversation.observations.cancel()
-    await rig.conversation.wait_for_background_work()
-    assert rig.conversation.session.log == log
-    gate.set()
-    rig.conversation.observations.start()
-    await rig.conversation.wait_for_background_work()
-    assert len(rig.events(ObservationsPlaced)) == 1
-
-
 async def test_a_fold_does_not_cross_the_range_being_observed() -> None:
     """While they are written the turn goes on and is folded; their range stays intact."""
     gate = asyncio.Event()
@@ -248,13 +232,6 @@ async def test_observations_after_a_restart(tmp_path: Path, is_placed: bool) -> 
     await again.run("And now?")
     assert TITLE in again.window.measure()[0].request.messages[1].text
     await workspace.close()
-
-
-async def test_off_disables_everything() -> None:
-    """Nothing is observed automatically, and nothing is prepared."""
-    rig = await rig_after_turns(6, msgspec.structs.replace(OBSERVE_ONLY, observe_at=0.0))
-    assert rig.model.observation_requests == []
-    assert rig.events(ObservationsFailed) == []
 
 
 # Observations are taken of each turn, and would be refined at half the window.

@@ -102,14 +102,6 @@ async def test_the_request_has_the_observed_record() -> None:
     assert later.startswith(f"{OBSERVE}\nKnown already:\nknown 1: observed (1) ")
 
 
-async def test_observations_are_placed_at_once_where_both_levels_are_equal() -> None:
-    """Where the two levels are equal: before the next request."""
-    rig = await rig_after_turns(4, PLACE_AT_ONCE)
-    assert TITLE not in next_request_text(rig)
-    await run_turns(rig, 1)
-    assert [event.reason for event in rig.events(ObservationsPlaced)] == [PlacementReason.IMMEDIATE]
-
-
 async def test_placement_when_the_provider_s_cache_is_cold() -> None:
     """After a pause nothing is cached there, and the change is free."""
     rig = await rig_after_turns(4, PLACE_LATE)
@@ -287,15 +279,6 @@ async def test_the_user_can_have_observations_made_however_little_there_is() -> 
     assert {item.turn for item in covered} == {1, 2}
     with pytest.raises(CompactionRefused, match="All older messages are summarized already"):
         rig.conversation.observations.start()
-
-
-async def test_manual_placement_of_prepared_observations() -> None:
-    """Without asking a model again."""
-    rig = await rig_after_turns(4, PLACE_LATE)
-    rig.conversation.observations.start()
-    await rig.conversation.wait_for_background_work()
-    assert [event.reason for event in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
-    assert len(rig.model.observation_requests) == 1
 
 
 async def test_manual_observations_without_a_model() -> None:

@@ -23,7 +23,7 @@ from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.token_counters import MessageTokenCounter
-from tests.support.agent_rig import AgentRig
+from tests.support.agent_rig import AgentRig, begin_with
 from tests.support.handover_rig import MANUAL_ONLY, NO_SWEEP, working
 from tests.support.histories import build_history
 from tests.support.observation_rig import rig_after_turns, run_turns
@@ -46,8 +46,7 @@ async def test_the_index_of_a_fold_is_stored_with_its_tokens() -> None:
     tool_calls = [
         tool_call_reply(("say", {"text": f"word{n}", "times": 200}), id_prefix=f"s{n}") for n in range(8)
     ]
-    rig = AgentRig(ScriptedModel(replies_in_order(*tool_calls, text_reply("Done."))), FOLDING)
-    await rig.begin()
+    rig, _ = await begin_with(*tool_calls, text_reply("Done."), policy=FOLDING)
     await rig.conversation.run("Look.")
     rig.clock.advance_s(10_000)
     await rig.conversation.run("Look again.")
@@ -65,8 +64,7 @@ async def test_the_index_of_a_fold_is_the_same_before_and_after_a_restart() -> N
     """Its lines are made when the messages come; in a session that was opened again there are none yet."""
     first, second = ({"text": f"word{n}", "times": 200} for n in range(2))
     tool_calls = [tool_call_reply(("say", first), ("say", second), id_prefix=f"s{n}") for n in range(8)]
-    rig = AgentRig(ScriptedModel(replies_in_order(*tool_calls, text_reply("Done."))), FOLDING)
-    await rig.begin()
+    rig, _ = await begin_with(*tool_calls, text_reply("Done."), policy=FOLDING)
     await rig.conversation.run("Look.")
     rig.clock.advance_s(10_000)
     await rig.conversation.run("Look again.")
@@ -213,8 +211,7 @@ async def test_outputs_of_a_tool_that_is_never_cached_stay_until_a_handover(
         tool_call_reply((("say", "read")[n % 2], {"text": f"word{n}", "times": 200}), id_prefix=f"s{n}")
         for n in range(12)
     ]
-    rig = AgentRig(ScriptedModel(replies_in_order(*calls, *[text_reply("Done.")] * 3)), policy)
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(*calls, *[text_reply("Done.")] * 3, policy=policy)
     await conversation.run("Look.")
     await conversation.run("Look again.")
     rig.clock.advance_s(10_000)

@@ -16,12 +16,10 @@ from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.messages import ModelInfo, ToolCall
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import verbatim
-from tests.support.agent_rig import AgentRig, GatedStore, ScriptedTools
+from tests.support.agent_rig import GatedStore, ScriptedTools, begin_with
 from tests.support.image_bytes import png
 from tests.support.scripted_model import (
-    ScriptedModel,
     WordCounter,
-    replies_in_order,
     text_reply,
     tool_call_reply,
 )
@@ -41,10 +39,7 @@ class ImageTools(ScriptedTools):
 
 async def test_an_image_that_a_tool_shows_reaches_the_model() -> None:
     """It is stored byte for byte, counted as an image, sent with the answer, and has no other form."""
-    rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply(("say", {}))), VISION_MODEL), tools=ImageTools()
-    )
-    await rig.begin()
+    rig, _ = await begin_with(tool_call_reply(("say", {})), info=VISION_MODEL, tools=ImageTools())
     assert (await rig.conversation.run("Look at the shot.")).how == "done"
     (answer,) = rig.events(ToolAnswered)
     (image,) = answer.images
@@ -62,8 +57,7 @@ async def test_an_image_that_a_tool_shows_reaches_the_model() -> None:
 async def test_a_model_without_image_support_gets_a_description() -> None:
     """Nothing of the image is sent; its name and its hash are."""
     blind = msgspec.structs.replace(VISION_MODEL, images=False)
-    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("say", {}))), blind), tools=ImageTools())
-    await rig.begin()
+    rig, _ = await begin_with(tool_call_reply(("say", {})), info=blind, tools=ImageTools())
     assert (await rig.conversation.run("Look at the shot.")).how == "done"
     sent = rig.model.requests[-1]
     assert (sent.messages[-1].images, sent.image_data) == ((), {})
@@ -73,12 +67,9 @@ async def test_a_model_without_image_support_gets_a_description() -> None:
 async def test_an_unreadable_image_is_not_sent() -> None:
     """The request goes out without its bytes; the turn goes on."""
     store = DamagedStore()
-    rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply(("say", {}))), VISION_MODEL),
-        tools=ImageTools(),
-        store=store,
+    rig, _ = await begin_with(
+        tool_call_reply(("say", {})), info=VISION_MODEL, tools=ImageTools(), store=store
     )
-    await rig.begin()
     store.damaged = True
     assert (await rig.conversation.run("Look at the shot.")).how == "done"
     assert rig.model.requests[-1].image_data == {}
@@ -105,8 +96,7 @@ class DamagedStore(GatedStore):
 )
 async def test_data_that_cannot_be_sent_as_an_image_is_refused(data: bytes, reason: str) -> None:
     """The reason is given, and nothing is stored."""
-    rig = AgentRig(ScriptedModel(replies_in_order(), VISION_MODEL))
-    await rig.begin()
+    rig, _ = await begin_with(info=VISION_MODEL)
     with pytest.raises(InvalidInput, match=reason):
         await rig.workspace.contents.attach_data(rig.conversation.session.id, data, "a.gif")
     assert (await rig.store.totals()).entries == 0
@@ -114,8 +104,7 @@ async def test_data_that_cannot_be_sent_as_an_image_is_refused(data: bytes, reas
 
 async def test_an_image_recalled_into_a_message_is_an_image_again() -> None:
     """From the cache it comes as an image, not as its bytes read as text."""
-    rig = AgentRig(ScriptedModel(replies_in_order(), VISION_MODEL))
-    await rig.begin()
+    rig, _ = await begin_with(info=VISION_MODEL)
     first = await rig.workspace.contents.attach_data(rig.conversation.session.id, SHOT, "shot.png")
     again = await rig.workspace.contents.attach(first.digest)
     assert again.image is not None
@@ -151,11 +140,9 @@ class PictureTools(ScriptedTools):
 async def test_images_are_stored_and_named_in_the_text() -> None:
     """The text leads to each of them by its hash, so that a marker of the text does too."""
     vision_model = ModelInfo("test", "seeing", window=8_000, reserve=400, images=True)
-    rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply(("say", {})), text_reply("Seen.")), vision_model),
-        tools=PictureTools(),
+    rig, conversation = await begin_with(
+        tool_call_reply(("say", {})), text_reply("Seen."), info=vision_model, tools=PictureTools()
     )
-    conversation = await rig.begin()
     await conversation.run("Look.")
     (answer,) = rig.events(ToolAnswered)
     digests = [digest_of(picture) for picture in PICTURES]

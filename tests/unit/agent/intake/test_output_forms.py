@@ -278,15 +278,6 @@ async def test_a_form_chosen_during_a_turn_is_in_its_next_request() -> None:
     assert tool_result_texts(rig.model.requests[-1])[0] == large_output("big")
 
 
-async def test_forms_survive_a_restart() -> None:
-    """They are events."""
-    rig = await a_session()
-    await rig.conversation.window.choose_form(seq_of(rig, "big"), "full")
-    window, _ = rig.conversation.window.measure()
-    again = await rig.open(rig.store)
-    assert again.window.measure()[0] == window
-
-
 def model(name: str, window: int, extract: ScriptedReply | None = None, demo: bool = False) -> ScriptedModel:
     scripted = ScriptedModel(replies_in_order(), ModelInfo("test", name, window, reserve=100, demo=demo))
     scripted.extract_script = lambda _: extract if extract is not None else text_reply(f"by {name}")
@@ -308,17 +299,6 @@ def output(tokens: int) -> OutputSource:
 
 def request_counts(*models: ScriptedModel) -> list[int]:
     return [len(model.extract_requests) for model in models]
-
-
-async def test_the_fast_model_is_used_if_the_output_fits_it() -> None:
-    """The others get no request."""
-    main, fast, long = model("main", 50_000), model("fast", 20_000), model("long", 900_000)
-    bill = CallBill(WordCounter())
-    result = await extractor(main, fast, long).extract(output(8_000), "names", bill)
-    assert request_counts(fast, main, long) == [1, 0, 0]
-    assert (result.model, result.fallback_reason, result.rejection) == ("test/fast", "", "")
-    assert "by fast" in result.text
-    assert bill.spent.tokens > 8_000
 
 
 async def test_the_next_model_that_fits_is_used() -> None:
@@ -415,12 +395,3 @@ async def test_a_window_smaller_than_reported_is_detected() -> None:
     )
     result = await extractor(main).extract(output(10_000), "names", CallBill(WordCounter()))
     assert result.fallback_reason == "Extracted from 2 parts."
-
-
-async def test_an_extract_that_is_no_shorter_is_refused_with_its_cost() -> None:
-    """The refusal has its length and the limit; the cost is known."""
-    main = model("main", 50_000, text_reply("word " * 3_000))
-    bill = CallBill(WordCounter())
-    result = await extractor(main).extract(output(9_000), "names", bill)
-    assert "must have fewer than 2,400" in result.rejection
-    assert bill.spent.tokens > 12_000

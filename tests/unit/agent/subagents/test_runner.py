@@ -282,24 +282,6 @@ async def test_subagents_have_no_subagents() -> None:
     assert len(await rig.store.sessions()) == 2
 
 
-async def test_a_task_is_required() -> None:
-    """An empty task starts nothing."""
-    rig = SubagentRig({})
-    await rig.begin()
-    with pytest.raises(ToolError, match="no task"):
-        await rig.conversation.subagents.run("  ")
-    assert len(await rig.store.sessions()) == 1
-
-
-async def test_a_subagent_s_prompt_describes_its_role() -> None:
-    """Its system prompt is the workspace's with the subagents' own after it; the parent's is unchanged."""
-    rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha")})
-    await rig.begin()
-    await rig.conversation.run(PARENT_PROMPT)
-    systems = [rig.requests_of(prompt)[0].messages[0].text for prompt in (PARENT_PROMPT, "alpha")]
-    assert systems == ["You are an agent.", "You are an agent.\n\nOnly your last words count."]
-
-
 def test_summaries_of_other_versions_are_read() -> None:
     """An old summary has no parent and no ratio; a newer one may have more fields."""
     row = {"id": "s", "title": "t", "created": 5, "updated": 6, "messages": 2, "model": "a/b", "events": 4}

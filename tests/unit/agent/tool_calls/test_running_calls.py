@@ -5,13 +5,12 @@ from __future__ import annotations
 from helix_desktop.agent.session import CallOutput, CallStarted
 from helix_desktop.agent.tool_calls.runner import HALTED
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
-from tests.support.agent_rig import AgentRig
-from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply, tool_call_reply
+from tests.support.agent_rig import begin_with
+from tests.support.scripted_model import text_reply, tool_call_reply
 
 
 async def test_the_output_of_a_running_call_is_streamed() -> None:
-    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})), text_reply("Done."))))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(tool_call_reply(("wait", {})), text_reply("Done."))
     await conversation.send("Wait.")
     await rig.wait_for_updates(CallOutput, 2)
     assert rig.updates_of(CallOutput) == [CallOutput("c0", "waiting "), CallOutput("c0", "for the gate")]
@@ -28,10 +27,7 @@ async def test_the_output_of_a_running_call_is_streamed() -> None:
 
 
 async def test_a_single_call_is_stopped_and_the_turn_goes_on() -> None:
-    rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply(("wait", {}), ("wait", {})), text_reply("I go on.")))
-    )
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(tool_call_reply(("wait", {}), ("wait", {})), text_reply("I go on."))
     await conversation.send("Wait twice.")
     await rig.wait_for_updates(CallStarted, 2)
     await rig.wait_until(lambda: len(rig.updates_of(CallOutput)) == 4)
@@ -48,8 +44,7 @@ async def test_a_single_call_is_stopped_and_the_turn_goes_on() -> None:
 
 
 async def test_stopping_the_turn_ends_every_call() -> None:
-    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})))))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(tool_call_reply(("wait", {})))
     await conversation.send("Wait.")
     await rig.wait_for_updates(CallOutput, 2)
     await conversation.stop()

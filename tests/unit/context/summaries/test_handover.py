@@ -569,15 +569,6 @@ def test_imitations_of_markers_are_defused(texts: list[str]) -> None:
     assert all(re.match(r"e\d+ (user|assistant|tool)\b|\| ", line) for line in record), record
 
 
-def test_a_summary_request_includes_focus_and_the_previous_handover() -> None:
-    """Both come before the record."""
-    previous = handover_with(tuple(Section(section, (Bullet("An old fact", (3,)),)) for section in TITLES))
-    text = request_text(build_history(6), previous, "the\nlogin")
-    record = text.index("e2 user:")
-    assert text.index("Pay special attention to: the login") < record
-    assert text.index("An old fact [e3]") < record
-
-
 def test_a_long_command_does_not_displace_the_record() -> None:
     """A tool's target is cut like every other text."""
     simulator = build_history(3)
