@@ -234,21 +234,6 @@ async def test_only_one_handover_is_written_at_a_time() -> None:
     assert len(rig.events(HandoverMade)) == 1
 
 
-async def test_a_turn_runs_while_a_draft_is_written() -> None:
-    """Messages are sent and answered; the draft still fits, and newer messages stay after it."""
-    gate = asyncio.Event()
-    rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(rig.conversation.handovers.writer.draft())
-        await rig.wait_until(lambda: rig.model.summary_requests)
-        assert (await rig.conversation.run("Meanwhile?")).how == "done"
-        gate.set()
-    await rig.conversation.handovers.writer.commit(task.result())
-    texts = [message.text for message in rig.conversation.window.measure()[0].request.messages]
-    assert texts[1].startswith(TITLE)
-    assert texts[-2:] == ["Meanwhile?", "Done."]
-
-
 async def test_an_overflow_takes_precedence_over_a_draft() -> None:
     """A request that does not fit is made to fit; the draft in progress is stale then."""
     gate = asyncio.Event()
