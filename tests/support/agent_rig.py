@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Approver, InstructionSource, Store, TokenCounter
@@ -18,7 +19,7 @@ from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed, ToolError
 from helix_desktop.domain.events.recorded_event import Event
-from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.messages import ModelInfo, ToolCall, ToolSpec
 from helix_desktop.domain.question import ASK_USER, Question
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.tools import (
@@ -39,7 +40,7 @@ from tests.support.conversation_rig import ConversationRig
 from tests.support.memory_file_history import MemoryFileHistory
 from tests.support.memory_files import MemoryFiles
 from tests.support.message_linter import lint
-from tests.support.scripted_model import ScriptedModel, WordCounter
+from tests.support.scripted_model import ScriptedModel, ScriptedReply, WordCounter, replies_in_order
 
 _TIMEOUT_S = 300.0  # only a test that fails waits for it
 PROMPTS = {
@@ -232,6 +233,9 @@ class AgentRig(ConversationRig):
     delegate_tool_spec: ToolSpec | None = None
     instructions: InstructionSource | None = None
     counter: TokenCounter = WordCounter()
+    all_of_test: ClassVar[list[AgentRig] | None] = None
+    """Those that the tests of the agent look over at their end (see their conftest)."""
+    is_left_unsound = False  # another workspace wrote its log, or the test wants it so
 
     def __init__(
         self,
@@ -242,6 +246,8 @@ class AgentRig(ConversationRig):
         tools: ScriptedTools | None = None,
         has_history: bool = False,
     ) -> None:
+        if self.all_of_test is not None:
+            self.all_of_test.append(self)
         self.files = MemoryFiles()
         self.history = MemoryFileHistory(self.files) if has_history else None
         self.model, self.tools, self.rules, self.clock = (
@@ -259,6 +265,7 @@ class AgentRig(ConversationRig):
 
     def create_workspace(self, store: Store, policy: ContextPolicy) -> OpenWorkspace:
         """Create another workspace on the same model and tools, as after a restart."""
+        self.is_left_unsound = self._conversation is not None
         parts = SessionServices(
             *(store, self.tools, self.counter, self.rules, self.clock, PROMPTS, self._approver),
             is_trusted=lambda: self.is_trusted,
@@ -315,3 +322,19 @@ class AgentRig(ConversationRig):
             assert not session.transcript.open_calls
         for request in (*self.model.requests, *self.model.summary_requests, *self.model.question_requests):
             assert lint(request.messages) == []
+
+
+async def begin_with(
+    *replies: ScriptedReply,
+    info: ModelInfo | None = None,
+    policy: ContextPolicy | None = None,
+    store: GatedStore | None = None,
+    approver: Approver | None = None,
+    tools: ScriptedTools | None = None,
+    has_history: bool = False,
+) -> tuple[AgentRig, Conversation]:
+    """Begin a conversation whose model gives these replies, one after the other, and then says `Done.`"""
+    rig = AgentRig(
+        ScriptedModel(replies_in_order(*replies), info), policy, store, approver, tools, has_history
+    )
+    return rig, await rig.begin()

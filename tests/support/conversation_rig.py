@@ -34,6 +34,10 @@ class ConversationRig:
         """The facts of one kind, in order."""
         return [entry.event for entry in self.conversation.session.log if isinstance(entry.event, kind)]
 
+    def seqs(self, kind: type[Event]) -> list[int]:
+        """The numbers of the events of one kind, in order."""
+        return [entry.seq for entry in self.conversation.session.log if isinstance(entry.event, kind)]
+
     def updates_of(self, kind: type[Update]) -> list[Any]:
         return [update for update in self.updates if isinstance(update, kind)]
 

@@ -97,12 +97,14 @@ class SubagentRig(AgentRig):
     async def assert_consistent(self) -> None:
         """The parent is sound, and every subagent's log is that of a session in which nothing is open."""
         await super().assert_consistent()
+        is_left_unsound = self.is_left_unsound
         for child in await self.subagent_sessions():
             workspace = self.create_workspace(self.store, PROFILES["balanced"])
             before = await self.stored_log(child)
             conversation = await workspace.open_session(child)
             assert conversation.session.log == before, "there was nothing to mend"
             assert conversation.session.transcript.parent == self.conversation.session.id
+        self.is_left_unsound = is_left_unsound  # they only read
 
 
 class DelegateToolRig(SubagentRig):

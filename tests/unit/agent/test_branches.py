@@ -21,8 +21,8 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.events.session import EffortChosen, ModelChosen, SessionBranched
 from helix_desktop.domain.messages import ModelRequest, TextDelta
-from tests.support.agent_rig import AgentRig
-from tests.support.scripted_model import ScriptedModel, replies_in_order, tool_call_reply
+from tests.support.agent_rig import AgentRig, begin_with
+from tests.support.scripted_model import tool_call_reply
 
 LISTING = tool_call_reply(("say", {"text": "a listing", "times": 400}))
 
@@ -33,15 +33,10 @@ def raw(request: ModelRequest) -> list[bytes]:
 
 async def two_turns() -> AgentRig:
     """Run two turns, the first with a call, and name what the second asked for."""
-    rig = AgentRig(ScriptedModel(replies_in_order(LISTING, [TextDelta("One.")], [TextDelta("Two.")])))
-    await rig.begin()
+    rig, _ = await begin_with(LISTING, [TextDelta("One.")], [TextDelta("Two.")])
     await rig.conversation.run("First.")
     await rig.conversation.run("Second.")
     return rig
-
-
-def seqs(rig: AgentRig, kind: type) -> list[int]:
-    return [entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, kind)]
 
 
 async def continue_on(rig: AgentRig, conversation: Conversation) -> None:
@@ -62,13 +57,12 @@ async def test_a_branch_has_the_window_of_its_point_and_goes_on_apart() -> None:
     listed = {summary.id: summary for summary in await rig.workspace.sessions()}
     assert (listed[branch.session.id].branch_of, listed[branch.session.id].branch_seq) == (parent.id, end)
     await continue_on(rig, branch)
-    await rig.assert_consistent()
 
 
 async def test_a_branch_goes_on_with_the_model_and_the_effort_chosen_since() -> None:
     """The user answers for where requests go: the workspace's model is another server, perhaps."""
     rig = await two_turns()
-    session, (first, second) = rig.conversation.session, seqs(rig, UserSpoke)
+    session, (first, second) = rig.conversation.session, rig.seqs(UserSpoke)
     await session.record(ModelChosen("lab/early"))
     await session.record(EffortChosen("low"))
     await session.record(ModelChosen("lab/late"))
@@ -86,7 +80,7 @@ async def test_a_branch_goes_on_with_the_model_and_the_effort_chosen_since() -> 
 async def test_an_edit_begins_before_the_message_and_its_sibling_too() -> None:
     """The second edit of a message is a branch of the same session as the first."""
     rig = await two_turns()
-    parent, message, former = rig.conversation.session, seqs(rig, UserSpoke)[1], "Second."
+    parent, message, former = rig.conversation.session, rig.seqs(UserSpoke)[1], "Second."
     for text in ("Second, but better.", "Second, best of all."):
         branch = await rig.workspace.branches.open_for_edit(parent.id, message)
         assert (await rig.store.draft(branch.session.id)).text == former
@@ -98,13 +92,13 @@ async def test_an_edit_begins_before_the_message_and_its_sibling_too() -> None:
         assert branch.session.transcript.branch is not None
         assert branch.session.transcript.branch.how == "edit"
         assert branch.session.transcript.branch.parent == rig.workspace.conversations[0].session.id
-        parent, message, former = branch.session, seqs(rig, UserSpoke)[1], text
+        parent, message, former = branch.session, rig.seqs(UserSpoke)[1], text
     assert [entry.event.text for entry in parent.log if isinstance(entry.event, UserSpoke)][1] == text
 
 
 async def test_the_edited_first_message_titles_the_branch() -> None:
     rig = await two_turns()
-    branch = await rig.workspace.branches.open_for_edit(rig.conversation.session.id, seqs(rig, UserSpoke)[0])
+    branch = await rig.workspace.branches.open_for_edit(rig.conversation.session.id, rig.seqs(UserSpoke)[0])
     await branch.send("Other.")
     await continue_on(rig, branch)
     assert branch.session.transcript.title == "Other."
@@ -115,7 +109,7 @@ async def test_the_edited_first_message_titles_the_branch() -> None:
 async def test_a_retry_sends_the_parents_request_again(of: type) -> None:
     """Byte for byte, whichever event of the turn was pointed at, and again from the retry itself."""
     rig = await two_turns()
-    parent, seq = rig.conversation.session, seqs(rig, of)[0]
+    parent, seq = rig.conversation.session, rig.seqs(of)[0]
     for _ in range(2):
         branch = await rig.workspace.branches.open_for_retry(rig.conversation.session.id, seq)
         assert branch.session.transcript.unfinished_end_seq
@@ -126,7 +120,7 @@ async def test_a_retry_sends_the_parents_request_again(of: type) -> None:
         await rig.assert_consistent()
         assert branch.session.transcript.branch is not None
         assert branch.session.transcript.branch.parent == parent.id
-        seq = seqs(rig, AssistantSpoke)[-1]
+        seq = rig.seqs(AssistantSpoke)[-1]
 
 
 async def test_bill_and_queue_of_the_parent_stay_there() -> None:
@@ -147,7 +141,7 @@ async def test_versions_share_one_budget_whichever_of_them_spends_it() -> None:
     rig = await two_turns()
     first = rig.conversation
     spent = first.budget.spent.tokens
-    edited = await rig.workspace.branches.open_for_edit(first.session.id, seqs(rig, UserSpoke)[1])
+    edited = await rig.workspace.branches.open_for_edit(first.session.id, rig.seqs(UserSpoke)[1])
     assert edited.session.transcript.title == first.session.transcript.title
     assert edited.budget.spent.tokens == spent, "what the other version spent counts"
     assert edited.session.transcript.inherited_spending == Spending()
@@ -155,7 +149,7 @@ async def test_versions_share_one_budget_whichever_of_them_spends_it() -> None:
     await edited.run("Second, but better.")
     assert first.budget.spent.tokens == edited.budget.spent.tokens > spent
     assert first.budget.limit == edited.budget.limit == Budget(10**6)
-    retried = await rig.workspace.branches.open_for_retry(first.session.id, seqs(rig, UserSpoke)[0])
+    retried = await rig.workspace.branches.open_for_retry(first.session.id, rig.seqs(UserSpoke)[0])
     assert retried.budget.limit == Budget(10**6), "set behind its point"
     assert len(retried.budget.other_versions()) == 2
     assert retried.budget.spent.tokens == edited.budget.spent.tokens
@@ -174,7 +168,7 @@ async def test_versions_share_one_budget_whichever_of_them_spends_it() -> None:
 async def test_a_session_is_pinned_archived_and_deleted_with_its_versions() -> None:
     rig = await two_turns()
     first = rig.conversation.session.id
-    second = (await rig.workspace.branches.open_for_retry(first, seqs(rig, UserSpoke)[1])).session.id
+    second = (await rig.workspace.branches.open_for_retry(first, rig.seqs(UserSpoke)[1])).session.id
     await rig.workspace.move_in_list(second, pinned=True)
     assert [summary.pinned for summary in await rig.workspace.sessions()] == [True, True]
     await rig.workspace.move_in_list(first, archived=True)
@@ -187,28 +181,26 @@ async def test_a_session_is_pinned_archived_and_deleted_with_its_versions() -> N
 
 
 async def test_a_step_that_runs_cannot_be_branched_and_earlier_ones_can() -> None:
-    rig = AgentRig(ScriptedModel(replies_in_order([TextDelta("One.")], tool_call_reply(("wait", {})))))
-    await rig.begin()
+    rig, _ = await begin_with([TextDelta("One.")], tool_call_reply(("wait", {})))
     await rig.conversation.run("First.")
     await rig.conversation.send("Second.")
     await rig.tools.started.wait()
     parent = rig.conversation.session
     with pytest.raises(InvalidInput, match="still running"):
         await rig.workspace.branches.open(parent.id)
-    branch = await rig.workspace.branches.open(parent.id, seqs(rig, AssistantSpoke)[0])
+    branch = await rig.workspace.branches.open(parent.id, rig.seqs(AssistantSpoke)[0])
     assert not branch.session.transcript.open_calls
     assert not branch.is_running
-    edited = await rig.workspace.branches.open_for_edit(parent.id, seqs(rig, UserSpoke)[1])
+    edited = await rig.workspace.branches.open_for_edit(parent.id, rig.seqs(UserSpoke)[1])
     assert (await rig.store.draft(edited.session.id)).text == "Second."
     rig.tools.gate.set()
     await rig.wait_until_idle()
-    await rig.assert_consistent()
 
 
 async def test_a_rewind_to_the_first_message_has_the_title_of_the_session() -> None:
     rig = await two_turns()
     parent = rig.conversation.session
-    branch = await rig.workspace.branches.open_for_rewind(parent.id, seqs(rig, UserSpoke)[0])
+    branch = await rig.workspace.branches.open_for_rewind(parent.id, rig.seqs(UserSpoke)[0])
     assert branch.session.transcript.title == f"{parent.transcript.title} (2)"
     assert (await rig.store.draft(branch.session.id)).text == "First."
     summary = next(row for row in await rig.store.sessions() if row.id == branch.session.id)
@@ -239,7 +231,7 @@ async def test_what_is_no_point_is_refused(seq: int) -> None:
 async def test_a_rewrite_of_the_parent_is_undone_in_the_branch_alone() -> None:
     rig = await two_turns()
     parent = rig.conversation
-    await parent.window.choose_form(seqs(rig, ToolAnswered)[0], "preview")
+    await parent.window.choose_form(rig.seqs(ToolAnswered)[0], "preview")
     swept = parent.session.transcript.window.last_rewrite_seq
     assert swept
     branch = await rig.workspace.branches.open(parent.session.id)

@@ -12,7 +12,7 @@ from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
-from tests.support.agent_rig import AgentRig, GatedStore
+from tests.support.agent_rig import AgentRig, GatedStore, begin_with
 from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply, tool_call_reply
 
 POLICY = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
@@ -68,14 +68,9 @@ async def test_a_workspace_can_be_closed_at_any_moment(slow: int) -> None:
 
 async def long_conversation(slow: int) -> AgentRig:
     """Run two turns, the first long enough for a handover to pay."""
-    rig = AgentRig(
-        ScriptedModel(
-            replies_in_order(
-                *[tool_call_reply(("say", {}), text="thinking " * 400, id_prefix=f"k{n}") for n in range(9)]
-            )
-        )
+    rig, _ = await begin_with(
+        *[tool_call_reply(("say", {}), text="thinking " * 400, id_prefix=f"k{n}") for n in range(9)]
     )
-    await rig.begin()
     await rig.conversation.run("Go.")
     await rig.conversation.run("And now?")
     rig.store.yields_per_write = slow

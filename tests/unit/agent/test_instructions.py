@@ -56,4 +56,3 @@ async def test_a_message_goes_without_instructions_that_cannot_be_read_and_they_
     assert (rules.text, rules.problem) == ("Use tabs.", "")
     assert (long.problem, long.tokens < 100) == ("no_room", True)
     assert "src/AGENTS.md" in long.text
-    await rig.assert_consistent()

@@ -11,10 +11,9 @@ from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelRequest
-from tests.support.agent_rig import AgentRig, GatedStore
+from tests.support.agent_rig import AgentRig, GatedStore, begin_with
 from tests.support.scripted_model import (
     ScriptedModel,
-    replies_in_order,
     text_reply,
     thinking_script,
     tool_call_reply,
@@ -46,7 +45,6 @@ async def test_no_message_is_dropped_for_its_characters(text: str) -> None:
     assert (await conversation.run(text)).how == "done"
     (message,) = rig.events(UserSpoke)
     assert message.text == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    await rig.assert_consistent()
 
 
 async def test_nothing_leaks_between_sessions() -> None:
@@ -76,12 +74,10 @@ async def test_the_store_does_not_grow_by_duplicates() -> None:
 
     call = ("same", {"text": "the same words", "times": 120})
     replies = [tool_call_reply(call, id_prefix="k")] * 40
-    rig = AgentRig(ScriptedModel(replies_in_order(*replies, text_reply("Done."))))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(*replies, text_reply("Done."))
     await conversation.run("Look again and again.")
     answers = rig.events(ToolAnswered)
     assert len(answers) == 40
     assert len({answer.digest for answer in answers}) == 1
     indexes = {note.index for note in rig.events(FoldMade)}
     assert (await rig.store.totals()).entries == 1 + len(indexes)
-    await rig.assert_consistent()

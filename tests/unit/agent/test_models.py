@@ -1,22 +1,30 @@
-"""Model roles: images that a model refuses, and slow models."""
+"""Model roles: images that a model refuses, slow models, and whether another one may answer."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import msgspec
 import pytest
 
-from helix_desktop.agent.models import SlowModels
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.models import ModelRoles, SlowModels
+from helix_desktop.agent.session import ModelChange, pending_change
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.choices import ForeignAgent
 from helix_desktop.domain.digest import bare_marker, digest_of
-from helix_desktop.domain.errors import ImagesRejected
-from helix_desktop.domain.events.conversation import Attachment, TurnEnded, UserSpoke
+from helix_desktop.domain.errors import ImagesRejected, ModelNotChosen
+from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
+from helix_desktop.domain.events.session import ModelChosen, SessionStarted
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
 from helix_desktop.domain.translatable_text import verbatim
-from tests.support.agent_rig import AgentRig, SteppedClock
+from tests.support.agent_rig import AgentRig, SteppedClock, begin_with
 from tests.support.image_bytes import png
-from tests.support.scripted_model import ScriptedModel, ScriptedReply, text_reply
+from tests.support.scripted_model import ScriptedModel, ScriptedReply, replies_in_order, text_reply
 
 VISION_MODEL = ModelInfo("test", "scripted", window=20_000, reserve=400, images=True)
 GOOD, BAD = png(64, 48), png(9, 9)
@@ -60,7 +68,6 @@ async def test_the_turn_names_the_image_and_continues_without_it() -> None:
     assert [image.digest for message in messages for image in message.images] == [digest_of(GOOD)]
     assert bare_marker(digest_of(BAD)) in messages[-1].text
     assert len(rig.events(UserSpoke)) == 2
-    await rig.assert_consistent()
 
 
 async def test_the_next_message_succeeds() -> None:
@@ -92,9 +99,7 @@ async def test_the_omission_can_be_undone() -> None:
     await send(rig, "Look.", BAD)
     await rig.conversation.retry_without_images()
     await rig.wait_until_idle()
-    seq = next(
-        recorded.seq for recorded in rig.conversation.session.log if isinstance(recorded.event, SweepMade)
-    )
+    seq = rig.seqs(SweepMade)[0]
     await rig.conversation.window.undo(seq)
     await send(rig, "Look again.")
     assert rig.events(TurnEnded)[-1].cause == "image"
@@ -115,7 +120,6 @@ async def test_a_headless_run_continues_automatically(profile: str) -> None:
     await send(rig, "Look.", BAD)
     assert rig.events(TurnEnded)[-1].how == ("done" if profile == "balanced" else "failed")
     assert len(rig.events(SweepMade)) == (profile == "balanced")
-    await rig.assert_consistent()
 
 
 DAY_S = 24 * 60 * 60
@@ -153,3 +157,99 @@ def test_listeners_hear_of_what_changes() -> None:
     slow_models.add("box/large", 10)
     slow_models.try_again("box/large")
     assert counts == [1, 0]
+
+
+OWN, NOW = ModelInfo("lab", "own"), ModelInfo("lab", "now")
+DEMO = ModelInfo("demo", "offline", demo=True)
+
+
+def answered_by(
+    label: str, *events: Event, parent: str = "", agent: ForeignAgent | Literal[""] = ""
+) -> Transcript:
+    """Return a session that a model answered, in another agent if one is named, with the events after it."""
+    answer = AssistantSpoke("Here.", label, 1, agent=agent)
+    all_events = (SessionStarted("One", parent), UserSpoke("Hello", 1), answer, TurnEnded("done"), *events)
+    return Transcript([RecordedEvent(n, n, event) for n, event in enumerate(all_events, 1)])
+
+
+@pytest.mark.parametrize(
+    ("transcript", "now", "accepted", "change"),
+    [
+        (Transcript(), NOW, "", None),
+        (answered_by("lab/now"), NOW, "", None),
+        (answered_by("lab/own"), NOW, "", None),
+        (answered_by("lab/own"), DEMO, "", ModelChange("lab/own", False, True)),
+        (answered_by("lab/gone"), NOW, "", ModelChange("lab/gone", False, False)),
+        (answered_by("lab/gone"), NOW, "lab/now", None),
+        (answered_by("lab/gone"), NOW, "lab/other", ModelChange("lab/gone", False, False)),
+        (answered_by("lab/gone", ModelChosen("", "lab/now")), NOW, "", None),
+        (answered_by("lab/gone", ModelChosen("", "lab/old")), NOW, "", ModelChange("lab/gone", False, False)),
+        (answered_by("demo/offline"), NOW, "", None),
+        (answered_by("lab/gone", parent="p"), NOW, "", None),
+        (answered_by("lab/now", ModelChosen("lab/gone")), NOW, "", ModelChange("lab/gone", True, False)),
+        (answered_by("lab/now", ModelChosen("lab/gone")), NOW, "lab/now", None),
+        (answered_by("x/y", ModelChosen("lab/own"), parent="p"), NOW, "", ModelChange("lab/own", True, True)),
+        (answered_by("lab/gone", UserSpoke("And?", 1)), NOW, "", None),
+        (answered_by("opus", agent="claude-code"), NOW, "", None),
+        (answered_by("opus", agent="claude-code"), DEMO, "", ModelChange("opus", False, False)),
+        (answered_by("opus", agent="claude-code"), DEMO, "demo/offline", None),
+        (answered_by("", agent="cline"), DEMO, "", ModelChange("Cline", False, False)),
+        (answered_by("", agent="cline"), NOW, "", None),
+        (answered_by("opus", ModelChosen("", "demo/offline"), agent="claude-code"), DEMO, "", None),
+    ],
+)  # fmt: skip
+def test_which_changes_need_the_user_s_agreement(
+    transcript: Transcript, now: ModelInfo, accepted: str, change: ModelChange | None
+) -> None:
+    """If the model is gone, or would give way to the demo; a running turn goes on."""
+    assert pending_change(transcript, now, accepted, {"lab/own", "lab/now"}.__contains__) == change
+
+
+def test_an_agreement_ends_when_another_model_answers() -> None:
+    agreed = ModelChosen("", accepted="lab/now")
+    own, now = AssistantSpoke("Mine.", "lab/gone", 1), AssistantSpoke("Yours.", "lab/now", 1)
+    for answer, accepted in ((own, ""), (now, "lab/now")):
+        later = (UserSpoke("And?", 1), answer, TurnEnded("done"))
+        assert answered_by("lab/gone", agreed, *later).accepted_model == accepted
+
+
+async def reopened(rig: AgentRig, now: ScriptedModel) -> Conversation:
+    """Return the session of a rig in a workspace where another model answers, as after a restart."""
+    workspace = rig.create_workspace(rig.store, rig.workspace.policy)
+    await workspace.set_models(ModelRoles(now))
+    return await workspace.open_session(rig.conversation.session.id)
+
+
+async def test_nothing_is_sent_before_the_user_agreed() -> None:
+    """For any request: a message, a headless run, a retry, a subagent's task, a handover."""
+    rig, _ = await begin_with(text_reply("Here."), info=OWN)
+    await rig.conversation.run("Hello")
+    now = ScriptedModel(replies_in_order(text_reply("There.")), NOW)
+    conversation = await reopened(rig, now)
+    events = len(conversation.session.log)
+    for attempt in (conversation.send, conversation.run, conversation.start, conversation.continue_turn):
+        with pytest.raises(ModelNotChosen, match="This session used lab/own so far"):
+            await attempt("Go on.")
+    for repeat in (conversation.retry, conversation.handovers.writer.draft):
+        with pytest.raises(ModelNotChosen):
+            await repeat()
+    assert (len(conversation.session.log), now.requests) == (events, [])
+
+    conversation.model_choice.accept()
+    assert (await conversation.run("Go on.")).how == "done"
+    assert len(now.requests) == 1
+
+
+async def test_a_choice_for_the_session_is_agreement() -> None:
+    """So is one model for every session."""
+    rig, _ = await begin_with(text_reply("Here."), info=OWN)
+    await rig.conversation.run("Hello")
+    now = ScriptedModel(replies_in_order(text_reply("There.")), NOW)
+    conversation = await reopened(rig, now)
+    rig.configured_models["lab/now"] = now
+    assert conversation.model_choice.pending
+    workspace = rig.create_workspace(rig.store, rig.workspace.policy)
+    await workspace.set_models(now)
+    assert (await workspace.open_session(rig.conversation.session.id)).model_choice.pending is None
+    rig.configured_models["lab/own"] = rig.model
+    assert conversation.model_choice.pending is None, "it is set up, and gives way to another that is"

@@ -1,20 +1,25 @@
-"""Turns from the user's message to the end of the agent's answer."""
+"""Turns: begun by a message, stopped at any moment, retried where they failed."""
 
 from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
+from helix_desktop.agent.attachments import without_repeats
 from helix_desktop.agent.message_queue import MessageTooLarge
 from helix_desktop.agent.session import (
     ApprovalRequested,
+    CallOutput,
     ErrorRaised,
     ResponseDelta,
     TurnChanged,
 )
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.tool_calls.runner import WITHHELD
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
     ContentRedacted,
@@ -26,20 +31,25 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
     AssistantSpoke,
+    Attachment,
     MessageQueued,
     ToolAnswered,
     TurnEnded,
+    TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.messages import ModelInfo, ModelResponse, RetryScheduled, TextDelta
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.question import DENIED
 from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit, Content, MessageCounts
 from helix_desktop.domain.translatable_text import verbatim
-from tests.support.agent_rig import AgentRig
+from tests.support.agent_rig import AgentRig, begin_with
 from tests.support.scripted_model import (
     HALF_REPLY_THEN_RETRY,
     ScriptedModel,
     ScriptedReply,
+    WordCounter,
     replies_in_order,
     text_reply,
     tool_call_reply,
@@ -62,13 +72,11 @@ async def test_parallel_calls_are_answered_in_the_order_of_the_calls() -> None:
     assert tool_result_texts(rig.model.requests[1]) == ["slow c0", "quick c1"]
     assert [event.how for event in rig.events(TurnEnded)] == ["done"]
     assert rig.updates_of(TurnChanged) == [TurnChanged(True), TurnChanged(False)]
-    await rig.assert_consistent()
 
 
 async def test_sending_returns_the_event_that_holds_the_message() -> None:
     """Of the turn that it starts, or of its place in the queue; two with the same text are distinguished."""
-    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})), text_reply("Done."))))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(tool_call_reply(("wait", {})), text_reply("Done."))
     first = await conversation.send("Again.")
     await rig.tools.started.wait()
     queued = await conversation.send("Again.")
@@ -83,8 +91,7 @@ async def test_sending_returns_the_event_that_holds_the_message() -> None:
 @pytest.mark.expect_errors("task record .* failed")
 async def test_a_message_that_could_not_be_recorded_has_no_event() -> None:
     """The turn gives the reason; the sender still has the text."""
-    rig = AgentRig(ScriptedModel(replies_in_order()))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with()
     rig.store.first_failing_write = 0
     assert await conversation.send("Lost?") == 0
     await rig.wait_until_idle()
@@ -94,8 +101,7 @@ async def test_a_message_that_could_not_be_recorded_has_no_event() -> None:
 
 async def test_a_message_that_fills_the_window_by_itself_is_refused() -> None:
     """Before anything is recorded: it would block all others."""
-    rig = AgentRig(ScriptedModel(replies_in_order()))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with()
     with pytest.raises(MessageTooLarge, match="this model has room for"):
         await conversation.send("word " * conversation.window.message_limit * 2)
     assert not rig.events(UserSpoke)
@@ -109,34 +115,6 @@ async def test_a_window_that_has_no_room_for_any_message_is_named_as_the_cause()
         await conversation.send("Hi.")
 
 
-async def test_outputs_are_stored_before_they_are_shown() -> None:
-    """The bytes of each output can be read back by the digest in its event."""
-    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("say", {"text": "words", "times": 40})))))
-    conversation = await rig.begin()
-    await conversation.run("Go.")
-    (answer,) = rig.events(ToolAnswered)
-    data = await rig.store.get(answer.digest)
-    assert digest_of(data) == answer.digest
-    assert data.decode() == answer.text
-    assert answer.whole
-    await rig.assert_consistent()
-
-
-async def test_a_huge_output_is_previewed() -> None:
-    """Above its share of the window an output is a preview of bounded size, and stored in full."""
-    rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply(("say", {"text": "a b c d e f g", "times": 3_000}))))
-    )
-    conversation = await rig.begin()
-    await conversation.run("Go.")
-    (answer,) = rig.events(ToolAnswered)
-    assert not answer.whole
-    assert answer.tokens <= rig.workspace.policy.preview_tokens
-    assert answer.digest[:12] in answer.text
-    assert len(await rig.store.get(answer.digest)) == answer.size > 20_000
-    await rig.assert_consistent()
-
-
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -148,42 +126,30 @@ async def test_a_huge_output_is_previewed() -> None:
 )
 async def test_a_tool_failure_is_reported_to_the_agent(name: str, expected: str) -> None:
     """Whatever goes wrong in a tool, the turn goes on with the error."""
-    rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply((name, {}), ("say", {})), text_reply("I see.")))
-    )
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(tool_call_reply((name, {}), ("say", {})), text_reply("I see."))
     ended = await conversation.run("Go.")
     assert ended.how == "done"
     assert tool_result_texts(rig.model.requests[1]) == [expected, "ok c1"]
     assert sorted(event.ok for event in rig.events(ToolAnswered)) == [False, True]
-    await rig.assert_consistent()
 
 
 async def test_a_denied_call_does_not_run() -> None:
     """The user's no is the answer of the call."""
-    rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply(("ask", {})), text_reply("Then not."))),
-        approver=FixedApprover("deny"),
+    rig, conversation = await begin_with(
+        tool_call_reply(("ask", {})), text_reply("Then not."), approver=FixedApprover("deny")
     )
-    conversation = await rig.begin()
     await conversation.run("Go.")
     assert rig.tools.executed_calls == []
     assert tool_result_texts(rig.model.requests[1]) == [DENIED]
     assert [event.decision for event in rig.events(ApprovalGiven)] == ["deny"]
     assert [event.outcome for event in rig.events(ToolAnswered)] == ["denied"]
-    await rig.assert_consistent()
 
 
 async def test_an_always_answer_is_asked_once() -> None:
     """Of several calls the first is asked; the saved rule answers the others and those of later turns."""
-    rig = AgentRig(
-        ScriptedModel(
-            replies_in_order(
-                tool_call_reply(("ask", {}), ("ask", {})), tool_call_reply(("ask", {}), id_prefix="d")
-            )
-        )
+    rig, conversation = await begin_with(
+        tool_call_reply(("ask", {}), ("ask", {})), tool_call_reply(("ask", {}), id_prefix="d")
     )
-    conversation = await rig.begin()
     await conversation.send("Go.")
     await rig.wait_for_updates(ApprovalRequested)
     assert [ask.call_id for ask in conversation.asks] == ["c0", "c1"]
@@ -197,7 +163,6 @@ async def test_an_always_answer_is_asked_once() -> None:
         ("always", "Use ask, whatever it is asked"),
     ]
     assert rig.tools.executed_calls == ["c0", "c1", "d0"]
-    await rig.assert_consistent()
 
 
 @pytest.mark.parametrize(
@@ -216,35 +181,28 @@ async def test_an_always_answer_is_asked_once() -> None:
 async def test_a_model_error_ends_the_turn(error: ModelRequestRejected, step: int, pieces: int) -> None:
     """At any step, before or during an answer: it is reported, partial text stays, work goes on."""
     broken: ScriptedReply = [*([TextDelta("I think")] * pieces), error]
-    rig = AgentRig(
-        ScriptedModel(
-            replies_in_order(*([tool_call_reply(("say", {}))] * step), broken, text_reply("Here again."))
-        )
+    rig, conversation = await begin_with(
+        *([tool_call_reply(("say", {}))] * step), broken, text_reply("Here again.")
     )
-    conversation = await rig.begin()
     ended = await conversation.run("Go.")
     assert ended == TurnEnded("failed", error.what, error.why, error.fix, remedies=error.remedies)
     assert rig.events(TurnEnded) == [ended]
     assert [event.text for event in rig.events(AssistantSpoke)][step:] == ["I think"] * pieces
     assert (await conversation.run("Again.")).how == "done"
     assert rig.events(AssistantSpoke)[-1].text == "Here again."
-    await rig.assert_consistent()
 
 
 @pytest.mark.parametrize("reply", [[], [ModelResponse("  \n")], [TextDelta("Half.")]])
 async def test_an_empty_answer_is_an_error(reply: ScriptedReply) -> None:
     """A model that returns nothing, or stops without an end, fails the turn."""
-    rig = AgentRig(ScriptedModel(replies_in_order(reply)))
-    conversation = await rig.begin()
+    _, conversation = await begin_with(reply)
     assert (await conversation.run("Go.")).how == "failed"
     assert (await conversation.run("Again.")).how == "done"
-    await rig.assert_consistent()
 
 
 async def test_text_voided_by_a_retry_is_not_kept() -> None:
     """Only the text after the retry is the answer."""
-    rig = AgentRig(ScriptedModel(replies_in_order([*HALF_REPLY_THEN_RETRY, *text_reply("Whole.")])))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with([*HALF_REPLY_THEN_RETRY, *text_reply("Whole.")])
     await conversation.run("Go.")
     assert [event.text for event in rig.events(AssistantSpoke)] == ["Whole."]
     assert [type(update) for update in rig.updates if isinstance(update, ResponseDelta | RetryScheduled)] == [
@@ -255,23 +213,21 @@ async def test_text_voided_by_a_retry_is_not_kept() -> None:
 
 async def test_two_concurrent_sends_are_two_turns() -> None:
     """No message is dropped, and no two turns run concurrently."""
-    rig = AgentRig(ScriptedModel(replies_in_order()))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with()
     await asyncio.gather(*(conversation.send(f"Message {number}.") for number in range(4)))
     await rig.wait_until_idle()
     assert [event.text for event in rig.events(UserSpoke)] == [f"Message {number}." for number in range(4)]
     assert [len(request.messages) for request in rig.model.requests] == [2, 4, 6, 8]
-    await rig.assert_consistent()
 
 
 async def test_a_redacted_output_does_not_come_back_with_its_tool() -> None:
     """The same call again shows and stores a placeholder, with a note not to bypass it."""
     tool_call = ("say", {"text": "the secret", "times": 3})
-    rig = AgentRig(ScriptedModel(replies_in_order(*(tool_call_reply(tool_call), text_reply("Done.")) * 3)))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(*(tool_call_reply(tool_call), text_reply("Done.")) * 3)
     await conversation.run("Go.")
     (first,) = rig.events(ToolAnswered)
     await rig.store.redaction.redact(RedactionRequest("the secret"))
+    rig.is_left_unsound = True  # its log says what the store says no more
     await conversation.run("Again.")
     again = rig.events(ToolAnswered)[-1]
     assert again.text.startswith("[FORGOTTEN ")
@@ -285,8 +241,7 @@ async def test_a_redacted_output_does_not_come_back_with_its_tool() -> None:
 
 
 async def test_a_session_is_named_after_the_first_line_of_its_first_message() -> None:
-    rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Done."))))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(text_reply("Done."))
     line = "Go through every module, one after the other, and write down which of them reach the network"
     await conversation.send(f"{line}\nThen stop.")
     await rig.wait_until(lambda: rig.events(TurnEnded))
@@ -296,12 +251,9 @@ async def test_a_session_is_named_after_the_first_line_of_its_first_message() ->
 async def test_a_wait_for_the_server_is_skipped_on_demand() -> None:
     """The call is made at once, and listeners are notified that the wait is over."""
     back = asyncio.Event()
-    rig = AgentRig(
-        ScriptedModel(
-            replies_in_order([RetryScheduled(2, 3_600.0, "down", back.set), back, *text_reply("Here.")])
-        )
+    rig, conversation = await begin_with(
+        [RetryScheduled(2, 3_600.0, "down", back.set), back, *text_reply("Here.")]
     )
-    conversation = await rig.begin()
     conversation.response.retry_now()  # nothing waits yet
     await conversation.send("Go.")
     await rig.wait_for_updates(RetryScheduled)
@@ -309,3 +261,287 @@ async def test_a_wait_for_the_server_is_skipped_on_demand() -> None:
     await rig.wait_until_idle()
     assert [reset.wait_s for reset in rig.response_resets()] == [3_600.0, 0.0]
     assert rig.events(TurnEnded) == [TurnEnded("done")]
+
+
+STOPPED = TurnEnded("stopped")
+
+
+async def check_continues(rig: AgentRig, ended: TurnEnded = STOPPED) -> None:
+    """Check that the state is intact and a further turn works."""
+    assert not rig.conversation.is_running
+    assert rig.events(TurnEnded)[-1] == ended
+    await rig.assert_consistent()
+    assert (await rig.conversation.run("Go on.")).how == "done"
+    await rig.assert_consistent()
+
+
+async def test_stop_during_an_answer() -> None:
+    """The text so far stays."""
+    rig, conversation = await begin_with([TextDelta("I was "), TextDelta("saying"), asyncio.Event()])
+    await conversation.send("Go.")
+    await rig.wait_for_updates(ResponseDelta, 2)
+    await conversation.stop()
+    (answer,) = rig.events(AssistantSpoke)
+    assert (answer.text, answer.stop) == ("I was saying", "stopped")
+    assert rig.model.closed_streams == 1
+    await check_continues(rig)
+
+
+async def test_stop_during_a_retry() -> None:
+    """What the retry voided is not kept; the end says what had failed."""
+    rig, conversation = await begin_with([*HALF_REPLY_THEN_RETRY, asyncio.Event()])
+    await conversation.send("Go.")
+    await rig.wait_for_updates(RetryScheduled)
+    await conversation.stop()
+    assert rig.events(AssistantSpoke) == []
+    await check_continues(rig, TurnEnded("stopped", why="The server closed the connection."))
+
+
+async def test_stop_during_a_tool_call() -> None:
+    """The running tool is canceled and its call closed; the finished one keeps its answer."""
+    rig, conversation = await begin_with(tool_call_reply(("wait", {}), ("say", {"text": "quick"})))
+    await conversation.send("Go.")
+    await rig.wait_until(lambda: rig.events(ToolAnswered) and rig.tools.started.is_set())
+    await conversation.stop()
+    assert rig.tools.canceled_calls == ["c0"]
+    assert [(event.call_id, event.outcome) for event in rig.events(ToolAnswered)] == [
+        ("c1", "ran"),
+        ("c0", "interrupted"),
+    ]
+    await check_continues(rig)
+    assert tool_result_texts(rig.model.requests[-1]) == [
+        "The user stopped the turn before this call ended.",
+        "quick c1",
+    ]
+
+
+async def test_stop_while_a_tool_has_output() -> None:
+    """It is recorded in place of the note that the turn was stopped."""
+    rig, conversation = await begin_with(tool_call_reply(("wait", {"has_output": True}), ("wait", {})))
+    await conversation.send("Go.")
+    await rig.wait_until(lambda: len(rig.updates_of(CallOutput)) == 4)
+    await conversation.stop()
+    assert [(event.call_id, event.outcome) for event in rig.events(ToolAnswered)] == [
+        ("c0", "ran"),
+        ("c1", "interrupted"),
+    ]
+    await check_continues(rig)
+    assert tool_result_texts(rig.model.requests[-1]) == [
+        "ok c0",
+        "The user stopped the turn before this call ended.",
+    ]
+
+
+async def test_stop_while_a_finished_call_waits_to_be_recorded() -> None:
+    """Its output counts: it came before the stop."""
+    steps = [tool_call_reply(("say", {"times": 900}), id_prefix=f"k{n}") for n in range(9)]
+    policy = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, protect_tokens=1)
+    rig, conversation = await begin_with(*steps, policy=policy)
+    rig.store.gated_event_types = (SweepMade,)
+    await conversation.send("Go.")
+    await rig.store.gate_reached.wait()
+    await rig.wait_until(lambda: not conversation.running_calls.running)
+    await asyncio.gather(conversation.stop(), open_later(rig))
+    assert {event.outcome for event in rig.events(ToolAnswered)} == {"ran"}
+    await check_continues(rig)
+
+
+async def test_stop_of_the_turn_right_after_that_of_its_call() -> None:
+    """The call is ending: it is not cut off in the middle of that."""
+    rig, conversation = await begin_with(tool_call_reply(("wait", {"ends_slowly": True})))
+    await conversation.send("Go.")
+    await rig.tools.started.wait()
+    assert conversation.running_calls.stop("c0")
+    await rig.wait_until(lambda: rig.tools.canceled_calls == ["c0"])
+    await asyncio.gather(conversation.stop(), _open_gate_later(rig))
+    assert [(event.text, event.outcome) for event in rig.events(ToolAnswered)] == [("ok c0", "ran")]
+    await check_continues(rig)
+
+
+async def _open_gate_later(rig: AgentRig) -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+    rig.tools.gate.set()
+
+
+async def test_stop_during_an_approval_request() -> None:
+    """The request goes away, and so do those after it."""
+    rig, conversation = await begin_with(tool_call_reply(("ask", {}), ("ask", {})))
+    await conversation.send("Go.")
+    await rig.wait_for_updates(ApprovalRequested)
+    await conversation.stop()
+    assert conversation.asks == []
+    assert not conversation.decide("c0", "once")
+    assert rig.tools.executed_calls == []
+    await check_continues(rig)
+
+
+async def test_two_concurrent_stops() -> None:
+    """The second waits for the same end."""
+    rig, conversation = await begin_with([TextDelta("I"), asyncio.Event()])
+    await conversation.send("Go.")
+    await rig.wait_for_updates(ResponseDelta)
+    await asyncio.gather(conversation.stop(), conversation.stop(), conversation.stop())
+    assert rig.events(TurnEnded) == [STOPPED]
+    await check_continues(rig)
+    await conversation.stop()
+    assert len(rig.events(TurnEnded)) == 2
+
+
+async def open_later(rig: AgentRig) -> None:
+    """Let the disk answer after everything else had its chance."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+    rig.store.gate.set()
+
+
+async def test_stop_right_after_the_end_of_another_turn() -> None:
+    """The previous turn's end is not mistaken for this message's record: nothing is dropped."""
+    rig = AgentRig(ScriptedModel(lambda _: text_reply("Done.")))
+    conversation = await rig.begin()
+    await conversation.send("One.")
+    await rig.wait_until(lambda: not conversation.is_running)
+    await conversation.send("Two.")
+    await conversation.stop()
+    assert [event.text for event in rig.events(UserSpoke)] == ["One.", "Two."]
+
+
+DOWN = ModelUnreachable(verbatim("The server cannot be reached."))
+BROKEN: ScriptedReply = [TextDelta("I was "), TextDelta("saying"), DOWN]
+
+
+def raw(request: ModelRequest) -> bytes:
+    return msgspec.json.encode(request)
+
+
+async def failed_turn(*replies: ScriptedReply) -> AgentRig:
+    """Run a first turn with these replies that fails."""
+    rig, _ = await begin_with(*replies)
+    assert (await rig.conversation.run("Go.")).how == "failed"
+    return rig
+
+
+async def test_the_same_request_is_sent_again() -> None:
+    """Byte for byte, without the partial answer, which stays in the log."""
+    rig = await failed_turn(BROKEN)
+    await rig.conversation.retry()
+    await rig.wait_until_idle()
+    first, second = rig.model.requests
+    assert raw(first) == raw(second)
+    assert len(rig.events(UserSpoke)) == 1
+    assert [event.text for event in rig.events(AssistantSpoke)] == ["I was saying", "Done."]
+    assert [event.how for event in rig.events(TurnEnded)] == ["failed", "done"]
+
+
+async def test_steps_that_ran_tools_stay() -> None:
+    """Their changes stay, and the model has to know; only the failed step is repeated."""
+    rig = await failed_turn(tool_call_reply(("say", {"text": "wrote it"})), BROKEN)
+    await rig.conversation.retry()
+    await rig.wait_until_idle()
+    assert rig.tools.executed_calls == ["c0"]
+    assert raw(rig.model.requests[1]) == raw(rig.model.requests[2])
+    assert tool_result_texts(rig.model.requests[2]) == ["wrote it c0"]
+
+
+async def test_a_stopped_turn_can_be_retried() -> None:
+    """In the middle of an answer; an interrupted call is answered as such."""
+    rig, conversation = await begin_with(tool_call_reply(("wait", {})), [TextDelta("Half"), asyncio.Event()])
+    await conversation.send("Go.")
+    await rig.tools.started.wait()
+    await conversation.stop()
+    await conversation.retry()
+    await rig.wait_for_updates(ResponseDelta)
+    await conversation.stop()
+    await conversation.retry()
+    await rig.wait_until_idle()
+    assert raw(rig.model.requests[1]) == raw(rig.model.requests[2])
+    assert tool_result_texts(rig.model.requests[2]) == ["The user stopped the turn before this call ended."]
+    assert rig.tools.executed_calls == ["c0"]
+
+
+async def test_a_retry_after_a_restart() -> None:
+    """Another process continues from the log."""
+    rig = await failed_turn(BROKEN)
+    session_id = rig.conversation.session.id
+    again = rig.create_workspace(rig.store, PROFILES["balanced"])
+    conversation = await again.open_session(session_id)
+    await conversation.retry()
+    await rig.wait_until(lambda: not conversation.is_running)
+    assert raw(rig.model.requests[0]) == raw(rig.model.requests[1])
+    assert conversation.session.transcript.unfinished_end_seq == 0
+
+
+async def test_queued_messages_are_sent_after_the_retried_turn() -> None:
+    """The retry goes first; a steering message enters after its step."""
+    rig, conversation = await begin_with([TextDelta("Half"), asyncio.Event()])
+    await conversation.send("First.")
+    await rig.wait_for_updates(ResponseDelta)
+    await conversation.send("Later.")
+    await conversation.send("Only the tests.", steer=True)
+    await conversation.stop()
+    await conversation.retry()
+    await rig.wait_until_idle()
+    assert [event.text for event in rig.events(UserSpoke)] == ["First.", "Only the tests.", "Later."]
+    assert raw(rig.model.requests[0]) == raw(rig.model.requests[1])
+
+
+async def test_a_retry_includes_the_attachments() -> None:
+    """The message is the original, with everything in it."""
+    rig, conversation = await begin_with(BROKEN)
+    content = Content(digest_of(b"notes"), b"notes")
+    await rig.store.commit(Commit(conversation.session.id, contents=[content]))
+    await conversation.send("Read it.", [Attachment(content.digest, "notes.md", "notes", 1, 5)])
+    await rig.wait_until_idle()
+    await conversation.retry()
+    await rig.wait_until_idle()
+    assert raw(rig.model.requests[0]) == raw(rig.model.requests[1])
+    assert "notes" in rig.model.requests[1].messages[-1].text
+
+
+async def test_what_was_attached_before_is_named_only_while_it_stands_there() -> None:
+    """A skill for three messages stands in the request once; a branch before the first has it in full."""
+    rig = AgentRig(ScriptedModel(lambda _: text_reply("Done.")))
+    conversation = await rig.begin()
+    data = b"Follow these steps. " * 40
+    content = Content(digest_of(data), data)
+    await rig.store.commit(Commit(conversation.session.id, contents=[content]))
+    skill = Attachment(content.digest, "deploy/SKILL.md", data.decode(), 200, len(data), kind="file", lines=1)
+    for _ in range(3):
+        await conversation.run("Deploy it.", [skill])
+    messages = rig.model.requests[-1].messages
+    texts = [message.text for message in messages if message.role == "user"]
+    assert [text.count("Follow these steps.") for text in texts[-3:]] == [40, 0, 0]
+    assert all("attached again" in text and skill.digest in text for text in texts[-2:])
+    events = rig.events(UserSpoke)
+    assert [event.attachments[0].again for event in events] == [False, True, True]
+    assert events[-1].attachments[0].tokens < skill.tokens
+    await rig.assert_consistent()
+    (again,) = events[-1].attachments
+    assert await without_repeats([again], Transcript(), WordCounter()) == (skill,)
+
+
+async def test_only_an_interrupted_turn_can_be_retried() -> None:
+    """A finished turn has nothing to repeat, nor does one followed by another message."""
+    rig = await failed_turn(BROKEN)
+    assert (await rig.conversation.run("Something else.")).how == "done"
+    requests = len(rig.model.requests)
+    await rig.conversation.retry()
+    await rig.wait_until_idle()
+    assert len(rig.model.requests) == requests
+    assert rig.events(TurnRetried) == []
+
+
+@pytest.mark.parametrize("partial", [True, False])
+async def test_the_list_counts_the_transcript_s_messages(partial: bool) -> None:
+    """The session list's number of messages stays right when an attempt leaves the window."""
+    rig = await failed_turn(BROKEN if partial else [DOWN])
+    rig.is_left_unsound = True  # its turn is open
+    await rig.conversation.session.record(
+        rig.conversation.session.transcript.retry_event() or TurnEnded("done")
+    )
+    (summary,) = await rig.store.sessions()
+    assert summary.counts == rig.conversation.session.transcript.messages.counts() == MessageCounts(1)
+    assert (
+        Transcript(rig.conversation.session.log).window.entries()
+        == rig.conversation.session.transcript.window.entries()
+    )

@@ -118,31 +118,6 @@ def test_every_error_is_explained_without_the_key(status: int, body: Any, leak: 
         (400, "Range of input length should be [1, 98304]: prompt too long"),
         (413, "<html><head><title>413 Request Entity Too Large</title></head></html>"),
     ],
-    ids=[
-        "openai chat",
-        "openai responses",
-        "anthropic",
-        "anthropic with its answer",
-        "anthropic bytes",
-        "llama.cpp",
-        "llama.cpp with counts",
-        "vllm",
-        "vllm older",
-        "lm studio",
-        "lm studio older",
-        "lm studio keep",
-        "ollama",
-        "openrouter",
-        "gemini",
-        "mistral",
-        "xai",
-        "moonshot",
-        "groq",
-        "bedrock",
-        "text generation inference",
-        "qwen",
-        "nginx",
-    ],
 )
 def test_messages_about_a_request_that_is_too_large(status: int, message: str) -> None:
     assert type(refusal(status, {"error": {"message": message}})) is ContextWindowExceeded
@@ -536,7 +511,6 @@ def test_a_full_cache_of_a_local_server_is_no_failure_to_wait_for(message: str) 
         (400, "Please shorten the conversation: it exceeds what the model can read."),
         (400, "The prompt is 91234 characters long, the limit of this gateway is 64000 characters."),
     ],
-    ids=["Chinese without a number", "a field", "the request alone", "no number", "characters"],
 )
 def test_a_request_is_too_large_without_a_window_to_learn(status: int, message: str) -> None:
     overflow = read(status, message)

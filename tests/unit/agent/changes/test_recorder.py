@@ -1,4 +1,4 @@
-"""What calls change of files stands in the log, whatever cut them off; a failing history breaks no call."""
+"""File changes recorded: of calls, of the user, of subagents."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ from functools import partial
 
 import pytest
 
-from helix_desktop.agent.session import ApprovalRequested, ErrorRaised
+from helix_desktop.agent.session import ApprovalRequested, ErrorRaised, Update
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.handover_revision import preview_handover
+from helix_desktop.context.summaries.observation import extract_observations
 from helix_desktop.domain.errors import StoreWriteFailed
-from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.session import ChangesRecorded
-from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
+from helix_desktop.domain.events.conversation import SubagentStarted, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import ChangesRecorded, FilesChanged
+from helix_desktop.domain.file_history.changes import FileCoverage, RevertSelection, UncoveredPlace
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.words.file_changes import uncovered_line
-from tests.support.changing_tools import started, writes
+from tests.support.agent_rig import AgentRig
+from tests.support.changing_tools import ChangesRig, ChangingTools, reads, started, writes
+from tests.support.memory_file_history import MemoryFileHistory
 from tests.support.scripted_model import replies_in_order, text_reply, tool_call_reply
+from tests.support.subagent_rig import PARENT_PROMPT, DelegateToolRig
 
 
 async def test_what_a_call_changed_follows_its_answer_and_what_was_changed_before_is_not_its_own() -> None:
@@ -37,7 +43,6 @@ async def test_what_a_call_changed_follows_its_answer_and_what_was_changed_befor
     assert (changes.created, changes.changed, changes.deleted, changes.moved) == (1, 1, 1, 0)
     assert (changes.added_lines, changes.removed_lines) == (3, 2)
     assert await rig.history.unrecorded(rig.conversation.session.id) == ()
-    await rig.assert_consistent()
 
 
 async def test_a_moved_file_is_counted_once() -> None:
@@ -75,7 +80,6 @@ async def test_a_stopped_turn_has_what_its_call_changed(cut_off_at: str) -> None
     rig.files.write("a.txt", b"by the user\n")
     await rig.run("Go on.")
     assert [event.source for event in rig.recorded] == ["command", "outside"]  # no call counts as running
-    await rig.assert_consistent()
 
 
 async def test_a_history_that_fails_breaks_no_call_and_is_reported_once() -> None:
@@ -171,3 +175,236 @@ async def test_mode_auto_reads_a_script_that_an_earlier_call_of_the_same_answer_
     assert [(ask.subject, ask.data_loss) for ask in asks if ask.subject.startswith("bash")] == [
         ("bash run.sh", (place,))
     ]
+
+
+REFUSED = "Nothing was written: a.txt changed on disk since you last saw it."
+
+
+def answers(rig: AgentRig) -> list[ToolAnswered]:
+    return rig.events(ToolAnswered)
+
+
+def change_during(rig: ChangesRig, call_id: str, text: str) -> None:
+    """Change `a.txt` when this call has its answer, as a user does between two calls."""
+
+    def on_update(session_id: str, update: object) -> None:
+        event = getattr(getattr(update, "recorded", None), "event", None)
+        if isinstance(event, ToolAnswered) and event.call_id == call_id:
+            rig.files.write("a.txt", text.encode())
+
+    rig.workspace.on(Update, on_update)
+
+
+async def test_a_message_comes_with_the_diff_of_what_the_user_changed() -> None:
+    rig = await started([reads("a.txt")], [])
+    await rig.run()
+    rig.files.write("a.txt", b"one\nzwei\n")
+    await rig.run("Again.")
+    note = rig.events(UserSpoke)[-1].note
+    assert note == (
+        "[Files on disk since you last saw them: changed: a.txt. What stands above of them is old. "
+        "What changed:\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n]"
+    )
+    assert any(note in message.text for message in rig.model.requests[-1].messages)
+
+
+async def test_of_a_diff_that_is_too_long_the_lines_are_counted() -> None:
+    rig = await started([reads("a.txt")], [])
+    await rig.run()
+    rig.files.write("a.txt", "".join(f"a line with the number {number}\n" for number in range(900)).encode())
+    await rig.run("Again.")
+    note = rig.events(UserSpoke)[-1].note
+    assert "a.txt: 900 lines added, 2 removed, too many to show; read it again." in note
+
+
+async def test_an_edit_of_a_file_that_changed_meanwhile_is_refused_once_with_the_diff() -> None:
+    edit = writes(kind="edit", a_txt="mine\n")
+    rig = await started([reads("a.txt"), edit, edit])
+    change_during(rig, "t0s0_0", "one\nzwei\n")
+    await rig.run()
+    _, refused, done = answers(rig)
+    assert not refused.ok
+    assert refused.text.startswith(REFUSED)
+    assert "-two\n+zwei" in refused.text
+    assert done.ok
+    assert rig.files.read("a.txt") == b"mine\n"
+    assert rig.tools.executed_calls == ["t0s0_0", "t0s2_0"]
+    assert len(rig.events(FilesChanged)) == 1
+
+
+async def test_what_was_found_before_a_command_is_told_before_the_next_edit() -> None:
+    """The command did not do it, so the agent can't know."""
+    edit = writes(kind="edit", a_txt="mine\n")
+    rig = await started([reads("a.txt"), writes(b_txt="2\n"), edit, edit])
+    change_during(rig, "t0s0_0", "one\nzwei\n")
+    await rig.run()
+    assert [answer.ok for answer in answers(rig)] == [True, True, False, True]
+    (changed,) = rig.events(FilesChanged)
+    assert changed.unannounced
+    assert not rig.conversation.session.transcript.staleness.unannounced
+
+
+async def test_what_was_found_before_a_command_is_told_with_the_next_message() -> None:
+    edit = writes(kind="edit", a_txt="mine\n")
+    rig = await started([reads("a.txt"), writes(b_txt="2\n")], [edit])
+    change_during(rig, "t0s0_0", "one\nzwei\n")
+    await rig.run()
+    await rig.run("Again.")
+    assert "+zwei" in rig.events(UserSpoke)[-1].note
+    assert [answer.ok for answer in answers(rig)] == [True, True, True]
+
+
+async def test_what_the_user_took_back_is_told_with_the_next_message_and_once() -> None:
+    """Also of files that only a command changed, which the agent never read."""
+    rig = await started([writes(a_txt="1\n", b_txt=None)], [], [])
+    await rig.run()
+    changes, session_id = rig.workspace.changes, rig.conversation.session.id
+    everything = RevertSelection((await changes.of_session(session_id)).by_agent(), scope="session")
+    await changes.revert(session_id, await changes.plan(session_id, everything), {})
+    await rig.run("Again.")
+    note = rig.events(UserSpoke)[-1].note
+    assert note == (
+        "[The user reverted the changes to a.txt, b.txt. Read a file again before you rely on it.]"
+    )
+    await rig.run("And again.")
+    assert rig.events(UserSpoke)[-1].note == ""
+
+
+async def test_what_the_user_took_back_is_no_completed_work() -> None:
+    """Handover as it would be now, ledger and observations say that it was reverted, until it is redone."""
+    rig = await started([writes(kind="edit", a_txt="1\n"), writes(kind="edit", b_txt="2\n")])
+    await rig.run()
+    changes, session_id = rig.workspace.changes, rig.conversation.session.id
+    transcript = rig.conversation.session.transcript
+
+    def records() -> tuple[str, str, str]:
+        preview = preview_handover(transcript, PROFILES["balanced"], 128_000)
+        (done,) = [section for section in preview.sections if section.title == "Completed Work"]
+        facts = extract_observations(transcript.messages.items, (), transcript.reverted_files.by_path)
+        return str(done), preview.ledger, " ".join(fact.text for fact in facts)
+
+    assert all("Changed a.txt" in record for record in records()[::2])
+    first, _ = (await changes.of_session(session_id)).captures
+    revert = await changes.revert(
+        session_id, await changes.plan(session_id, RevertSelection((first.capture_id,), scope="step")), {}
+    )
+    assert revert is not None
+    done, ledger, facts = records()
+    assert "a.txt" not in done
+    assert "Changed b.txt" in done
+    (line,) = [line for line in ledger.splitlines() if "a.txt" in line]
+    assert line.endswith(f"(reverted by the user, e{revert.seq})")
+    assert "a.txt: the user reverted the change" in facts
+    assert "Changed a.txt" not in facts
+    await changes.revert(session_id, await changes.plan_redo(session_id, first.capture_id), {})
+    assert all("Changed a.txt" in record for record in records()[::2])
+    assert "reverted" not in records()[1]
+
+
+async def test_a_rewind_says_where_a_file_is_set_back_to() -> None:
+    """What was reverted by hand since comes back with it: nothing was taken back then."""
+    rig = await started([writes(a_txt="1\n")], [], [])
+    await rig.run()
+    await rig.run("Again.")
+    changes, session_id = rig.workspace.changes, rig.conversation.session.id
+    (edit,) = (await changes.of_session(session_id)).captures
+    reverted = RevertSelection((edit.capture_id,), scope="step")
+    await changes.revert(session_id, await changes.plan(session_id, reverted), {})
+    (*_, second) = (
+        record.seq for record in rig.conversation.session.log if isinstance(record.event, UserSpoke)
+    )
+    await changes.revert(session_id, await changes.plan_rewind(session_id, second), {})
+    assert rig.files.read("a.txt") == b"1\n"
+    await rig.run("And again.")
+    assert rig.events(UserSpoke)[-1].note == (
+        "[The user set a.txt back to an earlier state. Read a file again before you rely on it.]"
+    )
+
+
+async def test_a_file_that_only_a_command_changed_is_told_of_when_the_user_changes_it_and_once() -> None:
+    rig = await started([writes(a_txt="formatted\n")], [], [])
+    await rig.run()
+    rig.files.write("a.txt", b"formatted\nmine\n")
+    rig.files.write("b.txt", b"of no call\n")
+    await rig.run("Again.")
+    note = rig.events(UserSpoke)[-1].note
+    assert "changed: a.txt. What stands above" in note
+    assert "+mine" in note
+    await rig.run("And again.")
+    assert rig.events(UserSpoke)[-1].note == ""
+
+
+async def test_what_the_agents_own_command_changed_stands_in_the_way_of_no_edit() -> None:
+    edit = writes(kind="edit", a_txt="mine\n")
+    rig = await started([reads("a.txt"), writes(a_txt="formatted\n"), edit])
+    await rig.run()
+    assert all(answer.ok for answer in answers(rig))
+
+
+TASKS = ("Write a.", "Write b.")
+
+
+@pytest.fixture
+async def rig() -> DelegateToolRig:
+    """A parent whose two subagents each changed a file, and who then changed one itself."""
+    delegate = [("delegate", {"task": task, "title": task}) for task in TASKS]
+    rig = DelegateToolRig(
+        {
+            PARENT_PROMPT: replies_in_order(
+                tool_call_reply(*delegate),
+                tool_call_reply(writes(c_txt="c\n"), id_prefix="p"),
+                text_reply("Done."),
+            ),
+            TASKS[0]: replies_in_order(tool_call_reply(writes(a_txt="1\n")), text_reply("Done.")),
+            TASKS[1]: replies_in_order(tool_call_reply(writes(b_txt="2\n")), text_reply("Done.")),
+        }
+    )
+    tools = ChangingTools()
+    tools.files, rig.tools = rig.files, tools
+    rig.history = MemoryFileHistory(rig.files)
+    rig._approver = FixedApprover("once")
+    rig.workspace = rig.create_workspace(rig.store, PROFILES["balanced"])
+    await rig.begin()
+    assert (await rig.conversation.run(PARENT_PROMPT)).how == "done"
+    return rig
+
+
+async def test_each_log_has_its_own_and_the_parent_all_of_it_in_its_turn(rig: DelegateToolRig) -> None:
+    parent = rig.conversation.session.id
+    changes = await rig.workspace.changes.of_session(parent)
+    started = {
+        entry.event.session: entry.seq
+        for entry in rig.conversation.session.log
+        if isinstance(entry.event, SubagentStarted)
+    }
+    *of_subagents, own = changes.captures  # what the subagents did at the same time is of both
+    assert [file.path for file in changes.files] == ["a.txt", "b.txt", "c.txt"]
+    assert {row.turn_title for row in changes.captures} == {PARENT_PROMPT}
+    assert own.session == parent
+    assert {row.session for row in of_subagents} <= set(started)
+    for row in of_subagents:
+        log = await rig.stored_log(row.session)
+        assert row.seq in [entry.seq for entry in log if isinstance(entry.event, ChangesRecorded)]
+        assert row.place == started[row.session]
+
+    plan = await rig.workspace.changes.plan(parent, RevertSelection(changes.by_agent(), scope="session"))
+    assert await rig.workspace.changes.revert(parent, plan, {}) is not None
+    assert rig.files.paths == ()
+
+
+async def test_what_a_kill_left_of_a_subagent_is_recorded_by_its_parent_once(rig: DelegateToolRig) -> None:
+    assert rig.history is not None
+    child = (await rig.subagent_sessions())[0]
+    rig.files.write("late.txt", b"late\n")
+    left = await rig.history.scan(child)
+    assert left is not None
+    await rig.conversation.close()
+    for _ in range(2):
+        workspace = rig.create_workspace(rig.store, PROFILES["balanced"])
+        parent = await workspace.open_session(rig.conversation.session.id)
+        await rig.wait_until(lambda: not rig.history or not rig.history.unrecorded_ids)
+        captures = [
+            row.capture_id for row in (await workspace.changes.of_session(parent.session.id)).captures
+        ]
+        assert captures.count(left.capture.id) == 1
+        await workspace.close_session(parent.session.id)

@@ -99,7 +99,6 @@ async def test_enough_history_brings_a_checkpoint_that_changes_no_request() -> N
     assert prepared.handover.sections[0].title == "Project Background"
     assert prepared.handover.index == ""
     assert rig.events(HandoverMade) == []
-    await rig.assert_consistent()
 
 
 async def test_the_next_one_updates_it_and_reads_only_what_came_since() -> None:
@@ -175,7 +174,6 @@ async def test_one_is_begun_between_two_results_of_a_step() -> None:
     second = rig.model.summary_requests[1].messages[-1].text
     assert second.count(" tool wait") == 1
     assert " tool say a.txt" not in second
-    await rig.assert_consistent()
 
 
 async def test_a_step_brings_none_before_its_first_result() -> None:
@@ -306,7 +304,6 @@ async def test_a_dropped_connection_changes_nothing() -> None:
     await run_turns(rig, 5)
     assert not checkpoints(rig)
     assert rig.events(HandoverFailed) == []
-    await rig.assert_consistent()
 
 
 SMALL = ModelInfo("test", "scripted", window=8_000, reserve=400)
@@ -329,7 +326,6 @@ async def test_a_handover_begins_with_the_newest_checkpoint() -> None:
     assert "The first part." not in "\n".join(
         line for line in rig.model.summary_requests[-1].messages[-1].text.splitlines() if "user:" in line
     )
-    await rig.assert_consistent()
 
 
 async def test_a_checkpoint_that_says_all_is_put_in_place_without_a_call() -> None:

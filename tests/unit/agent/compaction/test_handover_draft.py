@@ -14,13 +14,12 @@ from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.context.summaries.handover_revision import editable_sections, from_fields, to_fields
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import fallback_rate
-from helix_desktop.domain.errors import CompactionRefused, InvalidInput, ModelUnreachable
+from helix_desktop.domain.errors import CompactionRefused, InvalidInput
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade
 from helix_desktop.domain.events.session import ChangesRecorded
-from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverFailed, HandoverMade
+from helix_desktop.domain.events.summary import Bullet, HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
-from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.handover_rig import MANUAL_ONLY, ready_conversation, working
 from tests.support.scripted_model import (
@@ -49,7 +48,6 @@ async def test_a_draft_records_nothing() -> None:
     updates = rig.updates_of(CompactionProgress)
     assert SUMMARY in [update.text for update in updates]
     assert [update.phase for update in updates][-1] == "idle"
-    await rig.assert_consistent()
 
 
 async def test_a_draft_that_is_left_stays_until_what_it_covers_changes() -> None:
@@ -79,7 +77,6 @@ async def test_a_draft_that_is_left_stays_until_what_it_covers_changes() -> None
     assert handovers.restore_draft(0, is_whole_possible=False) is not None
     await handovers.writer.commit(await handovers.writer.draft())
     assert handovers.restore_draft(0, is_whole_possible=False) is None, "its messages are compacted"
-    await rig.assert_consistent()
 
 
 async def test_after_a_restart_the_draft_that_was_saved_last_is_there() -> None:
@@ -106,7 +103,7 @@ async def test_a_draft_accepted_as_it_is() -> None:
     rig = await ready_conversation()
     before = rig.conversation.window.measure()[0].request
     draft = await rig.conversation.handovers.writer.draft("the login")
-    await rig.conversation.handovers.writer.commit(draft)
+    await rig.conversation.handovers.writer.commit(draft, draft.text)
     (handover,) = rig.events(HandoverMade)
     assert (handover.trigger, handover.focus, handover.edited) == (HandoverTrigger.MANUAL, "the login", False)
     assert handover.sections == draft.event.sections
@@ -116,15 +113,6 @@ async def test_a_draft_accepted_as_it_is() -> None:
     (seq,) = rig.conversation.session.transcript.rewrites.handovers
     await rig.conversation.window.undo(seq)
     assert rig.conversation.window.measure()[0].request == before
-    await rig.assert_consistent()
-
-
-async def test_a_draft_accepted_unchanged_is_not_edited() -> None:
-    """Passing its own text is not an edit."""
-    rig = await ready_conversation()
-    draft = await rig.conversation.handovers.writer.draft()
-    await rig.conversation.handovers.writer.commit(draft, draft.text)
-    assert rig.events(HandoverMade)[0].edited is False
 
 
 async def test_the_user_s_own_text() -> None:
@@ -143,7 +131,6 @@ async def test_the_user_s_own_text() -> None:
     message = rig.conversation.window.measure()[0].request.messages[1].text
     assert message.startswith(TITLE)
     assert "- Ship it on Friday.\n- Call Ann [e4]" in message
-    await rig.assert_consistent()
 
 
 @pytest.mark.parametrize(
@@ -169,7 +156,6 @@ async def test_an_unparsable_text_is_refused(text: str, reason: str) -> None:
     assert refused.value.fix
     assert rig.events(HandoverMade) == []
     await rig.conversation.handovers.writer.commit(draft)
-    await rig.assert_consistent()
 
 
 async def test_a_longer_text_is_refused() -> None:
@@ -194,7 +180,6 @@ async def test_the_range_can_be_chosen() -> None:
     assert rig.events(HandoverMade)[0].upto == ranges[4].upto
     with pytest.raises(CompactionRefused, match=r"up to this message \(e3\)"):
         await rig.conversation.handovers.writer.draft(upto=3)
-    await rig.assert_consistent()
 
 
 async def test_a_draft_is_stale_when_its_history_changed() -> None:
@@ -217,7 +202,6 @@ async def test_a_draft_is_stale_when_its_history_changed() -> None:
         await rig.conversation.handovers.writer.commit(second)
     assert len(rig.events(HandoverMade)) == 1
     assert rig.events(HandoverFailed) == []
-    await rig.assert_consistent()
 
 
 async def test_a_draft_can_be_canceled() -> None:
@@ -235,7 +219,6 @@ async def test_a_draft_can_be_canceled() -> None:
     assert isinstance(await rig.conversation.handovers.writer.draft(), HandoverDraft)
     assert rig.model.closed_streams == closed + 1
     assert rig.events(HandoverMade) == []
-    await rig.assert_consistent()
 
 
 async def test_only_one_handover_is_written_at_a_time() -> None:
@@ -249,22 +232,6 @@ async def test_only_one_handover_is_written_at_a_time() -> None:
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
-
-
-async def test_a_turn_runs_while_a_draft_is_written() -> None:
-    """Messages are sent and answered; the draft still fits, and newer messages stay after it."""
-    gate = asyncio.Event()
-    rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(rig.conversation.handovers.writer.draft())
-        await rig.wait_until(lambda: rig.model.summary_requests)
-        assert (await rig.conversation.run("Meanwhile?")).how == "done"
-        gate.set()
-    await rig.conversation.handovers.writer.commit(task.result())
-    texts = [message.text for message in rig.conversation.window.measure()[0].request.messages]
-    assert texts[1].startswith(TITLE)
-    assert texts[-2:] == ["Meanwhile?", "Done."]
-    await rig.assert_consistent()
 
 
 async def test_an_overflow_takes_precedence_over_a_draft() -> None:
@@ -295,17 +262,6 @@ async def test_an_overflow_takes_precedence_over_a_draft() -> None:
     assert "changed in the meantime" in draft.why
     assert ended == TurnEnded("done")
     assert {event.trigger for event in rig.events(HandoverMade)} == {HandoverTrigger.OVERFLOW}
-    await rig.assert_consistent()
-
-
-async def test_a_draft_without_a_model() -> None:
-    """Ledger and extracts, and the reason."""
-    rig = await ready_conversation(
-        summary=lambda _: [ModelUnreachable(verbatim("The server does not answer."))]
-    )
-    draft = await rig.conversation.handovers.writer.draft()
-    assert draft.event.model == NO_MODEL
-    assert "The server does not answer." in draft.event.fallback
 
 
 async def test_nothing_to_draft() -> None:
@@ -331,7 +287,6 @@ async def test_on_request_a_small_part_of_a_large_window_is_compacted() -> None:
     await conversation.handovers.writer.commit(draft)
     (handover,) = rig.events(HandoverMade)
     assert handover.after < 0.9 * handover.before
-    await rig.assert_consistent()
 
 
 async def test_an_edited_draft_is_checked_again() -> None:
@@ -348,7 +303,6 @@ async def test_an_edited_draft_is_checked_again() -> None:
     (handover,) = rig.events(HandoverMade)
     assert [(kind.named, kind.missing) for kind in handover.coverage] == [(1, ())]
     assert "Leave Out" not in conversation.window.measure()[0].request.messages[1].text
-    await rig.assert_consistent()
 
 
 async def test_a_sentence_put_back_into_the_active_handover() -> None:
@@ -377,7 +331,6 @@ async def test_a_sentence_put_back_into_the_active_handover() -> None:
         await handovers.revisions.record(draft, sections)
     await window.undo(active[0])
     assert window.measure()[0].request == before
-    await rig.assert_consistent()
 
 
 async def test_a_sentence_keeps_the_request_that_it_cites_when_others_are_edited() -> None:
@@ -422,7 +375,6 @@ async def test_the_next_handover_says_nothing_of_an_excluded_one() -> None:
     assert "user: And now?" in window.measure()[0].request.messages[1].text
     await window.undo(seq + 1)
     assert "user: Think." in window.measure()[0].request.messages[1].text
-    await rig.assert_consistent()
 
 
 async def test_a_handover_is_written_again() -> None:
@@ -457,7 +409,6 @@ async def test_a_handover_is_written_again() -> None:
     assert window.measure()[0].request == before
     await window.redo(active[0])
     assert session.transcript.window.handover == active
-    await rig.assert_consistent()
 
 
 async def test_a_handover_written_again_is_stale_once_the_former_is_undone() -> None:
@@ -485,7 +436,6 @@ async def test_the_user_may_compact_a_single_long_turn() -> None:
     assert "Build the thing." in [message.text for message in messages]
     rig.model.script = thinking_script(0)
     await rig.conversation.run("Go on.")
-    await rig.assert_consistent()
 
 
 async def test_the_user_may_compact_what_frees_nothing() -> None:
@@ -498,7 +448,6 @@ async def test_the_user_may_compact_what_frees_nothing() -> None:
     assert draft.event.after > draft.event.before
     await handovers.writer.commit(draft)
     assert rig.conversation.window.measure()[1].used == draft.event.after
-    await rig.assert_consistent()
 
 
 async def test_the_parts_of_a_draft_add_up_to_what_the_context_counts_for_it() -> None:

@@ -16,12 +16,10 @@ from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.messages import ModelInfo, ToolCall
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import verbatim
-from tests.support.agent_rig import AgentRig, GatedStore, ScriptedTools
+from tests.support.agent_rig import GatedStore, ScriptedTools, begin_with
 from tests.support.image_bytes import png
 from tests.support.scripted_model import (
-    ScriptedModel,
     WordCounter,
-    replies_in_order,
     text_reply,
     tool_call_reply,
 )
@@ -41,10 +39,7 @@ class ImageTools(ScriptedTools):
 
 async def test_an_image_that_a_tool_shows_reaches_the_model() -> None:
     """It is stored byte for byte, counted as an image, sent with the answer, and has no other form."""
-    rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply(("say", {}))), VISION_MODEL), tools=ImageTools()
-    )
-    await rig.begin()
+    rig, _ = await begin_with(tool_call_reply(("say", {})), info=VISION_MODEL, tools=ImageTools())
     assert (await rig.conversation.run("Look at the shot.")).how == "done"
     (answer,) = rig.events(ToolAnswered)
     (image,) = answer.images
@@ -57,36 +52,28 @@ async def test_an_image_that_a_tool_shows_reaches_the_model() -> None:
     seq = next(recorded.seq for recorded in rig.conversation.session.log if recorded.event is answer)
     with pytest.raises(OutputFormUnavailable, match="can't be shortened"):
         await rig.conversation.window.choose_form(seq, "preview")
-    await rig.assert_consistent()
-    await rig.workspace.close()
 
 
 async def test_a_model_without_image_support_gets_a_description() -> None:
     """Nothing of the image is sent; its name and its hash are."""
     blind = msgspec.structs.replace(VISION_MODEL, images=False)
-    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("say", {}))), blind), tools=ImageTools())
-    await rig.begin()
+    rig, _ = await begin_with(tool_call_reply(("say", {})), info=blind, tools=ImageTools())
     assert (await rig.conversation.run("Look at the shot.")).how == "done"
     sent = rig.model.requests[-1]
     assert (sent.messages[-1].images, sent.image_data) == ((), {})
     assert bare_marker(digest_of(SHOT)) in sent.messages[-1].text
-    await rig.workspace.close()
 
 
 async def test_an_unreadable_image_is_not_sent() -> None:
     """The request goes out without its bytes; the turn goes on."""
     store = DamagedStore()
-    rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply(("say", {}))), VISION_MODEL),
-        tools=ImageTools(),
-        store=store,
+    rig, _ = await begin_with(
+        tool_call_reply(("say", {})), info=VISION_MODEL, tools=ImageTools(), store=store
     )
-    await rig.begin()
     store.damaged = True
     assert (await rig.conversation.run("Look at the shot.")).how == "done"
     assert rig.model.requests[-1].image_data == {}
     assert rig.model.requests[-1].messages[-1].images
-    await rig.workspace.close()
 
 
 class DamagedStore(GatedStore):
@@ -109,23 +96,19 @@ class DamagedStore(GatedStore):
 )
 async def test_data_that_cannot_be_sent_as_an_image_is_refused(data: bytes, reason: str) -> None:
     """The reason is given, and nothing is stored."""
-    rig = AgentRig(ScriptedModel(replies_in_order(), VISION_MODEL))
-    await rig.begin()
+    rig, _ = await begin_with(info=VISION_MODEL)
     with pytest.raises(InvalidInput, match=reason):
         await rig.workspace.contents.attach_data(rig.conversation.session.id, data, "a.gif")
     assert (await rig.store.totals()).entries == 0
-    await rig.workspace.close()
 
 
 async def test_an_image_recalled_into_a_message_is_an_image_again() -> None:
     """From the cache it comes as an image, not as its bytes read as text."""
-    rig = AgentRig(ScriptedModel(replies_in_order(), VISION_MODEL))
-    await rig.begin()
+    rig, _ = await begin_with(info=VISION_MODEL)
     first = await rig.workspace.contents.attach_data(rig.conversation.session.id, SHOT, "shot.png")
     again = await rig.workspace.contents.attach(first.digest)
     assert again.image is not None
     assert (again.digest, again.text, again.image.width) == (first.digest, "", 64)
-    await rig.workspace.close()
 
 
 @pytest.mark.parametrize("data", [b"caf\xe9 \xff\xfe\0 end", b"\x80" * 50])
@@ -157,11 +140,9 @@ class PictureTools(ScriptedTools):
 async def test_images_are_stored_and_named_in_the_text() -> None:
     """The text leads to each of them by its hash, so that a marker of the text does too."""
     vision_model = ModelInfo("test", "seeing", window=8_000, reserve=400, images=True)
-    rig = AgentRig(
-        ScriptedModel(replies_in_order(tool_call_reply(("say", {})), text_reply("Seen.")), vision_model),
-        tools=PictureTools(),
+    rig, conversation = await begin_with(
+        tool_call_reply(("say", {})), text_reply("Seen."), info=vision_model, tools=PictureTools()
     )
-    conversation = await rig.begin()
     await conversation.run("Look.")
     (answer,) = rig.events(ToolAnswered)
     digests = [digest_of(picture) for picture in PICTURES]
@@ -173,8 +154,6 @@ async def test_images_are_stored_and_named_in_the_text() -> None:
         assert f'recall_cached_content("{digest}")' in text
         assert digest in rig.model.requests[-1].messages[-1].text
     assert [image.digest for image in rig.model.requests[-1].messages[-1].images] == digests
-    await rig.assert_consistent()
-    await rig.workspace.close()
 
 
 async def test_a_long_text_with_images_is_gated_like_any_other() -> None:

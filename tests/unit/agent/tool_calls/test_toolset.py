@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.session import CallOutput, CallStarted
 from helix_desktop.agent.session_services import SessionServices
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.agent.tool_calls.runner import HALTED
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
+from helix_desktop.domain.events.session import FilesChanged
+from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.messages import ModelInfo, ToolCall, ToolSpec
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.store.memory import MemoryStore
-from tests.support.agent_rig import PROMPTS, MemoryRules, SteppedClock
+from tests.support.agent_rig import PROMPTS, AgentRig, MemoryRules, ScriptedTools, SteppedClock, begin_with
+from tests.support.memory_files import MemoryFiles
 from tests.support.scripted_model import (
     ScriptedModel,
     WordCounter,
@@ -162,3 +171,107 @@ async def test_changed_tools_survive_a_concurrent_model_switch() -> None:
     await conversation.run("Who is there?")
     assert [spec.name for spec in other.requests[-1].tools] == ["read", "mcp__a__one"]
     await workspace.close()
+
+
+class FileTools(ScriptedTools):
+    """Tools of which `read` reads and `ask` may write the file `a.txt`."""
+
+    files: MemoryFiles
+
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
+        """Run a call; `ask` with a `text` writes it."""
+        text = json.loads(call.arguments).get("text")
+        if call.name == "ask" and text:
+            self.files.write("a.txt", text.encode())
+        result = await super().run(call, on_output)
+        version = self.files.version("a.txt")
+        return msgspec.structs.replace(result, files=(version,)) if call.name == "read" else result
+
+
+async def rig_after(*calls: tuple[str, dict[str, str]]) -> AgentRig:
+    """Return a rig after a turn with these calls, one a step; `a.txt` was there before."""
+    tools = FileTools()
+    replies = [tool_call_reply(call, id_prefix=f"c{n}_") for n, call in enumerate(calls)]
+    model = ScriptedModel(replies_in_order(*replies, text_reply("done")))
+    rig = AgentRig(model, approver=FixedApprover("once"), tools=tools)
+    tools.files = rig.files
+    rig.files.write("a.txt", b"before")
+    await rig.begin()
+    assert (await rig.conversation.run("go")).how == "done"
+    await rig.assert_consistent()
+    return rig
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_checked"), [("command", True), ("mcp", True), ("edit", False), ("fetch", False)]
+)
+async def test_only_calls_that_may_change_anything_are_followed_by_a_check(
+    kind: str, is_checked: bool
+) -> None:
+    """Reading costs nothing; an edit says itself what it wrote."""
+    rig = await rig_after(("read", {}), ("read", {}), ("ask", {"kind": kind}))
+    assert rig.files.check_count == is_checked
+    assert not rig.events(FilesChanged)
+
+
+async def test_a_change_is_recorded_once_with_its_call() -> None:
+    rig = await rig_after(("read", {}), ("ask", {"text": "afterwards"}), ("ask", {}))
+    (changed,) = rig.events(FilesChanged)
+    assert (changed.call_id, [file.path for file in changed.files]) == ("c1_0", ["a.txt"])
+    assert isinstance(changed.files[0], ChangedFile)
+    assert not rig.conversation.session.transcript.staleness.file_versions
+
+
+async def test_a_disk_that_fails_ends_no_turn() -> None:
+    rig = await rig_after(("read", {}))
+    rig.files.error = OSError("no such device")
+    assert (await rig.conversation.run("again")).how == "done"
+    assert not rig.events(FilesChanged)
+    rig.files.error = None
+    rig.files.write("a.txt", b"afterwards")
+    assert (await rig.conversation.run("again")).how == "done"
+    assert len(rig.events(FilesChanged)) == 1
+
+
+async def test_the_output_of_a_running_call_is_streamed() -> None:
+    rig, conversation = await begin_with(tool_call_reply(("wait", {})), text_reply("Done."))
+    await conversation.send("Wait.")
+    await rig.wait_for_updates(CallOutput, 2)
+    assert rig.updates_of(CallOutput) == [CallOutput("c0", "waiting "), CallOutput("c0", "for the gate")]
+    running = conversation.running_calls.find("c0")
+    assert running is not None
+    assert (running.tail, running.started_at_ms, running.call.name) == (
+        "waiting for the gate",
+        rig.clock.now,
+        "wait",
+    )
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    assert conversation.running_calls.find("c0") is None
+
+
+async def test_a_single_call_is_stopped_and_the_turn_goes_on() -> None:
+    rig, conversation = await begin_with(tool_call_reply(("wait", {}), ("wait", {})), text_reply("I go on."))
+    await conversation.send("Wait twice.")
+    await rig.wait_for_updates(CallStarted, 2)
+    await rig.wait_until(lambda: len(rig.updates_of(CallOutput)) == 4)
+    assert conversation.running_calls.stop("c0")
+    await rig.wait_until(lambda: rig.tools.canceled_calls == ["c0"])
+    assert conversation.is_running
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    answers = {event.call_id: event for event in rig.events(ToolAnswered)}
+    assert (answers["c0"].text, answers["c0"].ok) == (HALTED, False)
+    assert answers["c1"].ok
+    assert [event.how for event in rig.events(TurnEnded)] == ["done"]
+    assert not conversation.running_calls.stop("c0")
+
+
+async def test_stopping_the_turn_ends_every_call() -> None:
+    rig, conversation = await begin_with(tool_call_reply(("wait", {})))
+    await conversation.send("Wait.")
+    await rig.wait_for_updates(CallOutput, 2)
+    await conversation.stop()
+    assert rig.tools.canceled_calls == ["c0"]
+    assert conversation.running_calls.find("c0") is None
+    assert [event.how for event in rig.events(TurnEnded)] == ["stopped"]

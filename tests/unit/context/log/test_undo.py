@@ -1,21 +1,32 @@
-"""Undo and redo of every kind of rewrite, at any depth and in any order."""
+"""Undo and redo of every kind of rewrite, steps that are retried, and changes on record."""
 
 from __future__ import annotations
 
 import bisect
+from copy import copy
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from helix_desktop.context.log.file_changes import logged_changes
+from helix_desktop.context.log.steps import point_after, point_before_message, point_of_retry, read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import RewriteEvent, Undoable
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import fold
+from helix_desktop.context.window.request_validation import problems
 from helix_desktop.context.window.window import project
-from helix_desktop.domain.events.conversation import TurnRetried
-from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.conversation import (
+    AssistantSpoke,
+    ToolAnswered,
+    TurnEnded,
+    TurnRetried,
+    UserSpoke,
+)
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -28,10 +39,20 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
+from helix_desktop.domain.events.session import ChangesRecorded, SessionBranched
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.messages import ModelRequest
+from helix_desktop.domain.file_history.changes import ChangeSource
+from helix_desktop.domain.messages import ModelRequest, ToolCall
+from helix_desktop.domain.slash_command import PromptSource
 from tests.support import session_rewrites
-from tests.support.histories import SWEEP_AND_HANDOVER_ACTIONS, SessionSimulator, build_history, histories
+from tests.support.histories import (
+    DEFAULT_ACTIONS,
+    SWEEP_AND_HANDOVER_ACTIONS,
+    SessionSimulator,
+    build_history,
+    histories,
+)
+from tests.support.message_linter import lint
 from tests.support.reachability import unreachable_content
 
 
@@ -250,3 +271,144 @@ def test_folding_waits_for_a_policy_that_folds() -> None:
         for name in ("classic", "balanced")
     }
     assert due == {"classic": False, "balanced": True}
+
+
+@given(histories())
+def test_a_message_and_its_step_on_the_chart_have_one_number(simulator: SessionSimulator) -> None:
+    """Whatever was retried, steered or compacted in between."""
+    steps = {step.seq: (step.turn, step.number) for step in read_steps(simulator.log)}
+    transcript = simulator.transcript
+    for item in transcript.messages.items:
+        if isinstance(item.event, AssistantSpoke):
+            assert (item.turn, transcript.messages.step_in_turn(item)) == steps[item.seq]
+
+
+TREES = histories((*DEFAULT_ACTIONS, "branch", "branch"))
+
+
+def window_after(simulator: SessionSimulator, seq: int) -> list[bytes]:
+    """Return the request that the session would have sent behind an event."""
+    transcript = Transcript(simulator.log[:seq])
+    return raw(project(transcript, simulator.policy, simulator.frame).request)
+
+
+@given(TREES, st.integers(1, 10**6))
+def test_a_branch_has_the_window_of_its_point_and_loses_nothing(parent: SessionSimulator, at: int) -> None:
+    seq = 1 + at % len(parent.log)
+    branch, before = copy(parent), list(parent.log)
+    end = branch.branch(seq)
+    assume(end)
+    assert end >= seq or isinstance(parent.log[seq - 1].event, SessionBranched)
+    assert not branch.transcript.open_calls
+    assert not branch.transcript.turn_open
+    assert raw(branch.window().request) == window_after(parent, end)
+    assert unreachable_content(branch) == []
+    assert point_after(parent.log, end) == end, "a point is its own"
+    undone = branch.undo(at)
+    assert parent.log == before
+    assert not undone or undone <= end
+    assert unreachable_content(branch) == []
+    branch.send_message("On.")
+    branch.step("So it is.", 0)
+    for sent in branch.sent_requests:
+        assert lint(sent.request.messages) == problems(sent.request.messages) == []
+
+
+@given(TREES, st.integers(1, 10**6))
+def test_a_retry_asks_what_the_turn_asked_first(parent: SessionSimulator, at: int) -> None:
+    """The parent's request, byte for byte, with its message once."""
+    users = [
+        entry.seq for entry in parent.log if isinstance(entry.event, UserSpoke) and not entry.event.steered
+    ]
+    assume(users)
+    message = users[at % len(users)]
+    end, branch = point_of_retry(parent.log, message), copy(parent)
+    assert end >= message
+    branch.go_on_behind(end)
+    branch.retry()
+    assert branch.transcript.turn_open
+    assert branch.transcript.messages.items[-1].seq == message
+    first = next((sent for sent in parent.sent_requests if sent.seq >= message), None)
+    if first is not None and first.seq == end:
+        assert raw(branch.window().request) == raw(first.request)
+
+
+@given(TREES, st.integers(1, 10**6))
+def test_an_edit_begins_where_the_message_was_not_sent_yet(parent: SessionSimulator, at: int) -> None:
+    users = [entry.seq for entry in parent.log if isinstance(entry.event, UserSpoke)]
+    assume(users)  # a branch of the very beginning has none
+    message = users[at % len(users)]
+    end, branch = point_before_message(parent.log, message), copy(parent)
+    assert 0 < end < message
+    branch.go_on_behind(end)
+    assert not branch.transcript.open_calls
+    assert raw(branch.window().request) == window_after(parent, end)
+    branch.send_message("In other words.")
+    branch.step("So it is.", 0)
+    assert branch.sent_requests[-1].request.messages
+
+
+def test_only_a_step_that_runs_has_no_point() -> None:
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Begin.")
+    simulator.step("I read.", 2)
+    seq = simulator.transcript.last_seq
+    for at in (seq, 0):
+        with pytest.raises(InvalidInput, match="still running"):
+            point_after(simulator.log, at)
+    assert point_after(simulator.log, seq - 1) == seq - 1
+    simulator.answer_all_calls("done")
+    assert point_after(simulator.log, seq) == seq + 2
+
+
+def changed(capture_id: str, source: ChangeSource = "command") -> ChangesRecorded:
+    """What a call changed, or something else."""
+    return ChangesRecorded(capture_id, "digest", source)
+
+
+def test_what_a_call_changed_that_a_crash_cut_off_is_captured_after_the_next_start() -> None:
+    events: list[Event] = [
+        UserSpoke("Go.", 1),
+        changed("c1"),
+        TurnEnded("interrupted", interruption="crash"),
+        changed("c2"),
+        changed("c3", "outside"),
+        UserSpoke("Go on.", 1),
+        changed("c4"),
+        TurnEnded("stopped"),
+        changed("c5"),
+    ]
+    log = [RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1)]
+    captures = logged_changes("s", log).captures
+    after_crash = [capture.changes.capture_id for capture in captures if capture.changes.is_after_crash]
+    assert after_crash == ["c2"]
+
+
+def test_a_change_has_the_target_of_its_call_as_the_tool_told_it_or_else_from_the_arguments() -> None:
+    edit, command = ToolCall("a", "edit", '{"path": "./a.txt"}'), ToolCall("b", "bash", '{"command": "make"}')
+    events: list[Event] = [
+        UserSpoke("Go.", 1),
+        AssistantSpoke("", "box/small", 1, (edit, command)),
+        ToolAnswered("a", "edit", "ok", "d" * 64, 1, 1, 1, target="a.txt"),
+        ChangesRecorded("c1", "digest", "tool", call_id="a"),
+        ToolAnswered("b", "bash", "ok", "d" * 64, 1, 1, 1),
+        ChangesRecorded("c2", "digest", "command", call_id="b"),
+        ChangesRecorded("c3", "digest", "outside"),
+    ]
+    log = [RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1)]
+    changes = [capture.changes for capture in logged_changes("s", log).captures]
+    assert [(change.tool, change.target) for change in changes] == [
+        ("edit", "a.txt"),
+        ("bash", "make"),
+        ("", ""),
+    ]
+
+
+def test_a_turn_of_a_command_has_the_words_that_were_typed() -> None:
+    prompt = PromptSource("release", ".claude/skills/release/SKILL.md", "d" * 64, "of Monday")
+    log = [
+        RecordedEvent(1, 1, UserSpoke("Use the skill release: follow @…", 1, prompt=prompt)),
+        RecordedEvent(2, 2, changed("c1")),
+    ]
+    (capture,) = logged_changes("s", log).captures
+    assert capture.changes.turn_title == "/release of Monday"

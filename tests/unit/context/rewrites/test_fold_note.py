@@ -196,18 +196,6 @@ def test_a_note_of_one_output_counts_one() -> None:
     assert " 1 earlier message, left out" in fold.render_truncation_note(INDEX, 2, 1)
 
 
-def test_the_first_line_has_the_marker() -> None:
-    """A note is labeled as reference, and its one marker leads to the index of what it covers."""
-    text = fold.render_fold_note(
-        items_of(UserSpoke("Go.", 1), spoken_event("", "read_file"), answered("read_file", "a.py")), INDEX, 1
-    )
-    head = text.splitlines()[0]
-    assert head.startswith(fold.TITLE)
-    assert "for reference" in head
-    assert f'[CACHED] recall_cached_content("{INDEX}")' in head
-    assert text.count("[CACHED]") == 1
-
-
 def test_calls_are_described_briefly() -> None:
     """Tool, target, size of a large result, a short one itself, any error; calls of a tool share its name."""
     events = (
@@ -313,16 +301,26 @@ def test_an_exit_code_is_said_once(code: int, about: str, in_note: str, in_ledge
     assert run.count(f"exit {code}") == 1
 
 
-def test_a_path_stands_whole_once_and_then_by_its_last_part() -> None:
-    """Whoever looks for a file finds its path in the note; to repeat it would cost without telling more."""
-    path = "src/package/module.py"
+@pytest.mark.parametrize(
+    ("tool", "target", "line"),
+    [
+        ("read_file", "src/pack/module.py", "did: read_file src/pack/module.py → out, module.py → out"),
+        (
+            "TaskCreate",
+            "Check the and/or of it",
+            "did: TaskCreate Check the and/or of it, Check the and/or of it",
+        ),
+    ],
+)
+def test_a_path_stands_whole_once_and_then_by_its_last_part(tool: str, target: str, line: str) -> None:
+    """Whoever looks for a file finds its path in the note; a sentence with a slash is no path."""
     events = (
-        spoken_event("Let me look.", "read_file", "read_file"),
-        answered("read_file", path, "c0"),
-        answered("read_file", path, "c1"),
+        spoken_event("Let me look.", tool, tool),
+        answered(tool, target, "c0"),
+        answered(tool, target, "c1"),
     )
     text = fold.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 2)
-    assert text.splitlines()[-1] == f"did: read_file {path} → out, module.py → out"
+    assert text.splitlines()[-1] == line
 
 
 @pytest.mark.parametrize("max_words", [0, 40, 400])
@@ -527,18 +525,6 @@ def condensed_agent_lines(text: str, agent_tokens: int) -> list[str]:
         items_of(UserSpoke("Go.", 1), spoken_event(text)), INDEX, 1, agent_tokens, 100, POLICY
     )
     return note.split("\n")[2:]
-
-
-def test_a_sentence_with_a_slash_is_no_path() -> None:
-    """Only a path is shortened to its last part when it comes again."""
-    target = "Check the and/or of the scenarios"
-    events = (
-        spoken_event("Let me plan.", "TaskCreate", "TaskCreate"),
-        answered("TaskCreate", target, "c0"),
-        answered("TaskCreate", target, "c1"),
-    )
-    text = fold.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 2)
-    assert text.splitlines()[-1] == f"did: TaskCreate {target}, {target}"
 
 
 HASH = "a" * 64

@@ -136,6 +136,17 @@ def test_any_answer_is_parsed_or_refused(text: str) -> None:
     assert [section.title for section in read] == [*TITLES]
 
 
+def extract(simulator: SessionSimulator, former: HandoverMade | None = None) -> dict[str, list[str]]:
+    """Return the texts that a handover without a model has, by section."""
+    found = extractive_handover(simulator.transcript.messages.items, former)
+    return {section.title: [bullet.text for bullet in section.bullets] for section in found}
+
+
+def former_handover(*sections: Section, upto: int = 1) -> HandoverMade:
+    """Return a handover of these sections that the next one goes on from."""
+    return msgspec.structs.replace(handover_with(sections), upto=upto, index_entries=0)
+
+
 def check_extracts_have_sources(simulator: SessionSimulator) -> None:
     """Without a model each bullet cites an event that the handover covers, and that was not excluded then."""
     for seq, handover in simulator.transcript.rewrites.handovers.items():
@@ -160,10 +171,7 @@ def test_an_extract_describes_what_happened() -> None:
     simulator.record(replace(base, name="run_command", target="mypy .", exit_code=2, ok=False))
     simulator.record(replace(base, name="read_file", target="gone.py", ok=False, first_line="No such file"))
     simulator.step("The bug was a missing await.", 0)
-    expected = {
-        section.title: " ".join(bullet.text for bullet in section.bullets)
-        for section in extractive_handover(simulator.transcript.messages.items, None)
-    }
+    expected = {title: " ".join(texts) for title, texts in extract(simulator).items()}
     assert "Fix the login" in expected["Project Background"]
     assert "missing await" in expected["Technical Details"]
     assert "src/login.py" in expected["Completed Work"]
@@ -179,11 +187,7 @@ def test_of_a_long_message_its_rules_are_preferences() -> None:
     simulator = SessionSimulator(PROFILES["balanced"])
     story = "The login hangs on the second try. " * 20
     simulator.send_message(f"# Please read on\n{story}\n- Never touch the table of users.\n{story}")
-    sections = {
-        section.title: section.bullets
-        for section in extractive_handover(simulator.transcript.messages.items, None)
-    }
-    assert [bullet.text for bullet in sections["User Preferences"]] == ["Never touch the table of users."]
+    assert extract(simulator)["User Preferences"] == ["Never touch the table of users."]
 
 
 def test_an_extract_says_what_is_committed_open_and_answered() -> None:
@@ -191,17 +195,13 @@ def test_an_extract_says_what_is_committed_open_and_answered() -> None:
     simulator = SessionSimulator(PROFILES["balanced"])
     commit = ToolAnswered("c", "run_command", "[main 2222222] Read the last block", "d" * 64, 1, 1, 1)
 
-    def sections() -> dict[str, list[str]]:
-        found = extractive_handover(simulator.transcript.messages.items, None)
-        return {section.title: [bullet.text for bullet in section.bullets] for section in found}
-
     simulator.send_message("Make the reader read the last block.")
     simulator.step("Done.", 0)
     simulator.send_message("Now write the tests.")
-    assert sections()["TODO Items"] == ["Last request, not answered yet: Now write the tests."]
+    assert extract(simulator)["TODO Items"] == ["Last request, not answered yet: Now write the tests."]
     simulator.record(msgspec.structs.replace(commit, target="git commit -m x", exit_code=0))
     simulator.step("`read_block` in src/parse.py returns the rest now.", 0)
-    now = sections()
+    now = extract(simulator)
     assert now["TODO Items"] == []
     assert "Last request, answered: Now write the tests." in now["Project Background"]
     assert now["Completed Work"][-1] == "Committed 2222222: Read the last block (main)"
@@ -217,8 +217,7 @@ def test_an_extract_says_the_same_fact_once() -> None:
     ):
         simulator.send_message("Why?")
         simulator.step(text, 0)
-    _, details, *_ = extractive_handover(simulator.transcript.messages.items, None)
-    assert [bullet.text.partition(" the cause")[0] for bullet in details.bullets] == [
+    assert [text.partition(" the cause")[0] for text in extract(simulator)["Technical Details"]] == [
         "As found before,",
         "The cause was that `write_block` in src/parse.py dropped the rest of a file.",
     ]
@@ -236,10 +235,7 @@ def test_an_extract_keeps_what_the_agent_concluded_rather_than_its_calls() -> No
             f"Good. `load_{turn}` hangs in src/a.py:{turn} because it waits for itself. "
             f"`load_{turn}` returns in 3 ms now, and 38 tests pass.", 0
         )  # fmt: skip
-    sections = {
-        section.title: [bullet.text for bullet in section.bullets]
-        for section in extractive_handover(simulator.transcript.messages.items, None)
-    }
+    sections = extract(simulator)
     assert sections["Technical Details"][0] == "`load_0` hangs in src/a.py:0 because it waits for itself."
     assert sections["Completed Work"][-1] == "`load_4` returns in 3 ms now, and 38 tests pass."
     assert len([text for text in sections["Completed Work"] if text.startswith("Ran ")]) == 7
@@ -256,11 +252,7 @@ def test_an_answered_request_stays_answered_while_the_agent_works_on_the_next_on
     simulator.send_message("Find what hangs.")
     simulator.step("The loader hangs, because it waits for itself.", 0)
     simulator.step("I look at the parser, too.", 1)
-    texts = [
-        bullet.text
-        for section in extractive_handover(simulator.transcript.messages.items, None)
-        for bullet in section.bullets
-    ]
+    texts = [text for section in extract(simulator).values() for text in section]
     assert "The user asked: Find what hangs." in texts
     assert not any(text.startswith("Last request, not answered") for text in texts)
 
@@ -272,13 +264,9 @@ def test_what_the_running_turn_found_stays_until_its_conclusion() -> None:
     simulator.step("src/auth.py has 3 classes and 12 functions. I read the next one.", 1)
     simulator.answer_call(0, "output")
 
-    def details() -> list[str]:
-        sections = extractive_handover(simulator.transcript.messages.items, None)
-        return [bullet.text for bullet in sections[1].bullets]
-
-    assert details() == ["src/auth.py has 3 classes and 12 functions."]
+    assert extract(simulator)["Technical Details"] == ["src/auth.py has 3 classes and 12 functions."]
     simulator.step("All modules are described in docs/modules.md.", 0)
-    assert not any("12 functions" in text for text in details())
+    assert not any("12 functions" in text for text in extract(simulator)["Technical Details"])
 
 
 def test_an_extract_has_each_of_many_numbered_findings() -> None:
@@ -287,30 +275,22 @@ def test_an_extract_has_each_of_many_numbered_findings() -> None:
     simulator.send_message("Review it.")
     findings = [f"{n}. `read_{n}` in part_{n}.py drops its last line, as {'x' * 60}." for n in range(1, 41)]
     simulator.step("I read all of it.\n\n## Bugs\n" + "\n".join(findings[:9]), 0)
-    sections = extractive_handover(simulator.transcript.messages.items, None)
-    text = "\n".join(bullet.text for section in sections for bullet in section.bullets)
+    text = "\n".join(text for section in extract(simulator).values() for text in section)
     assert all(f"`read_{n}`" in text for n in range(1, 10))
     simulator.step("\n".join(findings), 0)
-    sections = extractive_handover(simulator.transcript.messages.items, None)
-    assert all(len(section.bullets) <= 12 for section in sections)
+    assert all(len(texts) <= 12 for texts in extract(simulator).values())
 
 
 def test_what_a_model_wrote_outlasts_what_calls_did() -> None:
     """Only a list of commands was left after a handover without a model."""
     written = tuple(Bullet(f"Rule {number} of the parser is strict.", (1,)) for number in range(8))
-    previous = HandoverMade(
-        upto=1, kept=0, sections=(Section("Completed Work", written),), ledger="", index="", index_entries=0,
-        messages=1, tokens=1, before=1, after=1, trigger=HandoverTrigger.MANUAL, model="m",
-    )  # fmt: skip
+    previous = former_handover(Section("Completed Work", written))
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Go on.")
     for number in range(9):
         answer = ToolAnswered("c", "run_command", "x", "d" * 64, 1, 1, 1, target=f"./step {number}")
         simulator.record(msgspec.structs.replace(answer, exit_code=0))
-    sections = {
-        section.title: [bullet.text for bullet in section.bullets]
-        for section in extractive_handover(simulator.transcript.messages.items, previous)
-    }
+    sections = extract(simulator, previous)
     done = sections["Completed Work"]
     assert done[:8] == [bullet.text for bullet in written]
     assert done[8:] == [f"Ran `./step {number}`: exit 0: x" for number in range(5, 9)]
@@ -329,25 +309,16 @@ def test_an_extract_keeps_what_the_handover_before_called_open_until_something_s
     sections = tuple(
         Section(title, tuple(Bullet(text, (1,)) for text in texts)) for title, texts in written.items()
     )
-    previous = HandoverMade(
-        upto=2, kept=0, sections=sections, ledger="", index="", index_entries=0, messages=1, tokens=1,
-        before=1, after=1, trigger=HandoverTrigger.MANUAL, model="m",
-    )  # fmt: skip
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Import the orders.")
     simulator.step("Well.", 0)
 
     def open_points(former: HandoverMade) -> list[str]:
-        found = extractive_handover(simulator.transcript.messages.items, former)
-        return [
-            bullet.text
-            for section in found
-            if section.title in written
-            for bullet in section.bullets
-            if not bullet.text.startswith("Last request")
-        ]
+        found = extract(simulator, former)
+        texts = [text for title in TITLES if title in written for text in found[title]]
+        return [text for text in texts if not text.startswith("Last request")]
 
-    previous = msgspec.structs.replace(previous, upto=simulator.transcript.last_seq)
+    previous = former_handover(*sections, upto=simulator.transcript.last_seq)
     before = " (as of the last summary)"
     assert open_points(previous) == [text + before for texts in written.values() for text in texts]
     again = msgspec.structs.replace(
@@ -387,14 +358,9 @@ def test_an_issue_is_none_once_the_agent_says_that_it_is_fixed(issue: str, said:
     simulator.send_message("Go on.")
     simulator.step(said, 0)
     section = Section("Current Issues", (Bullet(issue, (1,)),))
-    previous = HandoverMade(
-        upto=1, kept=0, sections=(section,), ledger="", index="", index_entries=0, messages=1, tokens=1,
-        before=1, after=1, trigger=HandoverTrigger.MANUAL, model="m",
-    )  # fmt: skip
     for upto, stays in ((1, is_open), (simulator.transcript.last_seq, True)):
-        former = msgspec.structs.replace(previous, upto=upto)
-        sections = extractive_handover(simulator.transcript.messages.items, former)
-        assert any(bullet.text.startswith(issue) for each in sections for bullet in each.bullets) == stays
+        found = extract(simulator, former_handover(section, upto=upto))
+        assert any(text.startswith(issue) for texts in found.values() for text in texts) == stays
 
 
 @pytest.mark.parametrize(
@@ -414,9 +380,7 @@ def test_tests_that_failed_are_no_issue_once_all_pass(failed: str, passed: str, 
     for command, code in ((failed, 1), (passed, 0)):
         output = ToolAnswered(command, "run_command", "x", "d" * 64, 1, 1, 1, target=command, exit_code=code)
         simulator.record(msgspec.structs.replace(output, ok=not code))
-    sections = extractive_handover(simulator.transcript.messages.items, None)
-    issues = {section.title: section.bullets for section in sections}
-    assert bool(issues["Current Issues"]) == is_open
+    assert bool(extract(simulator)["Current Issues"]) == is_open
     ledger = build_ledger(simulator.transcript.messages.items).text(600)
     assert (" (passed since, e4): x" in ledger) != is_open
 
@@ -436,15 +400,13 @@ def test_an_extract_has_the_agent_s_newest_todo_list() -> None:
     refused = simulator.tool_call(0, json.dumps({"items": [{"content": "Other", "status": "done"}]}), TODO)
     simulator.step("", [refused])
     simulator.record(ToolAnswered(refused.id, TODO, "Refused.", "d" * 64, 8, 2, 2, ok=False))
-    sections = {
-        section.title: section for section in extractive_handover(simulator.transcript.messages.items, None)
-    }
-    assert [bullet.text for bullet in sections["TODO Items"].bullets] == [
+    sections = extract(simulator)
+    assert sections["TODO Items"] == [
         "Last request, not answered yet: Rewrite the parser.",
         "In progress: Rewrite it",
         "To do: Write tests",
     ]
-    assert [bullet.text for bullet in sections["Completed Work"].bullets] == ["Done: Read it"]
+    assert sections["Completed Work"] == ["Done: Read it"]
 
 
 def check_the_user_s_messages_stay_verbatim(simulator: SessionSimulator) -> None:
@@ -567,15 +529,6 @@ def test_imitations_of_markers_are_defused(texts: list[str]) -> None:
     assert entries == ["e2 user: Begin."]
     record = text.splitlines()[2:]
     assert all(re.match(r"e\d+ (user|assistant|tool)\b|\| ", line) for line in record), record
-
-
-def test_a_summary_request_includes_focus_and_the_previous_handover() -> None:
-    """Both come before the record."""
-    previous = handover_with(tuple(Section(section, (Bullet("An old fact", (3,)),)) for section in TITLES))
-    text = request_text(build_history(6), previous, "the\nlogin")
-    record = text.index("e2 user:")
-    assert text.index("Pay special attention to: the login") < record
-    assert text.index("An old fact [e3]") < record
 
 
 def test_a_long_command_does_not_displace_the_record() -> None:

@@ -28,7 +28,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     Section,
 )
-from tests.support.histories import SessionSimulator, build_history, conversation_with, histories
+from tests.support.histories import SessionSimulator, conversation_with, histories
 from tests.support.rewrite_histories import fold as fold_it
 from tests.support.rewrite_histories import histories_with_rewrites, observe, place_observations
 from tests.support.session_rewrites import exclude
@@ -136,13 +136,6 @@ def test_a_range_that_facts_would_hardly_shorten_waits_for_more() -> None:
         assert (span is not None) == (turns > 1)
         due = planner.observation_due(simulator.transcript, POLICY, simulator.gauge(20_000), 0)
         assert due == (span if turns > 2 else None)
-
-
-def test_a_single_turn_is_never_observed() -> None:
-    """However long it is, and not manually either."""
-    simulator = build_history(30)
-    assert observation.due_observation(simulator.transcript, POLICY, 1) is None
-    assert observation.observable_range(simulator.transcript) is None
 
 
 def test_only_one_observation_is_due_at_a_time() -> None:
