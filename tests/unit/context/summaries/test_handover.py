@@ -419,6 +419,13 @@ def check_the_user_s_messages_stay_verbatim(simulator: SessionSimulator) -> None
             for item in covered_messages(simulator.transcript, handover.upto, handover.kept)
             if isinstance(item.event, UserSpoke)
         ]
+        shown = {seq for seq, _, _ in texts}
+        # What was sent several times is there once, as it came last.
+        messages = [
+            (seq, text)
+            for at, (seq, text) in enumerate(messages)
+            if seq in shown or text not in [later for _, later in messages[at + 1 :]]
+        ]
         newest = messages[len(messages) - len(texts) :]
         assert [seq for seq, _, _ in texts] == [seq for seq, _ in newest]
         for (_, text, tokens), (seq, original) in zip(texts, newest, strict=True):
