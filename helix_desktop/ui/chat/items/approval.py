@@ -245,7 +245,6 @@ class ApprovalItem(RowItem):
                 self._hidden_lines = max(0, len(lines) - _MAX_DETAIL_LINES)
                 words = "\n".join(lines[: len(lines) - self._hidden_lines])
         detail = tools.writer.write_plain(words, mono=True)
-        detail.wrap_at_words()
         if any(line.startswith(("@@", "--- ", "+++ ")) for line in lines):
             _color_diff(detail, tools)
         return TextBlock(detail)

@@ -15,13 +15,13 @@ from helix_desktop.ui.chat.items.dividers_and_notices import quoted
 from helix_desktop.ui.chat.items.item import (
     BlockStack,
     CodeBlock,
-    CodeSplit,
     ItemContext,
     ItemTools,
     RowItem,
     TextBlock,
     code_label,
     paragraph,
+    source_of,
 )
 from helix_desktop.ui.chat.markdown.parser import Block, Code, DisplayedFormula, TopLevelBlock
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown, MarkdownSection, MarkdownStream
@@ -349,19 +349,20 @@ class AssistantMessageItem(RowItem):
 
     def copy_text(self, number: int) -> str | None:
         section = self._sections[number // TEXTS_PER_SECTION]
-        fence = section.source.fence
-        is_cut = section.source.kind == "code"
-        return self._markdown.text[fence[0] : fence[1]] if is_cut else section.copy_text(number)
+        if section.source.kind == "code":
+            return self._markdown.text[slice(*section.source.fence)]
+        return source_of(section.blocks, number)
 
     def _build_section(self, at: int) -> None:
         """Build a section and lay it out for the current width; the sections below it do not move yet."""
         section, source = self._sections[at], self._sections[at].source
         if not section.is_built:
             for block in self._markdown.blocks(at):
-                part = None
                 if isinstance(block, Code) and (source.continues_above or source.continues_below):
-                    part = CodeBlock(self._tools, block, self._code_split(source, block))
-                section.add(block, part)
+                    code = CodeBlock(self._tools, block, source, self._lexer_of(source, block))
+                    section.add(block, code)
+                else:
+                    section.add(block)
             section.is_built = True
             if section.blocks:
                 section.blocks[0].text.joiner = source.joiner
@@ -370,15 +371,12 @@ class AssistantMessageItem(RowItem):
         section.width_laid_out = self.width
         section.tall = section.arrange(0, section.top, self.width)
 
-    def _code_split(self, section: MarkdownSection, code: Code) -> CodeSplit:
-        lexer = None
-        if section.fence not in self._wrapped_fences:
-            lexer = self._lexers.get(section.fence)
-            if lexer is None:
-                start, end = section.fence
-                lexer = SharedLexer(self._markdown.text[start:end], code_label(code.info)[1])
-                self._lexers[section.fence] = lexer
-        return CodeSplit(section.continues_above, section.continues_below, lexer, section.line)
+    def _lexer_of(self, section: MarkdownSection, code: Code) -> SharedLexer | None:
+        start, end = section.fence
+        if section.fence not in self._wrapped_fences and section.fence not in self._lexers:
+            lexer = SharedLexer(self._markdown.text[start:end], code_label(code.info)[1])
+            self._lexers[section.fence] = lexer
+        return self._lexers.get(section.fence)
 
     def _estimate_height(self, section: _Section) -> float:
         """Return a likely height: lines by the mean width of a letter."""

@@ -70,7 +70,6 @@ class FileBlock(TextBlock):
         self._file, self._lines, self._style = file, file.lines[:lines], tools.style
         text = tools.writer.write_plain("\n".join(line.text for line in self._lines), mono=True, size=SMALL)
         super().__init__(text)
-        text.wrap_at_words()  # prose is changed, too
         text.hang_wrapped_lines(face(SMALL, is_code=True)[1].horizontalAdvance(SIGNS["same"]))
         self._color_lines()
         counts = zip(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import msgspec
 from PySide6.QtCore import QRectF, Qt
@@ -14,7 +13,8 @@ from PySide6.QtGui import QTextCursor
 from helix_desktop.ui.chat.actions import ApprovalAnswer, CopyCode, RowAction, RowSection, ScrollText
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formulas import Formula
-from helix_desktop.ui.chat.markdown.parser import Block, Code, DisplayedFormula, Paragraph, Prose, Span, Table
+from helix_desktop.ui.chat.markdown.parser import Block, Code, Paragraph, Prose, Span, Table
+from helix_desktop.ui.chat.markdown.sections import MarkdownSection
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, text_of_layout
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import Row as ChatRow
@@ -118,24 +118,27 @@ class WideBlock(TextBlock):
             pen.box(handle, "faint" if pen.is_active(area.name) else "scrollbar", radius=bar.height() / 2)
 
 
-class CodeSplit(NamedTuple):
-    """How a part of long code goes on `above` and `below`, and its first line in what is lexed as a whole."""
-
-    continues_above: bool = False
-    continues_below: bool = False
-    shared_lexer: SharedLexer | None = None
-    line: int = 0
+_WHOLE = MarkdownSection("code", 0, 0)
 
 
 class CodeBlock(TextBlock):
     """Code in a frame, with its language or path and a Copy button above; long code is cut into several."""
 
     def __init__(
-        self, tools: ItemTools, code: Code, split: CodeSplit | None = None, title: str = "", shown: str = ""
+        self,
+        tools: ItemTools,
+        code: Code,
+        section: MarkdownSection = _WHOLE,
+        lexer: SharedLexer | None = None,
+        title: str = "",
+        shown: str = "",
     ) -> None:
-        """`title` stands above the code in the place of its language or path, `shown` in the code's own."""
+        """`section` is a part of long code, which `lexer` colors as a whole.
+
+        `title` stands above the code in the place of its language or path, `shown` in the code's own.
+        """
         super().__init__(tools.writer.write_plain(clean_output(shown or code.text), mono=True))
-        self._split, self._tools = split, tools
+        self._section, self._lexer, self._tools = section, lexer, tools
         self._indent = code.indent * tools.style.px(INDENT)
         label, self.language = code_label(code.info)
         self.label = title or label
@@ -144,7 +147,7 @@ class CodeBlock(TextBlock):
         self._complete_end = 0  # position where the complete lines of an open fence end
         self.complete_lines = 0
         self._copy: Button | None = None
-        if split is None or not split.continues_above:
+        if not section.continues_above:
             has_path = not title and label != self.language
             words = Text(self.label, 12, "muted", 500, is_code=has_path, grow=True, shrink=True)
             copy = Row([Space(grow=True), Icon("copy", px=13), Text(tr("Copy"), 12, "muted")])
@@ -156,9 +159,9 @@ class CodeBlock(TextBlock):
         self._queue_highlight(0)
 
     def _wrap(self, width: float) -> float:
-        style, split = self._tools.style, self._split
+        style = self._tools.style
         body = self.text.layout(max(80.0, width - self._indent) - style.px(28))
-        foot = style.px(12) if split is None or not split.continues_below else 0.0
+        foot = 0.0 if self._section.continues_below else style.px(12)
         return self._header_height + body + foot
 
     @property
@@ -185,10 +188,9 @@ class CodeBlock(TextBlock):
 
     def paint(self, pen: Pen) -> None:
         """Draw the frame; where the code goes on, its edge lies outside of what is drawn."""
-        cut = self._split
-        frame = self.rect
+        cut, frame = self._section, self.rect
         pen.qt.save()
-        if cut is not None:
+        if cut.continues_above or cut.continues_below:
             pen.qt.setClipRect(frame.toAlignedRect(), Qt.ClipOperation.IntersectClip)
             frame = frame.adjusted(0, -20 * cut.continues_above, 0, 20 * cut.continues_below)
         pen.box(frame, "code_surface", "border", 10)
@@ -240,14 +242,12 @@ class CodeBlock(TextBlock):
         return start.blockNumber()
 
     def _queue_highlight(self, first: int) -> None:
-        cut, colors = self._split, self._tools.style.theme.code
-        if self.text.decorations:
+        cut, colors = self._section, self._tools.style.theme.code
+        is_whole = not (cut.continues_above or cut.continues_below)
+        if self.text.decorations or not (is_whole or self._lexer):
             return
-        if cut is None:
-            self._tools.highlighter.add(HighlightJob(self.text.document, self.language, colors, first))
-        elif cut.shared_lexer is not None:
-            job = HighlightJob(self.text.document, self.language, colors, 0, cut.shared_lexer, cut.line)
-            self._tools.highlighter.add(job)
+        job = HighlightJob(self.text.document, self.language, colors, first, self._lexer, cut.line)
+        self._tools.highlighter.add(job)
 
 
 def make_block(block: Block, tools: ItemTools) -> TextBlock:
@@ -256,15 +256,10 @@ def make_block(block: Block, tools: ItemTools) -> TextBlock:
         return CodeBlock(tools, block)
     if isinstance(block, Table):
         return WideBlock(writer.write_table(block), tr("Scroll the table sideways"), block.indent)
-    if isinstance(block, DisplayedFormula):
-        return _formula_block(block, tools)
-    is_quote = all(leaf.quotes for leaf in block.paragraphs)
-    return TextBlock(writer.write_prose(block, tools.style.theme.muted if is_quote else ""))
-
-
-def _formula_block(block: DisplayedFormula, tools: ItemTools) -> TextBlock:
-    """Return a formula or, where it can't be drawn or is not drawn yet, its source."""
-    writer = tools.writer
+    if isinstance(block, Prose):
+        is_quote = all(leaf.quotes for leaf in block.paragraphs)
+        return TextBlock(writer.write_prose(block, tools.style.theme.muted if is_quote else ""))
+    # A formula or, where it can't be drawn or is not drawn yet, its source.
     text = writer.write_formula(block)
     if text is not None:
         return WideBlock(text, tr("Scroll the formula sideways"), block.indent)
@@ -355,10 +350,10 @@ class BlockStack(Box):
                 break
             part.paint(pen)
 
-    def copy_text(self, number: int) -> str | None:
-        """Return the source of a text that is code, by its number; None when it is none."""
-        codes = (part for part in self.blocks if isinstance(part, CodeBlock))
-        return next((part.source for part in codes if part.text.number == number), None)
+
+def source_of(parts: Sequence[Box], number: int) -> str | None:
+    codes = (part for part in parts if isinstance(part, CodeBlock) and part.text.number == number)
+    return next((code.source for code in codes), None)
 
 
 class ItemContext(msgspec.Struct, frozen=True):
@@ -520,5 +515,4 @@ class RowItem(ListItem):
 
     def copy_text(self, number: int) -> str | None:
         """Return the source of a text that is code, by its number; None when it is none."""
-        codes = (part for part in self.parts if isinstance(part, CodeBlock) and part.text.number == number)
-        return next((code.source for code in codes), None)
+        return source_of(self.parts, number)

@@ -240,7 +240,6 @@ def _output(text: str, tools: ItemTools) -> TextBlock | None:
     if not cleaned:
         return None
     layout = tools.writer.write_plain(cleaned, mono=True, size=SMALL)
-    layout.wrap_at_words()
     layout.hang_wrapped_lines(_HANGING * face(SMALL, is_code=True)[1].horizontalAdvance(" "))
     return TextBlock(layout)
 

@@ -20,7 +20,6 @@ from PySide6.QtGui import (
     QTextDocument,
     QTextFormat,
     QTextFrameFormat,
-    QTextImageFormat,
     QTextLength,
     QTextTableFormat,
 )
@@ -29,7 +28,6 @@ from helix_desktop.ui.chat.markdown.formulas import (
     Formula,
     FormulaDrawing,
     FormulaDrawings,
-    FormulaImage,
     formula_image,
 )
 from helix_desktop.ui.chat.markdown.parser import (
@@ -130,24 +128,18 @@ def column_widths(
     spare = room - sum(words)
     if spare < 0:
         return [max(word, min(need.line, wide_cell)) for word, need in zip(words, needs, strict=True)]
-    return _share(words, lines, spare)
-
-
-def _share(words: Sequence[float], lines: Sequence[float], spare: float) -> list[float]:
-    """Give columns what they need beyond their words, the ones with short texts first."""
-    widths = list(words)
-    order = sorted(range(len(words)), key=lambda at: lines[at] - words[at])
+    order = sorted(range(len(words)), key=lambda at: lines[at] - words[at])  # short texts first
     for done, at in enumerate(order):
         extra = min(lines[at] - words[at], spare / (len(order) - done))
-        widths[at] += extra
+        words[at] += extra
         spare -= extra
-    return widths
+    return words
 
 
 def _measure_column(style: ChatStyle, cells: Sequence[Cell]) -> ColumnNeed:
     """Measure the longest words and texts of a column; its heading stands in bold letters."""
     around = 2 * style.px(CELL_PADDING) + _BORDERS
-    longest = sorted(cells[1:], key=_letter_count, reverse=True)[:_SAMPLE]
+    longest = sorted(cells[1:], key=lambda cell: -sum(len(span.text) for span in cell))[:_SAMPLE]
     line = max((_cell_width(style, cell) for cell in longest), default=0.0)
     words = sorted(
         ((word, span) for cell in cells[1:] for span in cell for word in _WORDS.findall(span.text)),
@@ -160,10 +152,6 @@ def _measure_column(style: ChatStyle, cells: Sequence[Cell]) -> ColumnNeed:
     if cells:
         line = max(line, _cell_width(style, cells[0], SEMIBOLD))
     return ColumnNeed(math.ceil(word) + around, math.ceil(line) + around)
-
-
-def _letter_count(cell: Cell) -> int:
-    return sum(len(span.text) for span in cell)
 
 
 def _cell_width(style: ChatStyle, cell: Cell, weight: QFont.Weight = REGULAR) -> float:
@@ -212,7 +200,14 @@ class DocumentWriter:
         return layout
 
     def write_table(self, block: Table) -> TextLayout:
-        form = self._table_format()
+        form = QTextTableFormat()
+        form.setCellSpacing(0)
+        form.setCellPadding(self._style.px(CELL_PADDING))
+        form.setBorder(1)
+        form.setBorderCollapse(True)
+        form.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+        form.setBorderBrush(self._style.color(self._style.theme.border))
+        form.setHeaderRowCount(1)
         direction = _direction(span for cells in block.rows for spans in cells for span in spans)
         if direction == _FROM_RIGHT:
             form.setAlignment(Qt.AlignmentFlag.AlignRight)
@@ -234,14 +229,14 @@ class DocumentWriter:
         if drawing is None:
             return None
         style = self._style
-        image = formula_image(drawing, style.font(BODY), style.color(style.theme.text), style.ratio)
+        image, form = formula_image(drawing, style.font(BODY), style.color(style.theme.text), style.ratio)
         layout = TextLayout(style, style.font(BODY))
-        layout.least_width = math.ceil(image.width)
+        layout.least_width = math.ceil(form.width())
         cursor = QTextCursor(layout.document)
-        form = QTextBlockFormat()
-        form.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        cursor.setBlockFormat(form)
-        layout.insert_image(cursor, image.image, _image_format(image), block.source)
+        centered = QTextBlockFormat()
+        centered.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        cursor.setBlockFormat(centered)
+        layout.insert_image(cursor, image, form, block.source)
         return layout
 
     def awaited_formulas(self, block: DisplayedFormula) -> set[Formula]:
@@ -267,20 +262,17 @@ class DocumentWriter:
             form = QTextBlockFormat()
             form.setLineHeight(_CODE_LEADING, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
             cursor.setBlockFormat(form)
-        if all(len(line) <= LINE_LIMIT for line in lines):
+        is_short = all(len(line) <= LINE_LIMIT for line in lines)
+        if is_short:
             cursor.insertText("\n".join(lines))
-        else:
-            self._insert_wrapped(cursor, layout, lines)
-        cursor.endEditBlock()
-
-    def _insert_wrapped(self, cursor: QTextCursor, layout: TextLayout, lines: Sequence[str]) -> None:
-        for number, line in enumerate(lines):
+        for number, line in enumerate(() if is_short else lines):
             for part_number, part in enumerate(wrap_long_line(line)):
                 if part_number or number:
                     cursor.insertBlock()
                 if part_number:
                     layout.decorations[cursor.blockNumber()] = BlockDecoration(is_continuation=True)
                 cursor.insertText(part)
+        cursor.endEditBlock()
 
     def _block_format(
         self, paragraph: Paragraph, side: Qt.LayoutDirection, *, has_margin: bool
@@ -292,7 +284,9 @@ class DocumentWriter:
         margin = self._style.px(INDENT * paragraph.indent + QUOTE_INDENT * len(paragraph.quotes))
         marker = paragraph.marker or paragraph.item_marker
         if marker:  # a number from 100 on needs more than an indent
-            room = self._style.width(_widest(marker), self._style.font(BODY))
+            # With the widest digits, all texts of a list begin at one place.
+            widest = "".join("0" if sign.isdecimal() else sign for sign in marker)
+            room = self._style.width(widest, self._style.font(BODY))
             margin = max(margin, margin - self._style.px(INDENT) + room)
         if paragraph.indent or paragraph.quotes:
             edge = Qt.AlignmentFlag.AlignRight if side == _FROM_RIGHT else Qt.AlignmentFlag.AlignLeft
@@ -311,7 +305,10 @@ class DocumentWriter:
         for number, (span, drawing) in enumerate(queue):
             following, next_drawing = queue[number + 1] if number + 1 < len(queue) else (None, None)
             if drawing is not None:
-                self._write_drawing(place, drawing, span)
+                style, size = self._style, max(_HEADINGS.get(place.heading, BODY), BODY)
+                color = style.color(place.layout.color)
+                image, form = formula_image(drawing, style.font(size), color, style.ratio)
+                place.layout.insert_image(cursor, image, form, span.text)
             elif span.code:
                 self._write_inline_code(place, span)
             elif (
@@ -335,12 +332,6 @@ class DocumentWriter:
         if self._formulas.is_waiting(formula):
             layout.awaited_formulas.add(formula)
         return drawing
-
-    def _write_drawing(self, place: _Place, drawing: FormulaDrawing, span: Span) -> None:
-        style = self._style
-        font = style.font(max(_HEADINGS.get(place.heading, BODY), BODY))
-        image = formula_image(drawing, font, style.color(place.layout.color), style.ratio)
-        place.layout.insert_image(place.cursor, image.image, _image_format(image), span.text)
 
     def _write_text(self, place: _Place, span: Span, text: str) -> None:
         cursor, decorations, form = place.cursor, place.layout.decorations, self._format(span, place.heading)
@@ -381,14 +372,8 @@ class DocumentWriter:
 
     def _format(self, span: Span, heading: int) -> QTextCharFormat:
         key = (replace(span, text=""), heading)
-        form = self._formats.get(key)
-        if form is None or span.link:
-            form = self._make_format(span, heading)
-            if not span.link:
-                self._formats[key] = form
-        return form
-
-    def _make_format(self, span: Span, heading: int) -> QTextCharFormat:
+        if key in self._formats:
+            return self._formats[key]
         form = QTextCharFormat()
         if span.code:
             size = CODE + max(0, _HEADINGS.get(heading, BODY) - BODY)
@@ -409,17 +394,8 @@ class DocumentWriter:
             form.setAnchor(True)
             form.setAnchorHref(span.link)
             form.setForeground(self._style.color(self._style.theme.accent_text))
-        return form
-
-    def _table_format(self) -> QTextTableFormat:
-        form = QTextTableFormat()
-        form.setCellSpacing(0)
-        form.setCellPadding(self._style.px(CELL_PADDING))
-        form.setBorder(1)
-        form.setBorderCollapse(True)
-        form.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
-        form.setBorderBrush(self._style.color(self._style.theme.border))
-        form.setHeaderRowCount(1)
+        else:
+            self._formats[key] = form
         return form
 
     def _write_cell(
@@ -439,20 +415,6 @@ class DocumentWriter:
             block.setLayoutDirection(_FROM_RIGHT)
         cursor.setBlockFormat(block)
         self._write_spans(_Place(cursor, layout, 4 if row == 0 else 0), spans)
-
-
-def _image_format(image: FormulaImage) -> QTextImageFormat:
-    form = QTextImageFormat()
-    form.setFont(image.font)
-    form.setVerticalAlignment(QTextCharFormat.VerticalAlignment.AlignBaseline)
-    form.setWidth(image.width)
-    form.setHeight(image.height)
-    return form
-
-
-def _widest(marker: str) -> str:
-    """Return a marker with the widest digits, so that all texts of a list begin at one place."""
-    return "".join("0" if sign.isdecimal() else sign for sign in marker)
 
 
 def _direction(spans: Iterable[Span]) -> Qt.LayoutDirection:

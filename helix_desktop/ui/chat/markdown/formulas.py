@@ -9,7 +9,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QByteArray, QObject, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QTextCharFormat, QTextImageFormat
 from PySide6.QtSvg import QSvgRenderer
 
 if TYPE_CHECKING:
@@ -52,7 +52,12 @@ def draw_formula(source: str, *, displayed: bool) -> FormulaDrawing | None:
     """Draw LaTeX math, alone on its line or within words; None for what can't be drawn as it is meant."""
     for pattern, replacement in _REWRITTEN:
         source = pattern.sub(replacement, source)
-    if not _is_drawable(source):
+    if (
+        len(source) > _LONGEST
+        or _nesting(source) > _MOST_NESTED
+        or _LEFT_OUT.search(source)
+        or not all(_DRAWN_ENVIRONMENT.fullmatch(name) for name in _ENVIRONMENT.findall(source))
+    ):
         return None
     from ziamath.config import config  # a fifth of a second, and most sessions have no formula
     from ziamath.zmath import Latex
@@ -67,15 +72,6 @@ def draw_formula(source: str, *, displayed: bool) -> FormulaDrawing | None:
         return None
     _, top, width, height = (float(number) / _EM for number in root.attrib["viewBox"].split())
     return FormulaDrawing(svg, width, height, max(0.0, top + height)) if width > 0 < height else None
-
-
-def _is_drawable(source: str) -> bool:
-    return (
-        len(source) <= _LONGEST
-        and _nesting(source) <= _MOST_NESTED
-        and not _LEFT_OUT.search(source)
-        and all(_DRAWN_ENVIRONMENT.fullmatch(name) for name in _ENVIRONMENT.findall(source))
-    )
 
 
 def _nesting(source: str) -> int:
@@ -114,18 +110,6 @@ class Formula(NamedTuple):
 
 
 _Drawn: TypeAlias = tuple[Formula, FormulaDrawing | None]
-
-
-class FormulaImage(NamedTuple):
-    """A formula in one color, its measures in pixels of the document.
-
-    Text in `font` reaches as far below the baseline as the image does.
-    """
-
-    image: QImage
-    width: float
-    height: float
-    font: QFont
 
 
 class FormulaDrawings(QObject):
@@ -173,8 +157,13 @@ class FormulaDrawings(QObject):
             self.drawn.emit(frozenset(drawn))
 
 
-def formula_image(drawing: FormulaDrawing, font: QFont, color: QColor, ratio: float) -> FormulaImage:
-    """Return a formula that fits words in `font`, in a color, for a screen with `ratio` pixels to a pixel."""
+def formula_image(
+    drawing: FormulaDrawing, font: QFont, color: QColor, ratio: float
+) -> tuple[QImage, QTextImageFormat]:
+    """Return a formula that fits words in `font`, in a color, for a screen with `ratio` pixels to a pixel.
+
+    Its format has a font that reaches as far below the baseline as the image does.
+    """
     em = font.pixelSize() * _SCALE
     lower = QFont(font)
     while QFontMetrics(lower).descent() < drawing.depth * em:
@@ -194,7 +183,12 @@ def formula_image(drawing: FormulaDrawing, font: QFont, color: QColor, ratio: fl
     painter.fillRect(image.rect(), color)
     painter.end()
     image.setDevicePixelRatio(ratio)
-    return FormulaImage(image, image.width() / ratio, image.height() / ratio, lower)
+    form = QTextImageFormat()
+    form.setFont(lower)
+    form.setVerticalAlignment(QTextCharFormat.VerticalAlignment.AlignBaseline)
+    form.setWidth(image.width() / ratio)
+    form.setHeight(image.height() / ratio)
+    return image, form
 
 
 def _draw(formulas: tuple[Formula, ...], results: SimpleQueue[_Drawn]) -> None:

@@ -69,7 +69,22 @@ def _take_note(state: StateBlock, first: int, last: int, silent: bool) -> bool:
         state.getLines(line, line + 1, state.blkIndent + _CODE_INDENT, False)
         for line in range(first + 1, end)
     ]
-    _write_item(state, _number(state, opening.group(1)), first, end, "\n".join(lines))
+    references, key = state.env.setdefault("references", {}), normalizeReference(opening.group(1))
+    if key not in references:  # notes are numbered in the order in which they are written
+        state.env[_COUNT] = state.env.get(_COUNT, 0) + 1
+        references[key] = {"title": f"[{state.env[_COUNT]}]", "href": ""}
+    state.push("ordered_list_open", "ol", 1).map = [first, end]
+    item = state.push("list_item_open", "li", 1)
+    item.map, item.info = [first, end], str(references[key]["title"])
+    inside = len(state.tokens)
+    state.env[_INSIDE] = True
+    state.md.block.parse("\n".join(lines), state.md, state.env, state.tokens)
+    state.env[_INSIDE] = False
+    for token in state.tokens[inside:]:
+        token.level += state.level
+        token.map = [first + line for line in token.map] if token.map else None
+    state.push("list_item_close", "li", -1)
+    state.push("ordered_list_close", "ol", -1)
     state.line = end
     return True
 
@@ -87,30 +102,6 @@ def _end_of_note(state: StateBlock, first: int, last: int) -> int:
             end = line + 1
         line += 1
     return end
-
-
-def _number(state: StateBlock, label: str) -> str:
-    """Return a note's number in brackets, by the order in which they are written."""
-    references, key = state.env.setdefault("references", {}), normalizeReference(label)
-    if key not in references:
-        state.env[_COUNT] = state.env.get(_COUNT, 0) + 1
-        references[key] = {"title": f"[{state.env[_COUNT]}]", "href": ""}
-    return str(references[key]["title"])
-
-
-def _write_item(state: StateBlock, number: str, first: int, end: int, text: str) -> None:
-    state.push("ordered_list_open", "ol", 1).map = [first, end]
-    item = state.push("list_item_open", "li", 1)
-    item.map, item.info = [first, end], number
-    inside = len(state.tokens)
-    state.env[_INSIDE] = True
-    state.md.block.parse(text, state.md, state.env, state.tokens)
-    state.env[_INSIDE] = False
-    for token in state.tokens[inside:]:
-        token.level += state.level
-        token.map = [first + line for line in token.map] if token.map else None
-    state.push("list_item_close", "li", -1)
-    state.push("ordered_list_close", "ol", -1)
 
 
 def _take_number(state: StateInline, silent: bool) -> bool:
@@ -450,20 +441,13 @@ class _Flattener:
         return tuple(self._blocks)
 
     def add_token(self, token: Token) -> None:
-        kind = token.type
-        if kind == "inline":
-            self._inline(token)
-        elif kind in ("fence", "code_block"):
-            self._write_block(Code(token.content.removesuffix("\n"), token.info.strip(), self._indent))
-        elif kind == "hr":
-            self._paragraphs.append(Paragraph(rule=True, indent=self._indent, quotes=self._quotes))
-        elif kind in ("th_open", "td_open", "tr_open", "table_open", "table_close"):
-            self._table(token)
-        else:
-            self._nest(token)
-
-    def _nest(self, token: Token) -> None:
         match token.type:
+            case "inline":
+                self._inline(token.children or ())
+            case "fence" | "code_block":
+                self._write_block(Code(token.content.removesuffix("\n"), token.info.strip(), self._indent))
+            case "hr":
+                self._paragraphs.append(Paragraph(rule=True, indent=self._indent, quotes=self._quotes))
             case "bullet_list_open" | "ordered_list_open":
                 self._indent += 1
             case "bullet_list_close" | "ordered_list_close":
@@ -482,9 +466,23 @@ class _Flattener:
                 self._heading = int(token.tag[1])
             case "heading_close":
                 self._heading = 0
+            case "table_open":
+                self._flush_marker()
+                self._close_prose()
+                self._rows, self._alignments = [], []
+            case "tr_open":
+                self._rows.append([])
+            case "th_open" | "td_open":
+                self._in_cell = True
+                if len(self._rows) == 1:
+                    style = str(token.attrs.get("style", ""))
+                    names: tuple[Alignment, ...] = ("right", "center")
+                    self._alignments.append(next((name for name in names if name in style), "left"))
+            case "table_close":
+                rows = tuple(tuple(row) for row in self._rows)
+                self._blocks.append(Table(rows, tuple(self._alignments), self._indent))
 
-    def _inline(self, token: Token) -> None:
-        children = token.children or ()
+    def _inline(self, children: Sequence[Token]) -> None:
         if self._in_cell or self._heading or self._quotes:
             self._write_words(children)
             return
@@ -518,22 +516,6 @@ class _Flattener:
         self._close_prose()
         self._blocks.append(block)
 
-    def _table(self, token: Token) -> None:
-        match token.type:
-            case "table_open":
-                self._flush_marker()
-                self._close_prose()
-                self._rows, self._alignments = [], []
-            case "tr_open":
-                self._rows.append([])
-            case "th_open" | "td_open":
-                self._in_cell = True
-                if len(self._rows) == 1:
-                    self._alignments.append(_alignment(str(token.attrs.get("style", ""))))
-            case "table_close":
-                rows = tuple(tuple(row) for row in self._rows)
-                self._blocks.append(Table(rows, tuple(self._alignments), self._indent))
-
     def _close_prose(self) -> None:
         if self._paragraphs:
             self._blocks.append(Prose(tuple(self._paragraphs)))
@@ -547,12 +529,6 @@ def _split_task_marker(spans: tuple[Span, ...]) -> tuple[str, tuple[Span, ...]]:
         if first.text[:4].lower() == source.removeprefix("- ") + " " and not (first.code or first.link):
             return sign, (replace(first, text=first.text[4:]), *rest)
     return BULLET, spans
-
-
-def _alignment(style: str) -> Alignment:
-    if "right" in style:
-        return "right"
-    return "center" if "center" in style else "left"
 
 
 _STYLES = {"strong": "bold", "em": "italic", "s": "strike"}

@@ -53,13 +53,6 @@ class MarkdownSection(NamedTuple):
     lines: int = 0
 
 
-def _normalize_markdown(text: str) -> str:
-    """Return the text with the line ends and without the zero signs that Markdown knows nothing of."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text.replace("\0", "\ufffd") if "\0" in text else text
-
-
 def split_sections(text: str) -> list[MarkdownSection]:
     """Return all sections of a normal text, in order; read one by one they give what reading the whole gives.
 
@@ -100,7 +93,8 @@ class LazyMarkdown:
     def __init__(self, source: str, *, is_plain: bool = False) -> None:
         """What is plain is shown as it is, below a line that says so."""
         self.source = source
-        self.text = _normalize_markdown(source)
+        # Markdown knows nothing of other line ends, and of zero signs.
+        self.text = source.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
         self.sections = list(
             _plain_sections(self.text, 0, len(self.text)) if is_plain else split_sections(self.text)
         )
@@ -135,18 +129,19 @@ class _SectionSplitter:
             end = len(text) if end < 0 else end
             if end - self._at > MAX_LINE_CHARS:
                 yield from self._flush(self._at)
-                yield from self._line(end)
+                for at in range(self._at, end, CODE_PART_CHARS):
+                    joins = None if at == self._at else ""
+                    yield MarkdownSection("line", at, min(end, at + CODE_PART_CHARS), joiner=joins)
+                self._at = end + 1
+                self._start(min(self._at, len(text)))
             elif text[self._at : end].strip(" \t") == "":
-                self._blank(end)
+                if self._is_empty:
+                    self._item, self._is_empty = None, False
+                self._after_blank = True
+                self._at = end + 1
             else:
                 yield from self._take(end)
         yield from self._flush(len(text))
-
-    def _blank(self, end: int) -> None:
-        if self._is_empty:
-            self._item, self._is_empty = None, False
-        self._after_blank = True
-        self._at = end + 1
 
     def _flush(self, end: int) -> Iterator[MarkdownSection]:
         if end - self._begin > MAX_MARKDOWN_CHARS:
@@ -158,13 +153,6 @@ class _SectionSplitter:
     def _start(self, position: int) -> None:
         self._begin = position
         self._after_blank, self._item, self._is_uncertain, self._is_empty = True, None, False, False
-
-    def _line(self, end: int) -> Iterator[MarkdownSection]:
-        for at in range(self._at, end, CODE_PART_CHARS):
-            joins = None if at == self._at else ""
-            yield MarkdownSection("line", at, min(end, at + CODE_PART_CHARS), joiner=joins)
-        self._at = end + 1
-        self._start(min(self._at, len(self._text)))
 
     def _take(self, end: int) -> Iterator[MarkdownSection]:
         fence = None if self._text[self._at].isalpha() else _FENCE.match(self._text, self._at)
@@ -289,17 +277,12 @@ def _code_ranges(text: str, start: int, stop: int) -> Iterator[tuple[int, int, s
                 yield part, min(line_end, part + CODE_PART_CHARS), "\n" if part == at else ""
             end = line_end
         else:
-            end = _group_end(text, at, stop)
+            end = stop  # or where as many whole lines end as one section takes
+            if stop - at > CODE_PART_CHARS or text.count("\n", at, stop) >= _CODE_LINES:
+                lines = _CODE_GROUP.match(text, at, min(stop, at + CODE_PART_CHARS + 1))
+                end = lines.end() - 1 if lines else stop
             yield at, end, "\n"
         at = end + 1
-
-
-def _group_end(text: str, at: int, stop: int) -> int:
-    """Return where as many whole lines end as one section takes."""
-    if stop - at <= CODE_PART_CHARS and text.count("\n", at, stop) < _CODE_LINES:
-        return stop
-    lines = _CODE_GROUP.match(text, at, min(stop, at + CODE_PART_CHARS + 1))
-    return lines.end() - 1 if lines else stop
 
 
 _NEVER = re.compile(r"(?!)")  # ends no code
@@ -365,7 +348,7 @@ class MarkdownStream:
             self.frozen += chunks[:settled]
             rest = chunks[settled:]
             if rest:
-                self._tail = _text_from_line(self._tail, rest[0].line)
+                self._tail = self._tail.split("\n", rest[0].line)[-1]
             self.open = tuple(rest)
             if not (rest and rest[0].fence and "\n" in self._tail):
                 return
@@ -402,11 +385,3 @@ class MarkdownStream:
             self._parse_tail()
         else:
             fence.partial = "" if fence.closing_pattern.match(self._tail) else fence.strip_indent(self._tail)
-
-
-def _text_from_line(text: str, line: int) -> str:
-    """Return the text from a line on, counted from 0."""
-    at = 0
-    for _ in range(line):
-        at = text.index("\n", at) + 1
-    return text[at:]

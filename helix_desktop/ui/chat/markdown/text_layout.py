@@ -118,12 +118,6 @@ class TextLayout:
         """Return the source of an image at or before a position, or an empty string."""
         return self._sources.get(position) or self._sources.get(position - 1, "")
 
-    def wrap_at_words(self) -> None:
-        """Break lines of code between words, and within a word only where it is longer than a line."""
-        option = self.document.defaultTextOption()
-        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        self.document.setDefaultTextOption(option)
-
     def hang_wrapped_lines(self, indent: float) -> None:
         """Begin what goes on of a wrapped line `indent` pixels further in than the line itself."""
         form = QTextBlockFormat()

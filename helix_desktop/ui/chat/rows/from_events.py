@@ -28,7 +28,6 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.foreign import (
     ForeignCompaction,
     ForeignRecords,
-    RecordCount,
     SessionImported,
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -76,6 +75,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     AttachmentNote,
     DividerRow,
+    NoticeLevel,
     NoticeRow,
     Row,
     TurnFooterRow,
@@ -214,10 +214,6 @@ class ContextLines:
         if freed:
             group.changes[change] = group.changes.get(change, 0) + freed
             group.reasons |= {reason: None} if reason and not is_attached else {}
-        return self._row(transcript)
-
-    def _row(self, transcript: Transcript) -> DividerRow | None:
-        group = self._group
         is_large = group.freed >= MIN_FREED_SHARE * self._window
         if not (group.handover_seq or group.retaken or is_large):
             return None
@@ -465,7 +461,11 @@ class ChatRows(ToolRows):
         rows = self.add(recorded, transcript)
         match recorded.event:
             case ToolAnswered() | FilesChanged() | TurnRetried():
-                return [*rows, *self._updated_staleness(transcript), *self._updated_attachments(transcript)]
+                rows += self._updated_staleness(transcript)
+                stale = transcript.stale_digests
+                rows += self._update_notes(
+                    lambda _, note: replace(note, changed_since=stale.get(note.attachment.digest, 0))
+                )
             case event if isinstance(event, _REWRITES):
                 return [*rows, *self.updated_states(transcript)]
         return rows
@@ -512,13 +512,6 @@ class ChatRows(ToolRows):
             return replace(note, thumbnail=thumbnail) if is_it else note
 
         return self._update_notes(change)
-
-    def _updated_attachments(self, transcript: Transcript) -> list[Row]:
-        """Let attached files say that they changed, or are again as they were."""
-        stale = transcript.stale_digests
-        return self._update_notes(
-            lambda _, note: replace(note, changed_since=stale.get(note.attachment.digest, 0))
-        )
 
     def add(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Like `apply`, but leave the states of previous rows: for reading a complete log."""
@@ -649,7 +642,36 @@ class ChatRows(ToolRows):
                 return None
             self._refusals.add(event.why)
             return NoticeRow(RowKey(recorded.seq), "info", translate(event.what), translate(event.why))
-        return _notice(recorded, event, transcript)
+        key = RowKey(recorded.seq)
+        match event:
+            case BudgetNeared(tokens=tokens, most_tokens=most_tokens, cost=cost, most_cost=most_cost):
+                usage = []
+                if most_tokens:
+                    usage.append(tr("{used} of {budget} tokens", used=tokens, budget=most_tokens))
+                if most_cost:
+                    used, budget = format_usd(cost), format_usd(most_cost)
+                    usage.append(tr("{used} of {budget}", "money used of a budget", used=used, budget=budget))
+                what = tr("The session budget is almost used up.")
+                fix = tr("The turn stops when the budget runs out.")
+                return NoticeRow(key, "info", what, " · ".join(usage), fix, (ApplyRemedy("set_budget"),))
+            case EffortRefused(reason=reason):
+                fix = tr("Choose another effort in the model menu, or leave it to the provider.")
+                return NoticeRow(key, "info", effort_refused_text(event), reason, fix)
+            case McpServerFailed(server=server, reason=reason):
+                what = tr("The MCP server {server} wasn't running in this turn.", server=server)
+                return NoticeRow(key, "warning", what, translate(reason))
+            case WindowLearned(reason=reason):
+                fix = tr("To use another size, reset or enter it in Settings → Providers.")
+                return NoticeRow(key, "info", window_learned_text(event), reason, fix)
+        # What was tried and not made, and what comes next; an unused summary can be asked for again.
+        is_handover = isinstance(event, HandoverFailed)
+        again = RetrySummary("handover" if is_handover else "observations")
+        failures = transcript.handover_failures if is_handover else transcript.observation_failures
+        actions = (again,) if event.problem is not None else ()
+        spent = cost_text(event.spent, event.cost, demo=not event.cost, is_estimated=event.estimated)
+        attempt = tr("This attempt used {usage}.", usage=spent) if spent else ""
+        fix = " ".join(filter(None, (attempt, next_try_text(failures))))
+        return NoticeRow(key, "warning", translate(event.what), translate(event.why), fix, actions)
 
 
 def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
@@ -660,22 +682,6 @@ def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
         rows.add(recorded, transcript)
     rows.updated_states(transcript)
     return rows, list(rows.rows.values())
-
-
-def _notice(recorded: RecordedEvent, event: _Notice, transcript: Transcript) -> NoticeRow:
-    match event:
-        case BudgetNeared():
-            return _budget_notice(recorded, event)
-        case EffortRefused(reason=reason):
-            fix = tr("Choose another effort in the model menu, or leave it to the provider.")
-            return NoticeRow(RowKey(recorded.seq), "info", effort_refused_text(event), reason, fix)
-        case McpServerFailed(server=server, reason=reason):
-            what = tr("The MCP server {server} wasn't running in this turn.", server=server)
-            return NoticeRow(RowKey(recorded.seq), "warning", what, translate(reason))
-        case WindowLearned(reason=reason):
-            fix = tr("To use another size, reset or enter it in Settings → Providers.")
-            return NoticeRow(RowKey(recorded.seq), "info", window_learned_text(event), reason, fix)
-    return _failure_notice(recorded.seq, event, transcript)
 
 
 def _foreign_notice(
@@ -692,51 +698,12 @@ def _foreign_notice(
             kept = tr("Nothing left this session for it: all messages above are still here.")
             return NoticeRow(key, "info", what, " ".join(filter(None, (sizes, kept))), details=summary)
         case ForeignRecords(records=records, by_kind=by_kind, damaged=damaged) if records:
-            return _records_notice(key, by_kind, damaged)
+            count = sum(record.count for record in by_kind)
+            if not (count or damaged):
+                return None
+            what = tr.plural(count, "%n record is kept as data.", "%n records are kept as data.")
+            skipped = tr.plural(damaged, "%n damaged record was skipped.", "%n damaged records were skipped.")
+            kinds = "\n".join(f"{record.count} × {record.kind}" for record in by_kind)
+            level: NoticeLevel = "warning" if damaged else "info"
+            return NoticeRow(key, level, what, skipped if damaged else "", details=kinds)
     return None
-
-
-def _records_notice(key: RowKey, by_kind: Sequence[RecordCount], damaged: int) -> NoticeRow | None:
-    """Say how many records are kept as data, and how many could not be read."""
-    count = sum(record.count for record in by_kind)
-    if not (count or damaged):
-        return None
-    skipped = tr.plural(damaged, "%n damaged record was skipped.", "%n damaged records were skipped.")
-    return NoticeRow(
-        key,
-        "warning" if damaged else "info",
-        tr.plural(count, "%n record is kept as data.", "%n records are kept as data."),
-        skipped if damaged else "",
-        details="\n".join(f"{record.count} × {record.kind}" for record in by_kind),
-    )
-
-
-def _failure_notice(
-    seq: int, event: HandoverFailed | ObservationsFailed, transcript: Transcript
-) -> NoticeRow:
-    """Return what was tried and not made, and what comes next; an unused summary can be asked for again."""
-    is_handover = isinstance(event, HandoverFailed)
-    again = RetrySummary("handover" if is_handover else "observations")
-    failures = transcript.handover_failures if is_handover else transcript.observation_failures
-    actions = (again,) if event.problem is not None else ()
-    usage = cost_text(event.spent, event.cost, demo=not event.cost, is_estimated=event.estimated)
-    used = tr("This attempt used {usage}.", usage=usage) if usage else ""
-    fix = " ".join(filter(None, (used, next_try_text(failures))))
-    return NoticeRow(RowKey(seq), "warning", translate(event.what), translate(event.why), fix, actions)
-
-
-def _budget_notice(recorded: RecordedEvent, event: BudgetNeared) -> NoticeRow:
-    usage = []
-    if event.most_tokens:
-        usage.append(tr("{used} of {budget} tokens", used=event.tokens, budget=event.most_tokens))
-    if event.most_cost:
-        used, budget = format_usd(event.cost), format_usd(event.most_cost)
-        usage.append(tr("{used} of {budget}", "money used of a budget", used=used, budget=budget))
-    return NoticeRow(
-        RowKey(recorded.seq),
-        "info",
-        tr("The session budget is almost used up."),
-        " · ".join(usage),
-        tr("The turn stops when the budget runs out."),
-        (ApplyRemedy("set_budget"),),
-    )

@@ -113,21 +113,18 @@ class NewRowsButton(EnterActivates, QPushButton):
         size, corner = self.sizeHint(), area.geometry()
         left = corner.x() + (corner.width() - size.width()) // 2
         place = QRect(left, corner.bottom() - size.height() - _BOTTOM_MARGIN, size.width(), size.height())
-        is_shown = not at_end and not _covers_ask(chat_viewport, place.translated(-corner.topLeft()))
+        top, bottom = place.top() - corner.top(), place.bottom() - corner.top()
+        covers_ask = any(
+            isinstance(chat_viewport.model.raw_row(row.row_index), AskRow)
+            and row.y < bottom
+            and row.y + row.height > top
+            for row in chat_viewport.scroll_layout.placed
+        )
+        is_shown = not at_end and not covers_ask
         if is_shown:
             self.setGeometry(place)
             self.raise_()
         self.setVisible(is_shown)
-
-
-def _covers_ask(chat_viewport: ChatViewport, place: QRect) -> bool:
-    """Return True if a rectangle of the viewport lies on a card that waits for the user."""
-    return any(
-        isinstance(chat_viewport.model.raw_row(row.row_index), AskRow)
-        and row.y < place.bottom()
-        and row.y + row.height > place.top()
-        for row in chat_viewport.scroll_layout.placed
-    )
 
 
 class ChatView(RowListView):
@@ -357,16 +354,13 @@ class ChatView(RowListView):
         index = next((at for at, row in asks if isinstance(row, ApprovalRow)), None)
         if index is None:
             return
-        area = self._visible_answer(index, answer)
+        placed = viewport.placed_row(index)
+        areas = self.visible_areas(placed) if placed is not None else []
+        area = next((area for area in areas if area.name == f"decide:{answer}"), None)
         if area is not None:
             self._activate(index, area)
         else:
             viewport.show_ask(index)
-
-    def _visible_answer(self, index: int, answer: ApprovalAnswer) -> HitArea | None:
-        placed = self.chat_viewport.placed_row(index)
-        areas = self.visible_areas(placed) if placed is not None else []
-        return next((area for area in areas if area.name == f"decide:{answer}"), None)
 
     def mark_option(self, index: int, number: int) -> None:
         """Choose an option of the question of a row, or no longer; the keyboard goes along on its card."""
