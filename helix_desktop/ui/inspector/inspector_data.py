@@ -19,7 +19,6 @@ from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import call_title
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.message_states import STATE_WORDS, explain_changed
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
@@ -133,9 +132,9 @@ class WindowRow(WindowItem, frozen=True):
 
     @property
     def shown_state(self) -> str:
-        """Return the same, and if its file changed since."""
+        """Return the same, or that its file changed since: both leave no room for its name."""
         changed = tr("Changed", "since then: the file of an output") if self.changed_since else ""
-        return dotted((self.unusual_state, changed))
+        return self.unusual_state or changed
 
     @property
     def tooltip(self) -> str:

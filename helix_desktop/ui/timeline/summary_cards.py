@@ -11,9 +11,7 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.events.rewrite import FoldKind, FoldMade, PlacementReason, SweepReason
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Observation, ObservationsMade, Section
 from helix_desktop.domain.text_format import ellipsize, ellipsize_title, utc_day
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.ui.design.cards import Tone
-from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.kit.boxes import (
     Box,
     Button,
@@ -310,13 +308,8 @@ class ContinuedRow(TimelineRow, frozen=True):
         return Flow(links), dotted(other.text for other in self.sessions)
 
 
-_VITAL, _MINOR = 1, 3  # the usual one between them is not named
-_PRIORITIES: dict[int, tuple[TranslatableText, Tone, str]] = {
-    _VITAL: (text("Important", "priority of a fact"), "accent", "text"),
-    _MINOR: (text("Minor", "priority of a fact"), "neutral", "muted"),
-}
+_MINOR = 3  # the lowest priority of a fact
 _INSIDE = (20, 0, 0, 6)  # pads of what opens
-_PRIORITY_PX = 106  # width of the column of priorities: a translated word is longer
 
 
 class ObservationsCard(TimelineCard, frozen=True):
@@ -386,7 +379,7 @@ class PlacedCard(Rewrite, frozen=True):
 
 
 def _observations(card: ObservationsCard, look: CardLook, color: str) -> list[Box]:
-    """Return dated facts by priority, quotes, ledger and figures, behind a heading."""
+    """Return dated facts, quotes, ledger and figures, behind a heading."""
     content = [fold(look, "details", tr("Details"), "", color, lambda: _facts(card, color))]
     if look.is_open("details"):
         if card.quotes:
@@ -420,15 +413,11 @@ def _fact(card: ObservationsCard, fact: Observation, color: str) -> Box:
     if fact in card.over:
         color, tip = "faint", tr("A later sentence says that it is no longer true. It left the context.")
         pills = [Pill(tr("Past", "fact that no longer holds"), tip=tip)]
-    elif fact.priority in _PRIORITIES:
-        words, tone, fact_color = _PRIORITIES[fact.priority]
-        color = color if color == "faint" else fact_color
-        tip = tr("Priority {number} of {count}", number=fact.priority, count=_MINOR)
-        pills = [Pill(translate(words), tone, tip=tip)]
-    holder = Frame(Flow(pills, is_at_end=True), wide=scaled(_PRIORITY_PX))
+    elif fact.priority == _MINOR and color != "faint":
+        color = "muted"
     bullet = bullet_row(Bullet(fact.text, fact.sources), color)
     bullet.grow = bullet.shrink = True
-    return Row([holder, bullet], is_at_top=True)
+    return Row([bullet, *pills], is_at_top=True)
 
 
 def _quotes(card: ObservationsCard, look: CardLook, color: str) -> list[Box]:

@@ -329,13 +329,12 @@ def test_a_long_note_is_shown_in_part_until_all_of_it_is_asked_for(pane: Timelin
     assert text in QApplication.clipboard().text()
 
 
-def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, pane: Timeline) -> None:
-    """Priorities in words, dates as in the window, sources as chips, quotes verbatim, the ledger."""
+def test_observations_show_facts_by_day_with_sources(qtbot: QtBot, pane: Timeline) -> None:
+    """Dates as in the window, sources as chips, quotes verbatim, the ledger."""
     pane.set_state(long_timeline_state())
     press(pane, 498, "fold:details")
     said = words(pane, 498)
-    priorities = [text for text in said if text in ("Important", "Useful", "Minor", "Past")]
-    assert priorities == ["Important", "Past"], "the usual priority is not named"
+    assert said.count("Past") == 1
     days = [text for text in said if text.startswith("20") and len(text) == 10]
     assert len(days) == 2
     assert days == sorted(days)

@@ -515,6 +515,7 @@ class Completer(QObject):
         self._start: StartTask | None = None
         self.popup: CompletionPopup | None = None  # while it is open
         self._word: TypedWord | None = None
+        self._ended: tuple[CompletionSource, int] | None = None  # where a word became none of a source
         self._task: asyncio.Task[None] | None = None  # that answers; another one cancels it
         self._is_answered = False
         self._accepts_next = False  # Enter came before the answer to what is typed
@@ -537,7 +538,7 @@ class Completer(QObject):
 
     def close(self) -> None:
         """Hide the popup; an answer that is still to come is dropped."""
-        self._word = None
+        self._word = self._ended = None
         self._accepts_next = False
         self._slow.stop()
         if self._task is not None:
@@ -566,19 +567,21 @@ class Completer(QObject):
         return False
 
     def _on_typed(self, text: str) -> None:
-        if self._word is not None or not any(source.trigger[-1] in text for source in self._sources):
+        if self._word is not None or (word := self._word_at_cursor()) is None:
             return
-        if (word := self._word_at_cursor()) is not None:
-            trigger_end = word.start + count_units(word.source.trigger)
-            if trigger_end > self._editor.textCursor().position() - count_units(text):
-                self._ask(word)
+        trigger_end = word.start + count_units(word.source.trigger)
+        is_typed = trigger_end > self._editor.textCursor().position() - count_units(text)
+        if is_typed or self._ended == (word.source, word.start):
+            self._ask(word)
 
     def _on_cursor_moved(self) -> None:
         if self._word is None:
             return
         word = self._word_at_cursor()
         if word is None or word.source is not self._word.source or word.start != self._word.start:
+            ended = self._word.source, self._word.start
             self.close()
+            self._ended = ended
         elif word.query != self._word.query:
             self._ask(word)
 

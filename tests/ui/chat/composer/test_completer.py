@@ -39,6 +39,9 @@ class Names(CompletionSource):
         self.gates: dict[str, asyncio.Event] = {}
         self.ended: list[str] = []
 
+    def takes(self, query: str) -> bool:
+        return not query.isdigit()
+
     async def completions(self, query: str) -> Sequence[CompletionItem]:
         try:
             if query in self.gates:
@@ -168,6 +171,16 @@ async def test_escape_a_space_and_leaving_close_it_for_good(rig: Rig) -> None:
     rig.composer.model_button.show()
     rig.composer.model_button.setFocus()
     assert not rig.is_open
+
+
+async def test_a_word_that_was_none_of_a_source_opens_it_again_when_it_is_changed(rig: Rig) -> None:
+    rig.type("@")
+    await rig.see(*_NAMES)
+    rig.type("1")
+    assert not rig.is_open
+    rig.press(Qt.Key.Key_Backspace)
+    rig.type("b")
+    await rig.see("beta.py")
 
 
 async def test_only_a_typed_trigger_at_the_start_of_a_word_opens_it(rig: Rig) -> None:
