@@ -20,6 +20,7 @@ from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.galleries import every_screen, panes_gallery, shell_gallery
 from tests.support.galleries.every_screen import Screen
 from tests.support.pseudo_languages import pseudo_language
+from tests.support.window.buttons import find_child
 from tests.support.window.cut_texts import cut_texts
 
 pytestmark = [pytest.mark.qt_loop, pytest.mark.usefixtures("_styled")]
@@ -85,8 +86,7 @@ async def test_longer_texts_fit(code: str, screens: Callable[[], Iterator[Screen
 
 def _cut_sizes(pane: QWidget) -> list[str]:
     """Return the sizes of outputs that their column has no room for."""
-    table = pane.findChild(CacheTable)
-    assert table is not None
+    table = find_child(pane, CacheTable)
     model, column = table.model(), COLUMN_INDEX["size"]
     sizes = [str(model.index(row, column).data() or "") for row in range(model.rowCount())]
     room = table.columnWidth(column) - 2 * PAD if not table.isColumnHidden(column) else 10_000

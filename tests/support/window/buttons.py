@@ -8,9 +8,13 @@ A name of several parts, as "banner:action", is also found by its last parts.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
+
+T = TypeVar("T", bound=QObject)
 
 
 def has_name(obj: QObject, name: str) -> bool:
@@ -33,6 +37,13 @@ def find_button(parent: QWidget, name: str) -> QAbstractButton:
         )
         raise AssertionError(f"there is no button {name!r}, but {', '.join(names) or 'none with a name'}")
     return next((button for button in matches if button.isVisible()), matches[0])
+
+
+def find_child(parent: QObject, kind: type[T], name: str = "") -> T:
+    """Return the first part of a kind, with a name if one is given; AssertionError without any."""
+    child = parent.findChild(kind, name) if name else parent.findChild(kind)
+    assert isinstance(child, kind), f"there is no {kind.__name__} {name!r}"
+    return child
 
 
 def press(parent: QWidget, name: str) -> None:

@@ -15,12 +15,12 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFrame
+from PySide6.QtWidgets import QApplication, QFileDialog, QFrame, QLineEdit, QWidget
 from shiboken6 import isValid
 
 from helix_desktop.agent.conversation import Conversation
@@ -42,12 +42,14 @@ from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.window.controlled_window import ControlledWindow
 from helix_desktop.ui.window.main_window import MainWindow, WindowPages
-from tests.support.model_servers.chat_server import ChatServer
+from tests.support.model_servers.chat_server import ChatServer, Script
+from tests.support.window.buttons import find_child
 
 TIMEOUT_S = 300.0  # only a test that fails waits for it
 _POLL_INTERVAL_S = 0.01
 _FRAME_INTERVAL_MS = 250
 T = TypeVar("T")
+W = TypeVar("W", bound=QWidget)
 
 
 async def until(condition: Callable[[], object], description: str) -> None:
@@ -211,6 +213,26 @@ class WindowRig:
         await services.use_model(self.workspace.id, f"box/{default}")
         await self.wiring.session.show_model()
 
+    @asynccontextmanager
+    async def answered_by(
+        self,
+        script: Script,
+        folder: str = "",
+        files: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> AsyncIterator[ChatServer]:
+        """Let a server answer in a new session: of a folder, or of the workspace on screen.
+
+        The options are those of `use_server`.
+        """
+        async with ChatServer(script) as server:
+            if folder:
+                await self.open_folder(folder, files)
+            else:
+                await self.wiring.workspace_controller.new_session()
+            await self.use_server(server, **options)
+            yield server
+
     async def change_policy(self, **fields: object) -> None:
         """Change numbers of the workspace's policy."""
         policy = msgspec.structs.replace(self.workspace.policy, **fields)
@@ -299,6 +321,23 @@ class WindowRig:
     def perform(self, intent: Intent) -> None:
         """Do what a click, a key or a menu of the window would do."""
         self.window.perform(intent)
+
+    async def dialog(self, kind: type[W]) -> W:
+        """Return the dialog of a kind over the window, once it is on screen."""
+
+        def shown() -> list[W]:
+            return [dialog for dialog in self.window.findChildren(kind) if dialog.isVisible()]
+
+        await until(shown, f"the {kind.__name__}")
+        return shown()[0]
+
+    async def pick(self, path: Path) -> None:
+        """Choose a file or folder in the dialog that comes, and accept."""
+        dialog = await self.dialog(QFileDialog)
+        dialog.setDirectory(str(path.parent))
+        find_child(dialog, QLineEdit).setText(str(path))
+        dialog.accept()
+        await until(lambda: not dialog.isVisible(), "the dialog gone")
 
     async def answer_approval(self, decision: ApprovalAnswer, rule_index: int = 0) -> ApprovalRow:
         """Wait for a question in the chat and answer it, with one of its rules; the question."""

@@ -395,8 +395,6 @@ async def test_progress_can_be_canceled(qtbot: QtBot, scope: TaskScope) -> None:
 
 
 class BrokenCache(SampleCache):
-    """A source whose store has been closed."""
-
     async def ids(self, cache_filter: CacheFilter) -> bytes:
         raise StoreClosed(
             verbatim("The cache cannot be read."),

@@ -36,7 +36,7 @@ from helix_desktop.ui.design.minute_clock import MinuteClock
 from tests.support.galleries import changes_samples as samples
 from tests.support.galleries.panes_samples import NOW_MS
 from tests.support.intents import performed
-from tests.support.window.buttons import find_button
+from tests.support.window.buttons import find_button, find_child
 
 
 @pytest.fixture
@@ -130,9 +130,7 @@ def test_a_dragged_file_is_a_mention_for_a_message_and_a_file_for_others(
 
 
 def press(page: ChangesPage, name: str) -> None:
-    """Click a button by its object name."""
-    button = page.findChild(QAbstractButton, name)
-    assert isinstance(button, QAbstractButton)
+    button = find_child(page, QAbstractButton, name)
     button.click()
 
 

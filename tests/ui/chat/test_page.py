@@ -66,8 +66,6 @@ def test_nothing_is_proposed_in_the_past(qtbot: QtBot) -> None:
 
 
 class _Window(TabsInReadingOrder, QWidget):
-    """A window of one page."""
-
     def __init__(self, page: ChatPage) -> None:
         super().__init__()
         self.setLayout(column(page))

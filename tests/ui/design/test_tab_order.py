@@ -18,6 +18,7 @@ from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.design.focus import TabsInReadingOrder
 from helix_desktop.ui.design.layout import column, row
+from tests.support.window.buttons import find_child
 from tests.support.window.keyboard_focus import focused_widget
 
 
@@ -37,8 +38,7 @@ class _Window(TabsInReadingOrder, QWidget):
         panes.addWidget(self.right)
         self.setLayout(column(panes, self.last))
         self.list.insertWidget(1, _field("inserted"))
-        off = self.findChild(QLineEdit, "off")
-        assert off is not None
+        off = find_child(self, QLineEdit, "off")
         off.setEnabled(False)
 
 
@@ -134,8 +134,7 @@ def test_a_group_of_which_one_is_checked_is_one_stop(qtbot: QtBot) -> None:
     qtbot.addWidget(window)
     with qtbot.waitActive(window):
         window.show()
-    top = window.findChild(QLineEdit, "top")
-    assert top is not None
+    top = find_child(window, QLineEdit, "top")
     top.setFocus()
     assert _go(2) == ["two", "inserted"]
     assert _go(2, Qt.Key.Key_Backtab) == ["two", "top"]

@@ -1,8 +1,12 @@
-"""The view of a diff: what is on screen, selected, copied and found, with mouse and keyboard."""
+"""A diff: its rows, and what is on screen, selected, copied and found, with mouse and keyboard."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtTest import QTest
@@ -12,15 +16,25 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.file_history.changes import FileState
 from helix_desktop.domain.file_history.diff import FileDiff, diff_contents, diff_states
 from helix_desktop.ui.design.buttons import PushButton, TabButton
-from helix_desktop.ui.design.diff.canvas import CollapsedRow
-from helix_desktop.ui.design.diff.rows import HunkMark, LineLayout, line_text
+from helix_desktop.ui.design.diff.canvas import CollapsedRow, RowPlaces
+from helix_desktop.ui.design.diff.rows import (
+    TAB_COLUMNS,
+    DiffRows,
+    HunkMark,
+    LineLayout,
+    line_breaks,
+    line_text,
+    width_in_columns,
+)
 from helix_desktop.ui.design.diff.view import DiffText, DiffView
 from helix_desktop.ui.design.focus import FocusRing, tab_stops
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.image_bytes import png
+from tests.support.window.buttons import find_child
 
 _BEFORE = "".join(f"line {number}\n" for number in range(1, 61)).encode()
+
 _AFTER = _BEFORE.replace(b"line 20\n", b"line twenty\n").replace(b"line 50\n", b"")
 
 
@@ -126,8 +140,7 @@ def test_tab_goes_through_folds_and_hunks_from_above_also_after_scrolling(view: 
 def test_a_ring_shows_that_the_lines_have_the_keyboard(view: DiffView) -> None:
     """The first row, and the one of a change that was reverted, have no mark of their own."""
     view.activateWindow()
-    ring = view.text.findChild(FocusRing)
-    assert ring is not None
+    ring = find_child(view.text, FocusRing)
     view.text.setFocus(Qt.FocusReason.MouseFocusReason)
     assert not ring.isVisible(), "who clicked sees the line"
     inline = next(button for button in view.findChildren(TabButton) if button.isChecked())
@@ -322,3 +335,67 @@ def test_hidden_characters_are_drawn_as_codes() -> None:
     assert drawn.text == "ab\\xff\\xfecd\\r"
     assert [drawn.place(column) for column in range(7)] == [0, 1, 2, 6, 10, 11, 12]
     assert [drawn.column(place) for place in (0, 2, 5, 6, 10, 13)] == [0, 2, 2, 3, 4, 6]
+
+
+_WIDTHS = {"\t": TAB_COLUMNS, "漢": 2, "\u0301": 0}
+
+_TEXTS = st.lists(st.sampled_from(["a = 1", "a = 2", "b", "", "x y z"]), max_size=40).map(
+    lambda lines: "".join(f"{line}\n" for line in lines).encode()
+)
+
+
+@given(_TEXTS, _TEXTS, st.booleans(), st.booleans(), st.sets(st.integers(0, 5)))
+def test_every_line_stands_in_one_row(
+    before: bytes, after: bytes, side_by_side: bool, has_heads: bool, opened: set[int]
+) -> None:
+    diff = diff_contents(before, after)
+    rows = DiffRows(diff, side_by_side=side_by_side, has_heads=has_heads, opened=opened)
+    lines = [row for row_range in rows.row_ranges for row in row_range.rows]
+    if diff.hunks:
+        assert [row.left.old for row in lines if row.left] == list(range(1, len(diff.before_lines) + 1))
+        assert [row.right.new for row in lines if row.right] == list(range(1, len(diff.after_lines) + 1))
+    for number in range(len(lines)):
+        row_range, at = rows.locate(rows.index_of_line(number))
+        assert row_range.kind == "fold" or row_range.rows[at] == lines[number]
+    for count_lines in (lambda _: (), lambda part: [1 + len(row.line.text) % 3 for row in part.rows]):
+        places, bottom = RowPlaces(rows, {"lines": 19, "fold": 24, "head": 30}, count_lines), 0
+        for index in range(len(rows)):
+            top, height = places.top_of(index), places.height_of(index)
+            assert top == bottom
+            bottom = top + height
+            assert places.row_at(top) == places.row_at(bottom - 1) == index
+            assert next(places.rows_between(bottom - 1, bottom))[:3] == (index, top, height)
+        assert places.height == bottom
+
+
+_LINES = st.text(st.sampled_from("ab  \t.é漢\u0301\u202e\udc80\x1b\r"), max_size=90)
+
+
+@given(_LINES, st.integers(20, 40))
+def test_a_line_is_broken_into_rows_that_fit(text: str, columns: int) -> None:
+    """Behind a space where one is near the end; nothing is left out, and what fits is not broken."""
+    line = line_text(text, shows_line_ends=True)
+    breaks = line_breaks(line, columns)
+    assert breaks == sorted(set(breaks))
+    assert all(0 < place < len(line.text) for place in breaks)
+    rows = [line.text[start:end] for start, end in pairwise([0, *breaks, len(line.text)])]
+    for number, row in enumerate(rows):
+        shown = row if number == len(rows) - 1 else row.removesuffix(" ")
+        assert sum(_WIDTHS.get(char, 1) for char in shown) <= columns
+    if width_in_columns(text) <= columns:
+        assert not breaks
+    assert line_breaks(line_text("word " * 9, shows_line_ends=True), 22) == [20, 40]
+    assert line_breaks(line_text("a" * 50, shows_line_ends=True), 22) == [22, 44]
+
+
+def test_a_line_stands_beside_the_one_that_it_became() -> None:
+    before = b"total = price * count\nreturn total\n"
+    after = b"# what it costs\n# with tax\ntotal = price * amount\nreturn total\n"
+    rows = DiffRows(diff_contents(before, after), side_by_side=True)
+    pairs = [(row.left and row.left.text, row.right and row.right.text) for row in rows.row_ranges[0].rows]
+    assert pairs == [
+        (None, "# what it costs"),
+        (None, "# with tax"),
+        ("total = price * count", "total = price * amount"),
+        ("return total", "return total"),
+    ]

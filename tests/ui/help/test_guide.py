@@ -1,4 +1,4 @@
-"""The guide's window: the pages of resources/guide, links between them, the search, the keyboard."""
+"""The guide's window: its pages, links to and between them, the search, the keyboard."""
 
 from __future__ import annotations
 
@@ -8,24 +8,29 @@ import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QFont, QFontMetrics, QPalette
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui.design.cards import HelpLink
+from helix_desktop.ui.design.layout import column
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.help.guide import GuideDialog, guide_contents, guide_pages, shortcut_table
 from helix_desktop.ui.window.command_list import shortcuts
 from helix_desktop.ui.window.main_window import MainWindow
+from tests.support.window.bare_window import make_window
+from tests.support.window.buttons import find_child
 from tests.support.window.looks import ShowLook
 
 SHORTCUTS = (("Send the message", "Enter"), ("Next or previous result", "F3, Shift+F3"))
+
 TOPICS = tuple(guide_pages())
+
 NOTHING = "xylophone"
 
 
 @pytest.fixture
 def guide(qtbot: QtBot) -> Iterator[GuideDialog]:
-    """The guide on screen, with two shortcuts."""
     parent = QWidget()
     qtbot.addWidget(parent)
     dialog = GuideDialog(parent, SHORTCUTS)
@@ -36,9 +41,7 @@ def guide(qtbot: QtBot) -> Iterator[GuideDialog]:
 
 
 def _name(guide: GuideDialog, topic: str) -> QPushButton:
-    button = guide.findChild(QPushButton, f"page:{topic}")
-    assert isinstance(button, QPushButton)
-    return button
+    return find_child(guide, QPushButton, f"page:{topic}")
 
 
 def _listed(guide: GuideDialog) -> list[str]:
@@ -213,3 +216,47 @@ def test_every_page_has_an_icon_of_its_own() -> None:
     """Else it would be that of another page."""
     icons = [page.icon for _, pages in guide_contents() for page in pages]
     assert len(set(icons)) == len(icons)
+
+
+def _dialog_with_links(window: MainWindow) -> tuple[QDialog, HelpLink, HelpLink]:
+    dialog, cached, compacted = QDialog(window), HelpLink("cached"), HelpLink("compacted")
+    dialog.setLayout(column(cached, compacted))
+    dialog.show()
+    return dialog, cached, compacted
+
+
+def test_a_link_opens_the_guide_at_its_topic_once(window: MainWindow) -> None:
+    """Also from a dialog of the window; afterwards it makes room, and the other links stay."""
+    dialog, cached, compacted = _dialog_with_links(window)
+    QTest.mouseClick(cached.link, Qt.MouseButton.LeftButton)
+    guide = window.help_windows.guide
+    assert guide is not None
+    assert guide.isVisible()
+    assert guide.topic == "cached"
+    assert (cached.isHidden(), compacted.isHidden()) == (True, False)
+    dialog.close()
+
+
+def test_a_followed_link_stays_away_in_the_next_run(
+    window: MainWindow, layout_states: dict[str, bytes], qtbot: QtBot
+) -> None:
+    """What the user has opened is remembered with the window's layout."""
+    _, cached, _ = _dialog_with_links(window)
+    cached.link.click()
+    later = make_window(layout_states)
+    qtbot.addWidget(later)
+    _, cached, compacted = _dialog_with_links(later)
+    later.help_windows.hide_followed_links()
+    assert (cached.isHidden(), compacted.isHidden()) == (True, False)
+    later.allow_close()
+
+
+def test_help_opens_the_guide_and_its_shortcuts(window: MainWindow) -> None:
+    """Both are commands of the window; every shortcut of a command is listed."""
+    window.commands.guide.trigger()
+    guide = window.help_windows.guide
+    assert guide is not None
+    assert guide.topic == "start"
+    window.commands.keys.trigger()
+    assert guide.topic == "keys"
+    assert window.help_windows.guide is guide

@@ -1,11 +1,12 @@
-"""Boxes: what they take and leave, where they stand, and what is found of them."""
+"""Boxes: what they take and leave, where they stand, and what is found; menus made on opening."""
 
 from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QImage, QPainter
-from PySide6.QtWidgets import QApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.mirror import mirror
@@ -25,6 +26,7 @@ from helix_desktop.ui.kit.boxes import (
     chip,
     link,
 )
+from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.rows.item import ListItem
 
@@ -133,3 +135,19 @@ def test_a_mirrored_row_has_its_first_part_at_the_other_side(direction: Qt.Layou
     painted = image.pixelColor(*middle) != image.pixelColor(100, 59)
     assert painted == (direction == Qt.LayoutDirection.LeftToRight)
     assert image.pixelColor(199 - middle[0], middle[1]) != image.pixelColor(*middle)
+
+
+def test_the_key_beside_an_entry_does_it_while_the_menu_is_open(qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    parent.show()
+    done: list[str] = []
+    for key in (Qt.Key.Key_P, Qt.Key.Key_C, Qt.Key.Key_X):
+        menu = EntryMenu(parent)
+        menu.add("pin", "Pin", lambda: done.append("pin"), "P")
+        menu.add("cache", "Cache now", lambda: done.append("cache"), "C", is_enabled=False)
+        menu.popup(parent.mapToGlobal(parent.rect().center()))
+        QTest.keyClick(menu, key)
+        assert menu.isVisible() is (key != Qt.Key.Key_P)
+        menu.close()
+    assert done == ["pin"], "one that is off does nothing"

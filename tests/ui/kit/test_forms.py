@@ -65,7 +65,6 @@ def form(qtbot: QtBot) -> Form:
 
 
 def positions(form: Form) -> dict[str, tuple[int, int, int]]:
-    """Where each field stands, and how high it is."""
     places = {name: row.mapTo(form, row.rect().topLeft()) for name, row in form.rows.items()}
     return {name: (place.x(), place.y(), form.rows[name].height()) for name, place in places.items()}
 

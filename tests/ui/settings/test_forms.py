@@ -328,7 +328,6 @@ BALANCED = PROFILES["balanced"]
 
 
 def typed(dialog: SettingsView, key: str, text: str) -> QLineEdit:
-    """Type into a number of the policy and leave it with Enter."""
     entry = dialog.policy.form.controls[key]
     assert isinstance(entry, QLineEdit)
     entry.setFocus()

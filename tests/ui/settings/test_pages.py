@@ -1,20 +1,32 @@
-"""Which page of the settings is highlighted, and the checklist of a server's models."""
+"""Pages of the settings: which is highlighted, a server's models, MCP servers, About, the diagnostics."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QTreeWidget, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.config.build_info import Build
 from helix_desktop.config.settings import ModelEntry
+from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
+from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers, UnusableServer
+from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
+from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.layout import row
 from helix_desktop.ui.kit.commands import WindowCommands
+from helix_desktop.ui.settings.about_page import AboutPage, DiagnosticsDialog
+from helix_desktop.ui.settings.mcp.page import McpPage
 from helix_desktop.ui.settings.providers.editor import ProviderEditor
 from helix_desktop.ui.settings.providers.models import ProviderDraft, ProviderStatus
 from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
 from tests.support.intents import take_intents
+from tests.support.window.buttons import find_button, find_child, press
 
 
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
@@ -92,3 +104,150 @@ def test_listed_models_are_checked_and_added_together(qtbot: QtBot) -> None:
     assert editor.form().models[1].reported == ModelSpec(window=8_192, price_in=1, price_out=2)
     assert editor.form().default_model == "kept"
     assert checklist.isHidden()
+
+
+def test_edits_of_a_server_stay_with_their_workspace(qtbot: QtBot) -> None:
+    page = McpPage(NothingOnScreen())
+    qtbot.addWidget(page)
+    here = (McpServerStatus(McpServerConfig(name="box", command="here"), "off"),)
+    there = (McpServerStatus(McpServerConfig(name="box", command="there"), "off"),)
+    page.show_servers("Here", "/here", here)
+    edited = page.cards["box"]
+    edited.toggles["edit"].click()
+    reach = edited.editor.form.controls["reach"]
+    QTest.keyClick(reach, Qt.Key.Key_End)
+    QTest.keyClicks(reach, " --fast")
+    page.show_servers("There", "/there", there)
+    page.cards["box"].toggles["edit"].click()
+    assert page.cards["box"].editor.form.values.get("reach") == "there"
+    assert page.has_unsaved_edits()
+    page.show_no_workspace()
+    page.show_servers("Here", "/here", here)
+    assert page.cards["box"].toggles["edit"].isChecked()
+    assert page.cards["box"].editor.form.values.get("reach") == "here --fast"
+    page.cards["box"].end_editing()
+    assert not page.has_unsaved_edits()
+
+
+def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot) -> None:
+    page = McpPage(NothingOnScreen())
+    qtbot.addWidget(page)
+    config = McpServerConfig(name="box", command="here")
+    other = McpServerStatus(McpServerConfig(name="next", command="here"), "ready")
+    page.show_servers("Here", "/here", (McpServerStatus(config, "ready"), other))
+    with qtbot.waitActive(page):
+        page.show()
+    restart = find_button(page.cards["box"], "restart")
+    restart.setFocus()
+    for state in ("waiting", "starting", "ready"):
+        QTest.keyClick(restart, Qt.Key.Key_Space)
+        page.show_servers(
+            "Here", "/here", (McpServerStatus(config, state, "The server is restarted."), other)
+        )
+        assert restart.hasFocus(), "not Remove beside it"
+    page.cards["box"].toggles["edit"].click()
+    find_button(page.cards["box"].editor, "cancel").setFocus()
+    QTest.keyClick(find_button(page.cards["box"].editor, "cancel"), Qt.Key.Key_Space)
+    assert page.focusWidget() is page.cards["box"].toggles["edit"], "not the switch of the next server"
+
+
+def test_servers_of_other_programs_are_one_line_until_the_user_opens_it(qtbot: QtBot) -> None:
+    """By the keyboard too; what has no value yet can't be added."""
+    page = McpPage(NothingOnScreen())
+    qtbot.addWidget(page)
+    page.show_servers("Here", "/here", ())
+    config = McpServerConfig(
+        name="box", command="run", args=("${TEAM}",), env={"LEVEL": "${LEVEL}"}, secret_env=("API_KEY",)
+    )
+    draft = ServerDraft(config, {"API_KEY": ""}, ("${TEAM}", "${LEVEL}"))
+    found = ForeignServers(
+        (ForeignServer(draft, "Claude Code", ".mcp.json"),),
+        (UnusableServer(".cursor/mcp.json", "", verbatim("It's a pipe.")),),
+    )
+    page.foreign_servers.show_servers(found)
+    with qtbot.waitActive(page):
+        page.show()
+    assert page.foreign_servers.toggle.text() == "1 server from other programs"
+    review = find_button(page.foreign_servers, "review:box")
+    assert not review.isVisible()
+    page.foreign_servers.toggle.setFocus()
+    QTest.keyClick(page.foreign_servers.toggle, Qt.Key.Key_Space)
+    assert review.isVisible()
+    assert review.accessibleName() == "Review box"
+    shown = " ".join(part.text() for part in page.foreign_servers.findChildren(QLabel))
+    for part in ("Claude Code · .mcp.json", "API_KEY", "TEAM", "LEVEL", "It's a pipe."):
+        assert part in shown
+    page.foreign_servers.show_servers(found)
+    assert find_button(page.foreign_servers, "review:box") is review, "the keyboard can be there"
+    review.setFocus()
+    QTest.keyClick(review, Qt.Key.Key_Space)
+    form = page.add_box.editor.form
+    assert page.focusWidget() is form.controls["name"]
+    assert not page.has_unsaved_edits()
+    find_button(page.add_box, "save_server").click()
+    assert form.errors() == {
+        "reach": "Replace ${TEAM} with its value.", "env": "Replace ${LEVEL} with its value.",
+    }  # fmt: skip
+    form.write("reach", "run red")
+    form.write("env", "LEVEL=2")
+    filled_in = form.draft()
+    assert filled_in is not None
+    assert (filled_in.config.args, filled_in.config.env) == (("red",), {"LEVEL": "2"})
+    assert filled_in.config.secret_env == ("API_KEY",)
+    assert page.has_unsaved_edits()
+    page.open_add()
+    assert page.add_box.paste.isVisible()
+    assert not page.has_unsaved_edits()
+    page.foreign_servers.show_servers(ForeignServers())
+    assert page.foreign_servers.isHidden()
+
+
+def test_it_displays_build_and_folder(qtbot: QtBot) -> None:
+    session = NothingOnScreen(Path("/data/helix"))
+    session.app.build_info.build = Build(version="0.1.0", target="deb")
+    about = AboutPage(session)
+    qtbot.addWidget(about)
+    about.show_about((("Qt", "6.11.3"),))
+    about.show()
+
+    text = "\n".join(label.text() for label in about.findChildren(QLabel))
+    for part in (
+        "Helix Desktop 0.1.0 (deb)",
+        "Qt 6.11.3",
+        str(Path("/data/helix")),
+        "has no update source",
+    ):
+        assert part in text, part
+    press(about, "copy")
+    assert QGuiApplication.clipboard().text() == "Helix Desktop 0.1.0 (deb)\nQt: 6.11.3"
+
+
+def test_what_is_checked_and_collected_is_saved_as_it_is_on_screen(qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    dialog = DiagnosticsDialog(parent, NothingOnScreen())
+    for item in dialog.list.items()[2:]:
+        item.setCheckState(0, Qt.CheckState.Unchecked)
+    dialog.show()
+    save, files = dialog.findChild(PushButton, "save"), dialog.findChild(QTreeWidget, "diagnostics_files")
+    assert isinstance(save, PushButton)
+    assert isinstance(files, QTreeWidget)
+    dialog.show_file("versions.txt", "first line\nsecond line\n")
+    assert dialog.viewer.text.content.line_count == 2
+    assert not save.isEnabled()  # the self-check still runs
+
+    QTest.keyClick(files, Qt.Key.Key_Down)
+    QTest.keyClick(files, Qt.Key.Key_Space)
+    assert dialog.files() == [("versions.txt", "first line\nsecond line\n")]
+
+    names = find_child(dialog, Switch, "with_names")
+    names.click()  # texts without names are no longer what would be saved
+    assert dialog.files() == []
+    assert not save.isEnabled()
+    dialog.show_file("self-check.json", "{}")
+    dialog.show_file("versions.txt", "named\n")
+    assert save.isEnabled()
+    assert dialog.files() == [("versions.txt", "named\n")]
+    QTest.keyClick(files, Qt.Key.Key_Up)
+    QTest.keyClick(files, Qt.Key.Key_Return)  # clears the last box
+    assert not save.isEnabled()

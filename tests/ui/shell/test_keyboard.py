@@ -1,27 +1,52 @@
-"""The keyboard among the panes of the window, and what stands still for those who want that."""
+"""Keys: among panes, of commands, and of the palette; what stands still for those who want that."""
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QProgressBar, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QLineEdit,
+    QProgressBar,
+    QPushButton,
+    QScrollArea,
+    QToolButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.layout import column
 from helix_desktop.ui.design.style.theme import reduce_motion
-from helix_desktop.ui.kit.commands import add_shortcut
+from helix_desktop.ui.kit.commands import WindowCommands, add_shortcut
+from helix_desktop.ui.kit.intents import Zoom
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.window.key_bindings import focus_pane
+from helix_desktop.ui.settings.view import SettingsView
+from helix_desktop.ui.window.command_list import PLACE_WORDS, CommandPalette, command_text, shortcuts
+from helix_desktop.ui.window.key_bindings import (
+    DEFAULT_KEYS,
+    PAGES,
+    focus_pane,
+    portable_key,
+    resolve_keys,
+    why_reserved,
+)
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.rail import WorkspaceRow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.status_lines import JobRow
+from tests.support.intents import performed
 from tests.support.window.buttons import find_button
 from tests.support.window.keyboard_focus import focused_widget
+
+pytestmark = pytest.mark.usefixtures("qapp")
 
 
 def test_next_pane_wraps_around(qtbot: QtBot, window: MainWindow) -> None:
@@ -144,3 +169,252 @@ def test_the_keyboard_returns_from_a_notice_that_goes(window: MainWindow) -> Non
             window.notices.set_context("other", "session")
             window.notices.end("b")
         assert field.hasFocus(), way
+
+
+_KEY = st.sampled_from(
+    [
+        "Ctrl+K",
+        "Ctrl+J",
+        "F9",
+        "Ctrl+O",
+        "ctrl+shift+j",
+        "A",
+        "Esc",
+        "Ctrl+K, Ctrl+J",
+        "Ctrl+Nonsense",
+        "",
+        "é",
+    ]
+)
+
+_STORED = st.dictionaries(
+    st.sampled_from([*list(WindowCommands.commands)[:6], "cache_pin", "cache_trash", "session_pin", "gone"]),
+    st.one_of(st.lists(_KEY, max_size=3), _KEY, st.integers()),
+    max_size=6,
+)
+
+
+@given(_STORED)
+def test_no_key_is_that_of_two_commands_that_meet(stored: dict[str, object]) -> None:
+    """Whatever the file has: the user's keys go before defaults, reserved and invalid ones are ignored."""
+    keys = resolve_keys(stored)
+    of_window = [key for command in WindowCommands.commands for key in keys[command]]
+    for page in PAGES:
+        together = [*of_window, *(key for command in page.commands for key in keys[command])]
+        assert len(together) == len(set(together))
+    assert not any(why_reserved(key, command) for command, own in keys.items() for key in own)
+    assert keys.keys() == DEFAULT_KEYS.keys()
+
+
+def test_defaults_are_portable_and_free() -> None:
+    defaults = {key for keys in DEFAULT_KEYS.values() for key in keys}
+    assert {portable_key(key) for key in defaults} == defaults
+    assert resolve_keys({}) == DEFAULT_KEYS
+    hints = {spec.fixed_key for spec in WindowCommands.commands.values()} - {"", "Esc Esc"}
+    everywhere = (
+        *(hints - {"Ctrl+Shift+Enter"}),
+        "Up",
+        "Tab",
+        "Esc",
+        "Return",
+        "Alt+F",
+        "Ctrl+A",
+        "F7",
+        "Ctrl+Space",
+    )
+    for key in (*everywhere, *hints, "A", "Shift+A", "Space", "Del", "Ctrl+Return"):
+        assert why_reserved(portable_key(key), "find"), key
+    for key in everywhere:
+        assert why_reserved(portable_key(key), "cache_pin"), key
+    for key in ("A", "Shift+A", "Space", "Del", "Ctrl+Return", "F9", "Ctrl+J"):
+        assert not why_reserved(portable_key(key), "cache_pin"), key
+
+
+def test_what_is_not_understood_is_logged_and_stays(
+    window: MainWindow, caplog: pytest.LogCaptureFixture
+) -> None:
+    stored = {"gone": ["F9"], "find": ["Esc"], "settings": 3, "quit": "Ctrl+Alt+Q"}
+    with caplog.at_level(logging.WARNING):
+        window.key_bindings.use(stored)
+    assert len(caplog.records) == 3
+    assert window.key_bindings.keys("find") == WindowCommands.find.keys
+    assert window.key_bindings.keys("quit") == ("Ctrl+Alt+Q",)
+    window.key_bindings.change("quit", WindowCommands.quit.keys)
+    assert window.key_bindings.stored == {"gone": ["F9"], "find": ["Esc"], "settings": 3}
+    window.key_bindings.reset_all()
+    assert window.key_bindings.stored == {"gone": ["F9"]}
+
+
+def test_changed_keys_apply_at_once(qtbot: QtBot, window: MainWindow) -> None:
+    """The key works, and menu, tooltips and the guide have it; the command that had it has none."""
+    commands = window.commands
+    window.help_windows.show_topic("keys")
+    guide = window.help_windows.guide
+    assert guide is not None
+    window.key_bindings.change("new_session", ("Ctrl+K",))
+    window.activateWindow()
+    with performed(window), qtbot.waitSignal(commands.new_session.triggered):
+        QTest.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+    assert commands.switch_workspace.shortcuts() == []
+    tips = {button.toolTip() for button in window.sidebar.findChildren(QToolButton)}
+    assert "New session (Ctrl+K)" in tips
+    lines = dict(shortcuts(window.key_bindings))
+    assert lines["New session"] == "Ctrl+K"
+    assert "Go to" not in lines
+    listed = guide.browser.toPlainText().splitlines()
+    assert listed[listed.index("New session") + 1] == "Ctrl+K"
+    window.key_bindings.change("cut", ("Ctrl+Alt+X",))
+    assert commands.cut.text() == "Cut"
+    assert dict(shortcuts(window.key_bindings))["Cut"] == "Ctrl+Alt+X, Ctrl+X"
+
+
+def test_two_pages_can_have_one_key_and_the_window_takes_it_from_both(window: MainWindow) -> None:
+    bindings = window.key_bindings
+    bindings.change("cache_pin", ("X",))
+    bindings.change("session_pin", ("X",))
+    assert (bindings.keys("cache_pin"), bindings.keys("session_pin")) == (("X",), ("X",))
+    bindings.change("cache_verify", ("X",))
+    assert bindings.keys("cache_pin") == ()
+    assert bindings.keys("session_pin") == ("X",)
+    bindings.change("cache_pin", ("Ctrl+J",))
+    bindings.change("session_pin", ("Ctrl+J",))
+    assert set(bindings.owners("find", ("Ctrl+J",))) == {"cache_pin", "session_pin"}
+    bindings.change("find", ("Ctrl+J",))
+    assert bindings.keys("cache_pin") == bindings.keys("session_pin") == ()
+    lines = dict(shortcuts(bindings))
+    assert lines["Cache: Verify"] == "X"
+    assert "Cache: Pin or unpin" not in lines
+
+
+_CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
+
+def opened(window: MainWindow) -> CommandPalette:
+    QTest.keyClick(window, Qt.Key.Key_P, _CTRL_SHIFT)
+    panel = window.help_windows.command_palette
+    assert panel is not None
+    assert panel.isVisible()
+    assert QApplication.focusWidget() is panel.search
+    return panel
+
+
+def words(panel: CommandPalette) -> list[str]:
+    return [line.words for line in panel.list_view.rows]
+
+
+def test_the_panel_opens_as_high_as_whole_lines(window: MainWindow) -> None:
+    view = opened(window).list_view
+    ends = [
+        view.visualRect(view.model().index(place, 0)).bottom() for place in range(view.model().rowCount())
+    ]
+    high = view.viewport().height()
+    assert high < ends[-1]  # else there is nothing to cut
+    assert high - 1 in ends
+
+
+def test_a_command_is_found_by_its_words_and_run(qtbot: QtBot, window: MainWindow) -> None:
+    panel = opened(window)
+    QTest.keyClicks(panel.search, "text large")
+    assert words(panel) == ["Larger text"]
+    with performed(window) as intents:
+        QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert intents == [Zoom(1)]
+    assert not panel.isVisible()
+    assert words(opened(window))[0] == "Larger text"
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("preferences", "Settings…"),
+        ("dark mode", "Dark theme"),
+        ("font zoom", "Larger text"),
+        ("handover", "Compacted"),
+    ],
+)
+def test_a_command_is_found_by_what_users_call_it(window: MainWindow, typed: str, first: str) -> None:
+    panel = opened(window)
+    QTest.keyClicks(panel.search, typed)
+    assert words(panel)[0] == first
+
+
+def test_a_word_of_the_menu_and_another_one_find_a_command(window: MainWindow) -> None:
+    panel = opened(window)
+    QTest.keyClicks(panel.search, "help manual")
+    assert words(panel) == ["Guide"]
+
+
+def test_a_topic_of_the_guide_is_a_command(window: MainWindow) -> None:
+    panel = opened(window)
+    QTest.keyClicks(panel.search, "marker")
+    assert words(panel) == ["Cached"]
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert window.help_windows.guide is not None
+    assert window.help_windows.guide.isVisible()
+
+
+def test_other_words_are_those_of_commands_that_exist(window: MainWindow) -> None:
+    opened(window)
+    pages = {f"settings:{page}" for page in SettingsView.page_titles()}
+    names = pages | {action.objectName() for action in window.findChildren(QAction)}
+    assert names >= PLACE_WORDS.keys()
+
+
+def test_a_menus_name_finds_its_commands(window: MainWindow) -> None:
+    panel = opened(window)
+    QTest.keyClicks(panel.search, "file")
+    assert "Import…" in words(panel)
+    assert "Larger text" not in words(panel)
+
+
+def test_only_enabled_commands_are_offered(window: MainWindow) -> None:
+    window.show_center_page("welcome")
+    panel = opened(window)
+    assert "Open folder…" in words(panel)
+    assert "Compact conversation…" not in words(panel)
+    assert "Command palette…" not in words(panel)
+    QTest.keyClicks(panel.search, "compact conv")
+    assert words(panel) == []
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert panel.isVisible()
+
+
+def test_the_focus_returns_to_its_previous_place(qtbot: QtBot, window: MainWindow) -> None:
+    field = QLineEdit(window)
+    field.show()
+    field.setFocus()
+    panel = opened(window)
+    QTest.keyClick(panel.search, Qt.Key.Key_Escape)
+    assert not panel.isVisible()
+    assert QApplication.focusWidget() is field
+    panel = opened(window)
+    QTest.keyClicks(panel.search, "normal text size")
+    with performed(window) as intents:
+        QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert intents == [Zoom(0)]
+    assert QApplication.focusWidget() is field
+
+
+def test_the_window_remembers_whether_the_keyboard_was_in_use(window: MainWindow) -> None:
+    """A dialog that a command opens shows it then where the keyboard is."""
+    for is_by_keyboard in (True, False):
+        window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange, is_by_keyboard)
+        window.commands.all_commands.trigger()  # as from a menu: its keys are use of the keyboard
+        panel = window.help_windows.command_palette
+        assert panel is not None
+        QTest.keyClick(panel, Qt.Key.Key_Escape)
+        assert window.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange) == is_by_keyboard
+
+
+def test_marks_for_the_keyboard_are_not_shown(window: MainWindow) -> None:
+    """Where letters cannot be marked, as in Chinese, a menu names a key in brackets."""
+    assert command_text(QAction("&Save as…\tCtrl+S", window)) == "Save as…"
+    assert command_text(QAction("文件(&F)", window)) == "文件"
+
+
+def test_checked_commands_are_marked(window: MainWindow) -> None:
+    window.commands.theme_dark.setChecked(True)
+    panel = opened(window)
+    QTest.keyClicks(panel.search, "dark theme")
+    text = panel.list_view.rows[0].spoken
+    assert text.startswith("Dark theme, checked, View")

@@ -27,6 +27,7 @@ from helix_desktop.ui.window.status_lines import JobAction, JobRow, WaitingSessi
 from helix_desktop.ui.window.top_bar import TopBar, TopBarState
 from tests.support.intents import performed
 from tests.support.window.bare_window import make_window
+from tests.support.window.buttons import find_child
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
 HEADER = TopBarState("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
@@ -44,9 +45,7 @@ def work(window: MainWindow) -> None:
 
 
 def inspector_of(window: MainWindow) -> QWidget:
-    pane = window.findChild(QWidget, "inspector_pane")
-    assert isinstance(pane, QWidget)
-    return pane
+    return find_child(window, QWidget, "inspector_pane")
 
 
 def test_keys_switch_pages(qtbot: QtBot, window: MainWindow) -> None:

@@ -1,7 +1,8 @@
-"""Notices: what they say and offer, how many are shown, and which go by themselves."""
+"""Notices: what they say and offer, how many are shown, which go by themselves; the lines of jobs."""
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer
 from PySide6.QtGui import QCursor
 from PySide6.QtTest import QTest
@@ -12,9 +13,11 @@ from helix_desktop.domain.errors import ContentDamaged, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.kit.notices import Answer, ErrorNotices, Notice
 from helix_desktop.ui.window.main_window import MainWindow
-from tests.support.window.buttons import find_button, press
+from helix_desktop.ui.window.status_lines import JobAction, JobLines, JobRow
+from tests.support.window.buttons import find_button, find_child, press
 
 
 def test_a_notice_states_problem_cause_and_fix_and_does_what_its_buttons_say(window: MainWindow) -> None:
@@ -67,11 +70,8 @@ def _visible_notices(window: MainWindow) -> list[str]:
 
 
 def _timer(window: MainWindow, notice: str, name: str) -> QTimer:
-    card = window.notices.findChild(QFrame, notice)
-    assert card is not None
-    timer = card.findChild(QTimer, name)
-    assert timer is not None
-    return timer
+    card = find_child(window.notices, QFrame, notice)
+    return find_child(card, QTimer, name)
 
 
 def test_a_notice_lies_over_the_page_and_moves_nothing(qtbot: QtBot, window: MainWindow) -> None:
@@ -292,3 +292,32 @@ def test_an_error_goes_once_the_same_action_works_in_its_place(window: MainWindo
     assert notices.names() == ("Damaged.", "No extract.")
     here("recall into context", None)
     assert notices.names() == ("Damaged.",)
+
+
+LONG = "Compacting: Read → Summarize → Check → Save, of 412 messages"
+
+SHORT = "Verifying 312 entries"
+
+
+def _shown(qtbot: QtBot, *words: str) -> list[ElidedLabel]:
+    lines = JobLines()
+    qtbot.addWidget(lines)
+    lines.resize(1_000, 40)
+    lines.show_jobs(
+        [JobRow(str(number), text, 0.4, JobAction("cancel", lines.hide)) for number, text in enumerate(words)]
+    )
+    lines.show()
+    qtbot.waitExposed(lines)
+    labels = [label for label in lines.findChildren(ElidedLabel) if label.full_text() in words]
+    return sorted(labels, key=lambda label: label.mapTo(lines, label.pos()).x())
+
+
+@pytest.mark.parametrize("words", [(LONG, SHORT), (SHORT, LONG)])
+def test_a_job_is_not_cut_while_the_one_beside_it_has_room(qtbot: QtBot, words: tuple[str, str]) -> None:
+    assert [label.text() for label in _shown(qtbot, *words)] == [*words]
+
+
+def test_two_short_jobs_have_a_half_each_and_two_long_ones_too(qtbot: QtBot) -> None:
+    for words in ((SHORT, "Reading files"), (LONG, f"{LONG} again")):
+        first, second = _shown(qtbot, *words)
+        assert abs(first.width() - second.width()) <= 1, words

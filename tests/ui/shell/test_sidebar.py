@@ -37,7 +37,7 @@ from helix_desktop.ui.window.sidebar.session_list import FoundMessage, SessionIt
 from helix_desktop.ui.window.sidebar.sidebar import Sidebar
 from helix_desktop.words.git import git_text
 from tests.support.intents import performed
-from tests.support.window.buttons import find_button, find_buttons
+from tests.support.window.buttons import find_button, find_buttons, find_child
 from tests.support.window.list_contents import workspaces_in
 
 _NONE = Qt.KeyboardModifier.NoModifier
@@ -51,12 +51,10 @@ WORKSPACES = (
 
 
 def ms(moment: datetime) -> int:
-    """Milliseconds since 1970."""
     return int(moment.timestamp() * 1000)
 
 
 def session(key: str, title: str, ago: timedelta, active: bool = False) -> SessionItem:
-    """A session that changed some time before NOW."""
     return SessionItem(key, title, "opus · 2 messages", ms(NOW - ago), 0.4, False, active)
 
 
@@ -300,8 +298,7 @@ def test_arrows_skip_headings_and_enter_opens(sidebar: Sidebar) -> None:
 def test_f2_renames(qtbot: QtBot, sidebar: Sidebar) -> None:
     sidebar.session_list.focus_first()
     QTest.keyClick(sidebar.session_list, Qt.Key.Key_F2)
-    field = sidebar.session_list.findChild(QLineEdit)
-    assert isinstance(field, QLineEdit)
+    field = find_child(sidebar.session_list, QLineEdit)
     assert field.text() == "Fix the parser"
 
     field.setText("Fix the lexer")
@@ -348,8 +345,7 @@ def test_a_click_opens_and_the_menu_renames(sidebar: Sidebar) -> None:
 def test_an_update_does_not_end_a_rename(sidebar: Sidebar) -> None:
     sidebar.session_list.focus_first()
     QTest.keyClick(sidebar.session_list, Qt.Key.Key_F2)
-    field = sidebar.session_list.findChild(QLineEdit)
-    assert isinstance(field, QLineEdit)
+    field = find_child(sidebar.session_list, QLineEdit)
 
     sidebar.show_sessions((session("a", "Fix the parser", timedelta(minutes=4)), *SESSIONS[1:]), NOW)
 

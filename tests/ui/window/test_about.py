@@ -15,7 +15,7 @@ from helix_desktop import __version__
 from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.settings.about_page import AboutPage
 from tests.support.local_site import http_response, redirect, serve_site
-from tests.support.window.buttons import press
+from tests.support.window.buttons import find_child, press
 from tests.support.window.window_rig import WindowRig, open_window, until
 from tests.ui.window.test_mcp_servers import use_browser
 
@@ -34,7 +34,6 @@ async def opened_about(rig: WindowRig, releases: str) -> AboutPage:
 
 
 def says(about: AboutPage, words: str) -> bool:
-    """Return True if the result contains this text."""
     return words in about._release.text()
 
 
@@ -77,8 +76,6 @@ async def _check_a_newer_release(rig: WindowRig, address: str) -> None:
 
 
 async def _check_a_silent_server(rig: WindowRig, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that does not answer times out."""
-
     async def be_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
@@ -132,8 +129,7 @@ async def _check_a_build_without_update_address(rig: WindowRig) -> None:
         press(about, ASK)
     press(about, "licenses")
     await until(lambda: about.window().findChild(TextsDialog), "the terms")
-    dialog = about.window().findChild(TextsDialog)
-    assert isinstance(dialog, TextsDialog)
+    dialog = find_child(about.window(), TextsDialog)
     dialog.field.setText("pyside")
     assert sum(not item.isHidden() for item in dialog.list.items()) == 1
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in dialog.viewer.text.toPlainText()

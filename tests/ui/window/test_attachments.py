@@ -25,10 +25,12 @@ from helix_desktop.ui.design.drops import DropHint
 from helix_desktop.ui.inspector.inspector_data import WindowRow
 from helix_desktop.ui.kit.intents import Recall
 from tests.support.image_bytes import png
-from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order, text_reply
+from tests.support.model_servers.chat_server import api_error, replies_in_order, text_reply
 from tests.support.pdf_bytes import pdf, protected_pdf
+from tests.support.window.buttons import find_child
 from tests.support.window.chat_geometry import action_names, hit_area_point, press_action
 from tests.support.window.drops import drop
+from tests.support.window.usage_checks import inspector_rows
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -37,14 +39,12 @@ LOG = "".join(f"step {number}: ok\n" for number in range(1, 61))
 
 
 def paste(rig: WindowRig, text: str) -> None:
-    """Paste a text into the field by its key."""
     # Not as `QMimeData` of Python: left on the clipboard, it crashes the process at its end.
     QGuiApplication.clipboard().setText(text)
     QTest.keyClick(rig.composer.editor, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
 
 
 def chips(rig: WindowRig) -> list[AttachmentChip]:
-    """Return the chips above the text."""
     return [chip for chip in rig.composer.findChildren(AttachmentChip) if not chip.isHidden()]
 
 
@@ -163,23 +163,19 @@ async def _check_a_long_paste(rig: WindowRig) -> None:
     await rig.wait_for_turn_end()
 
 
-async def test_images_are_dropped_pasted_sent_and_refused(qapp: QApplication, tmp_path: Path) -> None:
+async def test_images_are_dropped_pasted_sent_and_refused(rig: WindowRig) -> None:
     """Each step has a session of its own; what is not sent stays in the first one's workspace."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_a_dropped_image(rig)
-        await _check_a_large_screenshot(rig)
-        await _check_a_model_without_vision(rig)
-        await _check_a_model_of_which_nothing_is_known(rig)
-        await _check_a_refused_image(rig)
+    await _check_a_dropped_image(rig)
+    await _check_a_large_screenshot(rig)
+    await _check_a_model_without_vision(rig)
+    await _check_a_model_of_which_nothing_is_known(rig)
+    await _check_a_refused_image(rig)
 
 
 async def _check_a_dropped_image(rig: WindowRig) -> None:
-    """An image that was dropped is sent byte for byte."""
     data = png(320, 200, 7)
     (rig.folder / "lamp.png").write_bytes(data)
-    async with ChatServer(replies_in_order(text_reply("A lamp."))) as server:
-        await rig.open_folder("project")
-        await rig.use_server(server, images=True)
+    async with rig.answered_by(replies_in_order(text_reply("A lamp.")), "project", images=True) as server:
         assert rig.attachment_labels() == []
         drop(rig, rig.folder / "lamp.png")
         await until(rig.attachment_labels, "the image stands above the text")
@@ -202,12 +198,9 @@ async def _check_a_dropped_image(rig: WindowRig) -> None:
 
 
 async def _check_a_large_screenshot(rig: WindowRig) -> None:
-    """A large pasted screenshot is scaled down."""
     pixels = QImage(3_000, 1_500, QImage.Format.Format_RGB32)
     pixels.fill(QColor("teal"))
-    async with ChatServer(replies_in_order(text_reply("Teal."))) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server, images=True)
+    async with rig.answered_by(replies_in_order(text_reply("Teal.")), images=True):
         # Not as `QMimeData` of Python: left on the clipboard, it crashes the process at its end.
         QGuiApplication.clipboard().setImage(pixels)
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
@@ -224,9 +217,7 @@ async def _check_a_large_screenshot(rig: WindowRig) -> None:
 
 async def _check_a_model_without_vision(rig: WindowRig) -> None:
     (rig.folder / "lamp.png").write_bytes(png(32, 20))
-    async with ChatServer(replies_in_order(text_reply("I cannot see it."))) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
+    async with rig.answered_by(replies_in_order(text_reply("I cannot see it."))) as server:
         drop(rig, rig.folder / "lamp.png")
         await until(rig.attachment_labels, "the image stands above the text")
         assert rig.attachment_labels() == [f"{rig.folder}/lamp.png · images not supported: left out"]
@@ -242,9 +233,7 @@ async def _check_a_model_without_vision(rig: WindowRig) -> None:
 
 async def _check_a_model_of_which_nothing_is_known(rig: WindowRig) -> None:
     """A model that may see no images is named on the chip."""
-    async with ChatServer(replies_in_order()) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server, images=None)
+    async with rig.answered_by(replies_in_order(), images=None):
         drop(rig, rig.folder / "lamp.png")
         await until(rig.attachment_labels, "the image stands above the text")
         assert rig.attachment_labels()[0].endswith(" tokens · images may not be supported")
@@ -252,12 +241,9 @@ async def _check_a_model_of_which_nothing_is_known(rig: WindowRig) -> None:
 
 
 async def _check_a_refused_image(rig: WindowRig) -> None:
-    """A refused image is named and left out with a click."""
     (rig.folder / "lamp.png").write_bytes(png(320, 200, 7))
     refused = api_error(400, "Could not process image")
-    async with ChatServer(replies_in_order(refused, text_reply("A lamp."))) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server, images=True)
+    async with rig.answered_by(replies_in_order(refused, text_reply("A lamp.")), images=True) as server:
         drop(rig, rig.folder / "lamp.png")
         await until(rig.attachment_labels, "the image stands above the text")
         rig.type_message("What is this?")
@@ -304,68 +290,66 @@ def drop_on(place: QWidget, mime: QMimeData) -> None:
 
 
 def hints(places: Sequence[DropHint]) -> list[str]:
-    """Return what is said of a drag now."""
     return [hint.words for hint in places if not hint.isHidden()]
 
 
-async def test_each_place_takes_what_is_its_own(qapp: QApplication, tmp_path: Path) -> None:
+async def test_each_place_takes_what_is_its_own(tmp_path: Path, rig: WindowRig) -> None:
     """Folders open on the window and are listed on the composer; rows of the cache are recalled."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        folder, composer = tmp_path / "project" / "src", rig.composer
-        folder.mkdir()
-        (folder / "app.py").write_text("x = 1\n")
-        digest = (await rig.workspace.contents.attach_paste(rig.conversation.session.id, "a\n" * 40)).digest
-        signs = (rig.chat.drop_hint, rig.window.drops.hint)
-        assert enter(composer, urls(folder))
-        assert hints(signs) == ["Drop to attach a list of the files in “src”"]
-        file = folder / "app.py"
-        for paths, words in (
-            ((folder, file), "Drop to attach 1 file and the list of 1 folder"),
-            ((folder, folder), "Drop to attach the lists of files in 2 folders"),
-            ((file,) * 202, "Drop to attach the first 200. 2 more are too many at once."),
-        ):
-            assert enter(composer, urls(*paths))
-            assert hints(signs) == [words]
-        drop_on(composer, urls(folder))
-        assert hints(signs) == []
-        await until(lambda: len(rig.attachment_labels()) == 1, "the list goes along")
-        attached = rig.wiring.composer.attachments.current()[0]
-        assert (attached.label, attached.text) == ("src/", "app.py (6 B)\n")
+    await rig.open_folder("project")
+    folder, composer = tmp_path / "project" / "src", rig.composer
+    folder.mkdir()
+    (folder / "app.py").write_text("x = 1\n")
+    digest = (await rig.workspace.contents.attach_paste(rig.conversation.session.id, "a\n" * 40)).digest
+    signs = (rig.chat.drop_hint, rig.window.drops.hint)
+    assert enter(composer, urls(folder))
+    assert hints(signs) == ["Drop to attach a list of the files in “src”"]
+    file = folder / "app.py"
+    for paths, words in (
+        ((folder, file), "Drop to attach 1 file and the list of 1 folder"),
+        ((folder, folder), "Drop to attach the lists of files in 2 folders"),
+        ((file,) * 202, "Drop to attach the first 200. 2 more are too many at once."),
+    ):
+        assert enter(composer, urls(*paths))
+        assert hints(signs) == [words]
+    drop_on(composer, urls(folder))
+    assert hints(signs) == []
+    await until(lambda: len(rig.attachment_labels()) == 1, "the list goes along")
+    attached = rig.wiring.composer.attachments.current()[0]
+    assert (attached.label, attached.text) == ("src/", "app.py (6 B)\n")
 
-        rig.views.cache.get().refresh()
-        await until(lambda: rig.views.cache.get().model.rowCount() == 2, "both are in the cache")
-        model = rig.views.cache.get().model
-        row = model.index(model.row_of(digest), 3)
-        assert model.flags(row) & Qt.ItemFlag.ItemIsDragEnabled
-        rows = model.mimeData([row, row.siblingAtColumn(1)])
-        assert rows.text() == digest
-        assert enter(rig.chat, rows)
-        assert hints(signs) == ["Drop to recall 1 output into the message"]
-        drop_on(rig.chat, rows)
-        await until(lambda: len(rig.attachment_labels()) == 2, "it is recalled")
-        picture = QMimeData()
-        picture.setImageData(QImage(2, 2, QImage.Format.Format_RGB32))
-        assert enter(rig.chat, picture)
-        drop_on(rig.chat, picture)
-        await until(lambda: len(rig.attachment_labels()) == 3, "the picture goes along")
-        assert "Dropped image" in rig.attachment_labels()[2]
+    rig.views.cache.get().refresh()
+    await until(lambda: rig.views.cache.get().model.rowCount() == 2, "both are in the cache")
+    model = rig.views.cache.get().model
+    row = model.index(model.row_of(digest), 3)
+    assert model.flags(row) & Qt.ItemFlag.ItemIsDragEnabled
+    rows = model.mimeData([row, row.siblingAtColumn(1)])
+    assert rows.text() == digest
+    assert enter(rig.chat, rows)
+    assert hints(signs) == ["Drop to recall 1 output into the message"]
+    drop_on(rig.chat, rows)
+    await until(lambda: len(rig.attachment_labels()) == 2, "it is recalled")
+    picture = QMimeData()
+    picture.setImageData(QImage(2, 2, QImage.Format.Format_RGB32))
+    assert enter(rig.chat, picture)
+    drop_on(rig.chat, picture)
+    await until(lambda: len(rig.attachment_labels()) == 3, "the picture goes along")
+    assert "Dropped image" in rig.attachment_labels()[2]
 
-        assert enter(rig.chat, urls(folder))
-        assert hints(signs) == ["Drop to open “src” as a workspace"]
-        assert enter(rig.window, urls("https://example.org/a.png"))
-        assert hints(signs) == ["Only a folder can be opened here. Drop files, text and outputs on the chat."]
-        drop_on(rig.window, urls("https://example.org/a.png"))
-        assert enter(rig.window, QMimeData())
-        assert hints(signs) == ["Only files, folders, images and text can be dropped."]
-        assert enter(rig.window, urls(folder))
-        QGuiApplication.sendEvent(rig.window, QDragLeaveEvent())
-        assert hints(signs) == []
-        await _check_an_archive(rig, signs, tmp_path)
-        before = rig.workspace.id
-        assert enter(rig.window, urls(folder))
-        drop_on(rig.window, urls(folder))
-        await until(lambda: rig.wiring.session.workspace_id != before, "the folder is a workspace")
+    assert enter(rig.chat, urls(folder))
+    assert hints(signs) == ["Drop to open “src” as a workspace"]
+    assert enter(rig.window, urls("https://example.org/a.png"))
+    assert hints(signs) == ["Only a folder can be opened here. Drop files, text and outputs on the chat."]
+    drop_on(rig.window, urls("https://example.org/a.png"))
+    assert enter(rig.window, QMimeData())
+    assert hints(signs) == ["Only files, folders, images and text can be dropped."]
+    assert enter(rig.window, urls(folder))
+    QGuiApplication.sendEvent(rig.window, QDragLeaveEvent())
+    assert hints(signs) == []
+    await _check_an_archive(rig, signs, tmp_path)
+    before = rig.workspace.id
+    assert enter(rig.window, urls(folder))
+    drop_on(rig.window, urls(folder))
+    await until(lambda: rig.wiring.session.workspace_id != before, "the folder is a workspace")
 
 
 async def _check_an_archive(rig: WindowRig, signs: Sequence[DropHint], folder: Path) -> None:
@@ -380,41 +364,38 @@ async def _check_an_archive(rig: WindowRig, signs: Sequence[DropHint], folder: P
     assert len(rig.attachment_labels()) == 3, "it isn't attached"
 
 
-async def test_text_and_links_are_copied_into_the_message(qapp: QApplication, tmp_path: Path) -> None:
+async def test_text_and_links_are_copied_into_the_message(tmp_path: Path, rig: WindowRig) -> None:
     """On the chat and on the field itself; the program they come from keeps its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        text, editor = QMimeData(), rig.composer.editor
-        text.setText("See ")
-        assert enter(rig.chat, text)
-        assert hints([rig.chat.drop_hint]) == ["Drop to insert the text into the message"]
-        drop_on(rig.chat, text)
-        assert editor.toPlainText() == "See "
-        link = urls("https://example.org/a")
-        assert enter(rig.chat, link)
-        drop_on(rig.chat, link)
-        assert editor.toPlainText() == "See https://example.org/a"
-        assert enter(editor.viewport(), link)
-        drop_on(editor.viewport(), link)
-        assert enter(rig.chat, text)
-        drop_on(rig.chat, text)
-        parts = sorted(editor.toPlainText().split())
-        assert parts == ["See", "See", "https://example.org/a", "https://example.org/a"], (
-            "none runs into another"
-        )
-        editor.clear()
-        assert enter(editor.viewport(), text)
-        drop_on(editor.viewport(), text)
-        assert editor.toPlainText() == "See "
+    await rig.open_folder("project")
+    text, editor = QMimeData(), rig.composer.editor
+    text.setText("See ")
+    assert enter(rig.chat, text)
+    assert hints([rig.chat.drop_hint]) == ["Drop to insert the text into the message"]
+    drop_on(rig.chat, text)
+    assert editor.toPlainText() == "See "
+    link = urls("https://example.org/a")
+    assert enter(rig.chat, link)
+    drop_on(rig.chat, link)
+    assert editor.toPlainText() == "See https://example.org/a"
+    assert enter(editor.viewport(), link)
+    drop_on(editor.viewport(), link)
+    assert enter(rig.chat, text)
+    drop_on(rig.chat, text)
+    parts = sorted(editor.toPlainText().split())
+    assert parts == ["See", "See", "https://example.org/a", "https://example.org/a"], "none runs into another"
+    editor.clear()
+    assert enter(editor.viewport(), text)
+    drop_on(editor.viewport(), text)
+    assert editor.toPlainText() == "See "
 
-        outside = tmp_path / "other" / "model.py"
-        outside.parent.mkdir()
-        outside.write_text("x = 1\n")
-        assert enter(rig.chat, urls(outside))
-        drop_on(rig.chat, urls(outside))
-        await until(lambda: len(rig.attachment_labels()) == 1, "a file from outside the workspace")
-        attached = rig.wiring.composer.attachments.current()[0]
-        assert attached.label == str(outside), "its name alone doesn't say which file it is"
+    outside = tmp_path / "other" / "model.py"
+    outside.parent.mkdir()
+    outside.write_text("x = 1\n")
+    assert enter(rig.chat, urls(outside))
+    drop_on(rig.chat, urls(outside))
+    await until(lambda: len(rig.attachment_labels()) == 1, "a file from outside the workspace")
+    attached = rig.wiring.composer.attachments.current()[0]
+    assert attached.label == str(outside), "its name alone doesn't say which file it is"
 
 
 def test_a_list_of_a_folder_is_bounded_and_follows_no_link(tmp_path: Path) -> None:
@@ -431,8 +412,7 @@ def test_a_list_of_a_folder_is_bounded_and_follows_no_link(tmp_path: Path) -> No
 
 def note(rig: WindowRig) -> str:
     """Return the line below the text; empty if there is none."""
-    label = rig.composer.findChild(QLabel, "composer_note")
-    assert label is not None
+    label = find_child(rig.composer, QLabel, "composer_note")
     return label.accessibleName() if label.isVisible() else ""
 
 
@@ -458,13 +438,13 @@ async def read_notes(rig: WindowRig) -> None:
     await until(lambda: note(rig) == "", "nothing: a command sends no files")
 
 
-async def test_files_and_cached_contents_are_completed_and_sent_along(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_files_and_cached_contents_are_completed_and_sent_along(rig: WindowRig) -> None:
     """What names nothing stays text; Up brings the message back. One window: opening one takes a second."""
-    async with ChatServer(replies_in_order(text_reply("Yes."))) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {"my notes.md": "first\nsecond\nthird\n", "other.txt": "o"})
-        await rig.use_server(server)
+    async with rig.answered_by(
+        replies_in_order(text_reply("Yes.")),
+        "project",
+        {"my notes.md": "first\nsecond\nthird\n", "other.txt": "o"},
+    ) as server:
         editor = rig.composer.editor
         rig.type_message("Compare @not", send=False)
         await until(lambda: titles(rig) == ["my notes.md"], "the file")
@@ -525,21 +505,13 @@ async def test_files_and_cached_contents_are_completed_and_sent_along(
 BUILD_LOG = "".join(f"step {n} of the build went well\n" for n in range(80))
 
 
-def _rows(rig: WindowRig) -> list[WindowRow]:
-    return list(rig.views.inspector.requests.rows)
-
-
 def _messages(rig: WindowRig) -> list[WindowRow]:
-    return [row for row in _rows(rig) if row.kind == "user"]
+    return [row for row in inspector_rows(rig) if row.kind == "user"]
 
 
-async def test_what_the_user_recalls_into_a_message_is_named_with_it(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_what_the_user_recalls_into_a_message_is_named_with_it(rig: WindowRig) -> None:
     """The request has it in the message: none of it counts as recalled, which is what the agent asked for."""
-    async with ChatServer(lambda _: text_reply("Seen.")) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {"a.txt": "words"})
-        await rig.use_server(server)
+    async with rig.answered_by(lambda _: text_reply("Seen."), "project", {"a.txt": "words"}):
         await rig.run_turn("Hello")
         contents = rig.workspace.contents
         for text in (BUILD_LOG, BUILD_LOG.upper()):
@@ -552,7 +524,7 @@ async def test_what_the_user_recalls_into_a_message_is_named_with_it(
         assert (plain.why, attached.why) == ("Your message", "Your message, with 2 attachments")
         (_, event) = rig.events(UserSpoke)
         assert attached.tokens > sum(one.tokens for one in event.attachments) / 2
-        assert not [row for row in _rows(rig) if row.kind == "recalled"]
+        assert not [row for row in inspector_rows(rig) if row.kind == "recalled"]
         legend = rig.views.inspector.breakdown._legend
         assert legend["recalled"].isHidden()
         assert "that you attached" in legend["user"].toolTip()

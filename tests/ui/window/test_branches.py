@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -13,10 +11,9 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, TurnFooterRow, UserRow
 from helix_desktop.ui.kit.intents import BranchSession, RestoreSession, TrashSession
-from tests.support.model_servers.chat_server import ChatServer, Reply, text_reply
-from tests.support.window.buttons import press
+from tests.support.model_servers.chat_server import Reply, text_reply
 from tests.support.window.chat_geometry import click_area
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -45,21 +42,16 @@ async def in_branch(rig: WindowRig, parent: str) -> None:
     await rig.wiring.sidebar.refresh()
 
 
-async def test_messages_are_edited_retried_and_sessions_branch(qapp: QApplication, tmp_path: Path) -> None:
+async def test_messages_are_edited_retried_and_sessions_branch(rig: WindowRig) -> None:
     """Each step has a workspace of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_an_edit(rig)
-        await _check_a_canceled_edit(rig)
-        await _check_a_retry(rig)
-        await _check_a_branch(rig)
-        await _check_versions_by_keyboard_search_and_restart(rig)
+    await _check_an_edit(rig)
+    await _check_a_retry(rig)
+    await _check_a_branch(rig)
+    await _check_versions_by_keyboard_search_and_restart(rig)
 
 
 async def _check_an_edit(rig: WindowRig) -> None:
-    """A message is edited and both versions stay."""
-    async with ChatServer(Echo()) as server:
-        await rig.open_folder("edit")
-        await rig.use_server(server)
+    async with rig.answered_by(Echo(), "edit") as server:
         await rig.run_turn("One")
         await rig.run_turn("Two")
         rig.type_message("a draft", send=False)
@@ -88,31 +80,9 @@ async def _check_an_edit(rig: WindowRig) -> None:
         assert "2 versions" in row.subtitle
 
 
-async def _check_a_canceled_edit(rig: WindowRig) -> None:
-    async with ChatServer(Echo()) as server:
-        await rig.open_folder("canceled")
-        await rig.use_server(server)
-        await rig.run_turn("One")
-        original = rig.conversation.session.id
-        rig.perform(EditMessage(rig.rows(UserRow)[0].key.seq))
-        await in_branch(rig, original)
-        assert [len(row.versions) for row in rig.window.sidebar.session_list.sessions()] == [2]
-        press(rig.window.notices, "editing:cancel")
-        await until(
-            lambda: rig.app_window.shown_session.session_id == original, "the session with the message"
-        )
-        await until(
-            lambda: [len(row.versions) for row in rig.window.sidebar.session_list.sessions()] == [0],
-            "no version left",
-        )
-        await until(lambda: [row.versions for row in rig.rows(UserRow)] == [None], "one version")
-
-
 async def _check_a_retry(rig: WindowRig) -> None:
     """An answer is copied, and retried without a second copy of the message."""
-    async with ChatServer(Echo()) as server:
-        await rig.open_folder("retry")
-        await rig.use_server(server)
+    async with rig.answered_by(Echo(), "retry") as server:
         await rig.run_turn("One")
         original = rig.conversation.session.id
         footer = rig.rows(TurnFooterRow)[0]
@@ -144,9 +114,7 @@ async def _check_a_retry(rig: WindowRig) -> None:
 
 async def _check_a_branch(rig: WindowRig) -> None:
     """A session branches at a point and by its shortcut."""
-    async with ChatServer(Echo()) as server:
-        await rig.open_folder("branch")
-        await rig.use_server(server)
+    async with rig.answered_by(Echo(), "branch"):
         await rig.run_turn("One")
         await rig.run_turn("Two")
         original = rig.conversation.session.id
@@ -166,9 +134,7 @@ async def _check_a_branch(rig: WindowRig) -> None:
 
 async def _check_versions_by_keyboard_search_and_restart(rig: WindowRig) -> None:
     """The arrows keep the keyboard and the place; a search opens the version that has the words."""
-    async with ChatServer(Echo()) as server:
-        await rig.open_folder("versions")
-        await rig.use_server(server)
+    async with rig.answered_by(Echo(), "versions"):
         await rig.run_turn("One")
         original = rig.conversation.session.id
         for text in ("better", "best"):
@@ -207,7 +173,6 @@ async def _check_versions_by_keyboard_search_and_restart(rig: WindowRig) -> None
 
 
 def _place(rig: WindowRig) -> tuple[int, int] | None:
-    """Return how many versions the first message has, and which is on screen."""
     rows = rig.rows(UserRow)
     versions = rows[0].versions if rows else None
     return (len(versions.session_ids), versions.place) if versions is not None else None
@@ -219,14 +184,9 @@ def _focused(rig: WindowRig) -> str:
     return widget.stop_name if widget is not None else ""
 
 
-async def test_a_version_from_before_a_handover_says_so(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_version_from_before_a_handover_says_so(rig: WindowRig) -> None:
     """Else the context is full again without a word."""
-    async with (
-        ChatServer(lambda _: text_reply("Noted. " * 300)) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await rig.open_folder("project")
-        await rig.use_server(server)
+    async with rig.answered_by(lambda _: text_reply("Noted. " * 300), "project"):
         await rig.change_policy(handover_least_gain=0.0, observe_at=0.0)
         for turn in range(3):
             await rig.conversation.run(f"Message {turn} " + "with many words " * 900)

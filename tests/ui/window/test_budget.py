@@ -1,8 +1,9 @@
-"""A session's spending in the real window: always in sight, a budget with a click, a clear stop."""
+"""A session's spending: always in sight, a budget with a click, a clear stop; approvals of what is read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,15 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QFontMetricsF, QHelpEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.session import BudgetSet
-from helix_desktop.domain.events.summary import HandoverDiscarded
+from helix_desktop.domain.events.summary import NO_MODEL, HandoverDiscarded, HandoverMade, ObservationsMade
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.style import fonts
@@ -26,11 +28,23 @@ from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.window.session_status import BudgetDialog, _parse_budget
 from helix_desktop.ui.window.sidebar.session_list import row_end
 from helix_desktop.ui.window.status_lines import CostLine
-from helix_desktop.words.costs import CostState
-from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, Text, TokenCounts
+from helix_desktop.words.costs import CostState, cost_text
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    Hang,
+    Reply,
+    StreamedReply,
+    Text,
+    TokenCounts,
+    text_reply,
+)
 from tests.support.model_servers.connect import connect_model
-from tests.support.window.buttons import press
+from tests.support.timeline_pane import find_card, pills
+from tests.support.timeline_pane import press as press_card
+from tests.support.window.buttons import find_child, press
 from tests.support.window.chat_geometry import action_names, press_action
+from tests.support.window.handover_window import has_draft, opened_handovers
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -52,17 +66,7 @@ def reader(steps: int) -> Callable[[dict[str, Any]], Reply]:
     return script
 
 
-async def open_dialog(rig: WindowRig) -> BudgetDialog:
-
-    def visible() -> list[BudgetDialog]:
-        return [dialog for dialog in rig.window.findChildren(BudgetDialog) if dialog.isVisible()]
-
-    await until(visible, "the dialog")
-    return visible()[0]
-
-
 def _type(dialog: BudgetDialog, name: str, text: str) -> None:
-    """Type into a field, in place of what is there."""
     line = dialog.form.line(name)
     line.selectAll()
     QTest.keyClick(line, Qt.Key.Key_Backspace)
@@ -70,8 +74,7 @@ def _type(dialog: BudgetDialog, name: str, text: str) -> None:
 
 
 async def set_to(rig: WindowRig, tokens: str, cost: str = "") -> None:
-    """Fill in the dialog and save it."""
-    dialog = await open_dialog(rig)
+    dialog = await rig.dialog(BudgetDialog)
     for name, text in (("tokens", tokens), ("cost", cost)):
         _type(dialog, name, text)
     count = len(rig.events(BudgetSet))
@@ -105,19 +108,16 @@ async def test_what_a_typed_limit_means(qapp: QApplication) -> None:
         assert notes == ([expected, used_up] if name == "tokens" else ["", expected]), typed
 
 
-async def test_spending_is_in_sight_and_ends_at_its_budget(qapp: QApplication, tmp_path: Path) -> None:
+async def test_spending_is_in_sight_and_ends_at_its_budget(rig: WindowRig) -> None:
     """Each step has a workspace of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_a_budget(rig)
-        await _check_an_invalid_number(rig)
-        await _check_dollars(rig)
+    await _check_a_budget(rig)
+    await _check_an_invalid_number(rig)
+    await _check_dollars(rig)
 
 
 async def _check_a_budget(rig: WindowRig) -> None:
     """The spent amount is displayed below; a warning comes near the end; the end gives advice that works."""
-    async with ChatServer(reader(5)) as server:
-        await rig.open_folder("budget", {"a.txt": "words"})
-        await rig.use_server(server)
+    async with rig.answered_by(reader(5), "budget", {"a.txt": "words"}):
         line = rig.window.cost_line
         assert not line.isVisible(), "there is no price and no budget"
         rig.window.commands.set_budget.trigger()
@@ -128,7 +128,7 @@ async def _check_a_budget(rig: WindowRig) -> None:
             "the budget in sight",
         )
         QTest.mouseClick(line, Qt.MouseButton.LeftButton)
-        (await open_dialog(rig)).close()
+        (await rig.dialog(BudgetDialog)).close()
         await rig.run_turn("Go")
         (ended,) = rig.events(TurnEnded)
         assert ended.cause == "budget"
@@ -167,7 +167,7 @@ async def _check_an_invalid_number(rig: WindowRig) -> None:
             " · 20 % of budget (5k tokens or $1.50)"
         )
         rig.window.commands.set_budget.trigger()
-        dialog = await open_dialog(rig)
+        dialog = await rig.dialog(BudgetDialog)
         tokens, cost = dialog.form.line("tokens"), dialog.form.line("cost")
         assert (tokens.text(), cost.text()) == ("5000", "1.50")
         tokens.end(False)
@@ -184,9 +184,7 @@ async def _check_an_invalid_number(rig: WindowRig) -> None:
 
 async def _check_dollars(rig: WindowRig) -> None:
     """In the line, and in the list of sessions."""
-    async with ChatServer(reader(1)) as server:
-        await rig.open_folder("dollars", {"a.txt": "words"})
-        await rig.use_server(server)
+    async with rig.answered_by(reader(1), "dollars", {"a.txt": "words"}) as server:
         info = msgspec.structs.replace(rig.workspace.model.info, price_in=100.0, price_out=1_000.0)
         http = HttpClient()
         await rig.workspace.set_models(connect_model("openai-chat", info, server.base_url, http=http))
@@ -328,3 +326,130 @@ def test_the_line_says_less_where_it_is_narrow(qtbot: QtBot) -> None:
     assert line.text() == full_text
     QApplication.sendEvent(line, QHelpEvent(QEvent.Type.ToolTip, QPoint(), QPoint()))
     assert line.toolTip().startswith(full_text)
+
+
+SUMMARY = "\n".join(f"## {title}\n- Words about it. [e4]" for title in TITLES)
+
+ASKING = {
+    "observe_at": 0.05, "observe_place_at": 0.9, "ask_above": 1_000, "handover_least_gain": 0.0,
+    "handover_keep": 0.02,
+}  # fmt: skip
+
+
+def answers(request: dict[str, Any]) -> Reply:
+    """Long answers, observations and handovers."""
+    last = str(request["messages"][-1]["content"])
+    if last.startswith("[Write observations]"):
+        return text_reply("".join(f"- (1) Word {n} was talked about, at length. [e4]\n" for n in range(30)))
+    return text_reply(SUMMARY) if last.startswith("[Write a handover]") else text_reply("some words " * 700)
+
+
+def click(rig: WindowRig, name: str) -> None:
+    button = find_child(rig.window.notices, QPushButton, name)
+    button.click()
+
+
+async def run_long_turns(rig: WindowRig, server: ChatServer, folder: str, turns: int = 6) -> None:
+    """So many turns with long answers."""
+    await rig.open_folder(folder)
+    await rig.use_server(server)
+    await rig.change_policy(**ASKING)
+    for _ in range(turns):
+        await rig.run_turn("Go on")
+
+
+async def test_an_approval_stays_until_it_is_answered_and_a_dialog_displays_the_cost(rig: WindowRig) -> None:
+    async with ChatServer(answers) as server:
+        await _check_an_approval(rig, server)
+        await _check_the_dialog(rig, server)
+
+
+async def _check_an_approval(rig: WindowRig, server: ChatServer) -> None:
+    """It survives switching sessions, blocks no turn, and its card then states the cost."""
+    await run_long_turns(rig, server, "approved")
+    first = rig.conversation.session.id
+    await until(lambda: "Write a summary for later?" in rig.banner_text(), "the question")
+    assert "price unknown" in rig.banner_text()
+    await rig.wiring.workspace_controller.new_session()
+    assert "Write a summary for later?" not in rig.banner_text()
+    await rig.wiring.workspace_controller.open_session(first)
+    assert "Write a summary for later?" in rig.banner_text()
+    await rig.run_turn("A word")
+    assert "Write a summary for later?" in rig.banner_text()
+    assert rig.events(ObservationsMade) == []
+    click(rig, "spend-observations:allow")
+    await until(lambda: "Write a summary for later?" not in rig.banner_text(), "no question")
+    await rig.wait_for_turn_end()
+    (event,) = rig.events(ObservationsMade)
+    rig.window.show_page("timeline")
+    expected_cost = cost_text(event.spent, event.cost)
+    timeline = rig.views.timeline.get()
+    (seq,) = (entry.seq for entry in rig.conversation.session.log if entry.event is event)
+    await until(lambda: find_card(timeline, seq), "its card")
+    press_card(timeline, seq, "fold:details")
+    assert expected_cost.endswith("tokens · price unknown")
+    assert f"Used {expected_cost}" in pills(timeline, seq)
+
+
+async def _check_the_dialog(rig: WindowRig, server: ChatServer) -> None:
+    """It displays the cost of a handover before anything is written, and again for another end.
+
+    The same work then needs no question.
+    """
+    await run_long_turns(rig, server, "refused")
+    await until(lambda: "Write a summary for later?" in rig.banner_text(), "the question")
+    click(rig, "spend-observations:refuse")
+    rig.window.commands.compact_now.trigger()
+    dialog = await opened_handovers(rig)
+    await until(lambda: dialog.ranges.price.text().startswith("Reads ≈ "), "the price")
+    furthest = dialog.ranges.price.text()
+    assert "tokens · price unknown" in furthest
+    dialog.ranges.box.setCurrentIndex(dialog.ranges.box.count() - 2)  # the last one is for a new session
+    price = dialog.ranges.price.text
+    await until(lambda: price().startswith("Reads ≈ ") and price() != furthest, "the price of another end")
+    dialog.write_button.click()
+    await until(lambda: has_draft(dialog), "the draft")
+    dialog.use_button.click()
+    await until(lambda: rig.events(HandoverMade), "the handover")
+
+
+async def run_until_a_step_waits(rig: WindowRig) -> None:
+    ends = len(rig.events(TurnEnded))
+    while not rig.conversation.summary_wait.is_active:
+        rig.type_message("Go on")
+        ends += 1
+        await until(partial(has_ended_or_waits, rig, ends), "the end of the turn, or a wait")
+
+
+def has_ended_or_waits(rig: WindowRig, ends: int) -> bool:
+    """Return True once so many turns have ended, or a step waits."""
+    return rig.conversation.summary_wait.is_active or len(rig.events(TurnEnded)) >= ends
+
+
+async def test_a_step_that_waits_for_the_summary_says_so_with_two_ways_out(rig: WindowRig) -> None:
+    """Continue without a model makes room at once; Stop ends the turn. Another session doesn't show it."""
+
+    def hang(request: dict[str, Any]) -> Reply:
+        is_summary = str(request["messages"][-1]["content"]).startswith("[Write a handover]")
+        return StreamedReply(Hang()) if is_summary else text_reply("some words " * 1_500)
+
+    async with rig.answered_by(hang, "full", window=16_000):
+        await rig.change_policy(handover_at=0.95, observe_at=0.0, observe_place_at=0.0, fold_after_steps=0)
+        await run_until_a_step_waits(rig)
+        waiting = rig.conversation.session.id
+        await rig.wiring.workspace_controller.new_session()
+        assert "waiting for the summary" not in rig.banner_text()
+        await rig.wiring.workspace_controller.open_session(waiting)
+        assert "waiting for the summary" in rig.banner_text()
+        click(rig, "summary-wait:continue")
+        await rig.wait_for_turn_end()
+        assert "waiting for the summary" not in rig.banner_text()
+        (made,) = rig.events(HandoverMade)
+        assert (made.model, made.fallback) == (NO_MODEL, "You continued without a model.")
+        await until(lambda: any(row.kind == "context" for row in rig.rows(DividerRow)), "it is said")
+        await run_until_a_step_waits(rig)
+        click(rig, "summary-wait:stop")
+        await until(lambda: not rig.conversation.is_running, "the end of the turn")
+        assert rig.events(TurnEnded)[-1].how == "stopped"
+        assert "waiting for the summary" not in rig.banner_text()
+        rig.conversation.handovers.cancel()

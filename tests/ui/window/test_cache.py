@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered
@@ -27,124 +25,109 @@ from helix_desktop.ui.window.redaction import confirmation_word
 from helix_desktop.words.times import format_date
 from tests.support.model_servers.chat_server import (
     Call,
-    ChatServer,
     StreamedReply,
     replies_in_order,
     text_reply,
 )
-from tests.support.window.buttons import press
+from tests.support.window.buttons import find_child, press
 from tests.support.window.chat_geometry import click_area
 from tests.support.window.redact_dialog import forget_dialog
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
 VERSIONS = b"one\ntwo\n", b"one\n2\n", b"one\n2\n3\n"
 
 
-async def test_versions_are_compared_and_a_removed_one_says_so(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {"a.txt": "words"})
-        store = rig.workspace.store
-        for data in VERSIONS:
-            content = Content(digest_of(data), data, "read_file", "a.txt", "one", 4)
-            await store.commit(Commit("s", contents=(content,)))
-        first, second, third = map(digest_of, VERSIONS)
-        rig.window.show_page("cache")
-        cache = rig.views.cache.get()
-        content_view = cache.preview.content
-        diff_button = content_view.switch.findChild(QPushButton, "view-diff")
-        assert diff_button is not None
-        cache.select(second)
-        await until(lambda: cache.preview.digest == second and diff_button.isEnabled(), "a version before it")
-        content_view.choose("diff")
-        await until(lambda: content_view.diff.diff is not None, "its diff")
-        assert content_view.diff.diff is not None
-        assert (content_view.diff.diff.added, content_view.diff.diff.removed) == (1, 1)
-        content_view.choose("text")
-        cache.select(third)
-        await until(lambda: cache.preview.digest == third and diff_button.isEnabled(), "a version before it")
-        await store.redaction.redact(RedactionRequest(digests=(second,)))
-        content_view.choose("diff")
-        await until(lambda: "removed" in content_view.diff.words.text().lower(), "why there is none")
-        cache.select(first)
-        await until(lambda: cache.preview.digest == first, "the first one")
-        assert content_view.view == "text"
-        assert not diff_button.isEnabled()
+async def test_versions_are_compared_and_a_removed_one_says_so(rig: WindowRig) -> None:
+    await rig.open_folder("project", {"a.txt": "words"})
+    store = rig.workspace.store
+    for data in VERSIONS:
+        content = Content(digest_of(data), data, "read_file", "a.txt", "one", 4)
+        await store.commit(Commit("s", contents=(content,)))
+    first, second, third = map(digest_of, VERSIONS)
+    rig.window.show_page("cache")
+    cache = rig.views.cache.get()
+    content_view = cache.preview.content
+    diff_button = find_child(content_view.switch, QPushButton, "view-diff")
+    cache.select(second)
+    await until(lambda: cache.preview.digest == second and diff_button.isEnabled(), "a version before it")
+    content_view.choose("diff")
+    await until(lambda: content_view.diff.diff is not None, "its diff")
+    assert content_view.diff.diff is not None
+    assert (content_view.diff.diff.added, content_view.diff.diff.removed) == (1, 1)
+    content_view.choose("text")
+    cache.select(third)
+    await until(lambda: cache.preview.digest == third and diff_button.isEnabled(), "a version before it")
+    await store.redaction.redact(RedactionRequest(digests=(second,)))
+    content_view.choose("diff")
+    await until(lambda: "removed" in content_view.diff.words.text().lower(), "why there is none")
+    cache.select(first)
+    await until(lambda: cache.preview.digest == first, "the first one")
+    assert content_view.view == "text"
+    assert not diff_button.isEnabled()
 
 
 LOG = "".join(f"step {number}: {'failed (x)' if number % 20 == 7 else 'ok'}\n" for number in range(1, 61))
 
 
-async def test_the_lines_that_find_has_are_recalled_as_the_agent_does(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_the_lines_that_find_has_are_recalled_as_the_agent_does(rig: WindowRig) -> None:
     """Their number and cost are known before; other words take the offer away until they are counted."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        digest = (await rig.workspace.contents.attach_paste(rig.conversation.session.id, LOG)).digest
-        rig.perform(OpenCacheEntry(digest))
-        preview = rig.views.cache.get().preview
-        await until(lambda: preview.digest == digest and preview.recall_button.isEnabled(), "the preview")
-        bar, offer = preview.content.find_bar, preview.matches_button
-        QTest.keyClick(rig.views.cache.get().table, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
-        await until(bar.field.hasFocus, "find is open")
-        QTest.keyClicks(bar.field, "failed")
-        await until(lambda: offer.text().startswith("Recall 3 matching lines · ≈ "), "the offer")
-        QTest.keyClicks(bar.field, " now")
-        await until(lambda: bar.count.text == "No results", "other words")
-        assert offer.isHidden()
-        bar.field.setText("FAILED (x)")
-        await until(offer.isVisible, "words are no pattern, and their case doesn't count")
-        offer.click()
-        await until(lambda: len(rig.attachment_labels()) == 1, "they go along")
-        assert rig.window.page() == "chat"
+    await rig.open_folder("project")
+    digest = (await rig.workspace.contents.attach_paste(rig.conversation.session.id, LOG)).digest
+    rig.perform(OpenCacheEntry(digest))
+    preview = rig.views.cache.get().preview
+    await until(lambda: preview.digest == digest and preview.recall_button.isEnabled(), "the preview")
+    bar, offer = preview.content.find_bar, preview.matches_button
+    QTest.keyClick(rig.views.cache.get().table, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    await until(bar.field.hasFocus, "find is open")
+    QTest.keyClicks(bar.field, "failed")
+    await until(lambda: offer.text().startswith("Recall 3 matching lines · ≈ "), "the offer")
+    QTest.keyClicks(bar.field, " now")
+    await until(lambda: bar.count.text == "No results", "other words")
+    assert offer.isHidden()
+    bar.field.setText("FAILED (x)")
+    await until(offer.isVisible, "words are no pattern, and their case doesn't count")
+    offer.click()
+    await until(lambda: len(rig.attachment_labels()) == 1, "they go along")
+    assert rig.window.page() == "chat"
 
-        store, count = rig.workspace.store, rig.wiring.services.counter.count
-        (matches,) = rig.wiring.composer.attachments.current()
-        tool = RecallCachedContent(store, count, Ripgrep(find_ripgrep(), {}))
-        arguments = RecallArguments(hash=digest, pattern=r"(?i)failed \(x\)", context=0)
-        answer = await tool.run("c1", arguments)
-        assert answer.model_text.partition("\n")[2] == matches.text
+    store, count = rig.workspace.store, rig.wiring.services.counter.count
+    (matches,) = rig.wiring.composer.attachments.current()
+    tool = RecallCachedContent(store, count, Ripgrep(find_ripgrep(), {}))
+    arguments = RecallArguments(hash=digest, pattern=r"(?i)failed \(x\)", context=0)
+    answer = await tool.run("c1", arguments)
+    assert answer.model_text.partition("\n")[2] == matches.text
 
 
-async def test_very_many_are_recalled_after_a_question_that_names_their_cost(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        session_id = rig.conversation.session.id
-        digests = [
-            (await rig.workspace.contents.attach_paste(session_id, f"{n}\n{LOG}")).digest for n in "ab"
-        ]
-        for answer, attached in (("cancel", 0), ("recall", 2)):
-            rig.perform(RecallMany(tuple(digests)))
-            await until(lambda: rig.window.findChildren(QuestionDialog), "the question")
-            (dialog,) = rig.window.findChildren(QuestionDialog)
-            assert any("≈ " in words.text() for words in dialog.findChildren(QLabel))
-            press(dialog, answer)
-            await until(lambda: not rig.window.findChildren(QuestionDialog), "the answer")
-            assert len(rig.attachment_labels()) == attached
+async def test_very_many_are_recalled_after_a_question_that_names_their_cost(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    session_id = rig.conversation.session.id
+    digests = [(await rig.workspace.contents.attach_paste(session_id, f"{n}\n{LOG}")).digest for n in "ab"]
+    for answer, attached in (("cancel", 0), ("recall", 2)):
+        rig.perform(RecallMany(tuple(digests)))
+        dialog = await rig.dialog(QuestionDialog)
+        assert any("≈ " in words.text() for words in dialog.findChildren(QLabel))
+        press(dialog, answer)
+        await until(lambda: not rig.window.findChildren(QuestionDialog), "the answer")
+        assert len(rig.attachment_labels()) == attached
 
 
 SECRET = "sk-live-Zq83hd02jfQ"
 
 
-async def test_the_card_of_a_removed_output_says_when_and_leads_nowhere(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_the_card_of_a_removed_output_says_when_and_leads_nowhere(rig: WindowRig) -> None:
     """Found by its text, and named in the cache."""
     read = StreamedReply(Call("read_file", '{"path": "env.txt"}', id="r"))
-    async with open_window(qapp, tmp_path) as rig:
-        for folder in ("by-text", "by-entry"):
-            async with ChatServer(replies_in_order(read, text_reply("Read."))) as server:
-                await rig.open_folder(folder, {"env.txt": f"KEY={SECRET}\n"})
-                await rig.use_server(server)
-                await rig.run_turn("Look into env.txt.")
-                digest = rig.events(ToolAnswered)[0].digest
-                await _remove(rig, digest if folder == "by-entry" else "")
-                await _check_the_card(rig)
-                await _check_the_way_to_it(rig, digest)
+    for folder in ("by-text", "by-entry"):
+        async with rig.answered_by(
+            replies_in_order(read, text_reply("Read.")), folder, {"env.txt": f"KEY={SECRET}\n"}
+        ):
+            await rig.run_turn("Look into env.txt.")
+            digest = rig.events(ToolAnswered)[0].digest
+            await _remove(rig, digest if folder == "by-entry" else "")
+            await _check_the_card(rig)
+            await _check_the_way_to_it(rig, digest)
 
 
 async def _remove(rig: WindowRig, digest: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from filelock import FileLock
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
 from helix_desktop.ui.changes.reverts.flow import PlanDialog, RewindDialog
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
@@ -28,7 +28,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
-from tests.support.window.buttons import find_button, press
+from tests.support.window.buttons import find_button, find_child, press
 from tests.support.window.chat_geometry import click_area
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -91,11 +91,6 @@ def contents(folder: Path) -> dict[str, str]:
         return {}
 
 
-async def dialog_of(rig: WindowRig, kind: type[QDialog]) -> QDialog:
-    await until(lambda: any(dialog.isVisible() for dialog in rig.window.findChildren(kind)), kind.__name__)
-    return next(dialog for dialog in rig.window.findChildren(kind) if dialog.isVisible())
-
-
 async def revert_turn(rig: WindowRig) -> None:
     """Take the newest turn back by keyboard."""
     rig.window.activateWindow()
@@ -105,10 +100,8 @@ async def revert_turn(rig: WindowRig) -> None:
     QTest.keyClick(page(rig).list, Qt.Key.Key_R)
 
 
-async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with edits_and_runs() as server, open_window(qapp, tmp_path) as rig:
+async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(rig: WindowRig) -> None:
+    async with edits_and_runs() as server:
         folder = await work(rig, server)
         after = contents(folder)
         assert listed(rig)[:2] == ["Change things", "notes.txt"], "the first file is selected"
@@ -135,12 +128,11 @@ async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(
 
         (folder / "notes.txt").write_text(NOTES.replace("two", "2").replace("six", "6"))
         await revert_turn(rig)
-        plan = await dialog_of(rig, PlanDialog)
-        combo = plan.findChild(ComboBox, "choice:notes.txt")
-        assert isinstance(combo, ComboBox)
+        plan = await rig.dialog(PlanDialog)
+        combo = find_child(plan, ComboBox, "choice:notes.txt")
         assert combo.currentText() == "Keep current"
         press(plan, "merge:notes.txt")
-        merge = await dialog_of(rig, MergeDialog)
+        merge = await rig.dialog(MergeDialog)
         press(merge, "use-before")
         press(merge, "save_merge")
         await until(
@@ -160,10 +152,8 @@ async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(
         await asyncio.wait([counting])
 
 
-async def test_rewind_takes_files_and_conversation_back_and_the_files_return(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with edits_and_runs() as server, open_window(qapp, tmp_path) as rig:
+async def test_rewind_takes_files_and_conversation_back_and_the_files_return(rig: WindowRig) -> None:
+    async with edits_and_runs() as server:
         folder = await work(rig, server)
         after, original = contents(folder), rig.conversation.session.id
         press(page(rig), "changes-of-commit")
@@ -182,10 +172,9 @@ async def test_rewind_takes_files_and_conversation_back_and_the_files_return(
         await until(lambda: page(rig).entry == selected, "the same row selected")
         rig.window.show_page("chat")
         click_area(rig.chat.view, rig.rows(UserRow)[0].key, "rewind")
-        dialog = await dialog_of(rig, RewindDialog)
+        dialog = await rig.dialog(RewindDialog)
         await until(lambda: find_button(dialog, "rewind").isEnabled(), "the preview")
-        note = dialog.findChild(QLabel, "rewind-files")
-        assert isinstance(note, QLabel)
+        note = find_child(dialog, QLabel, "rewind-files")
         assert note.text() == "3 files go back."
         QTest.keyClick(find_button(dialog, "rewind-both"), Qt.Key.Key_Return)
         await until(lambda: contents(folder) == {"notes.txt": NOTES, "old.txt": "old\n"}, "the files back")
@@ -203,7 +192,7 @@ async def test_rewind_takes_files_and_conversation_back_and_the_files_return(
         await until(lambda: "Rewind undone: 3 files" in rig.banner_text(), "the banner about that")
 
 
-async def test_a_hunk_that_was_reverted_says_so_and_comes_back(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_hunk_that_was_reverted_says_so_and_comes_back(rig: WindowRig) -> None:
     before = "".join(f"line {number}\n" for number in range(1, 41))
     after = before.replace("line 3\n", "third\n").replace("line 35\n", "a later line\n")
     server = ChatServer(
@@ -212,7 +201,7 @@ async def test_a_hunk_that_was_reverted_says_so_and_comes_back(qapp: QApplicatio
             text_reply("Done."),
         )
     )
-    async with server, open_window(qapp, tmp_path) as rig:
+    async with server:
         await rig.open_folder("project", {"list.txt": before})
         await rig.use_server(server)
         await until(lambda: rig.workspace.changes.coverage.is_complete, "the first copy")
@@ -257,9 +246,7 @@ async def test_a_hunk_that_was_reverted_says_so_and_comes_back(qapp: QApplicatio
         assert file.read_text() == before.replace("line 3\n", "third\n")
 
 
-async def test_a_card_opens_onto_the_diff_of_its_call_and_leads_to_changes(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_card_opens_onto_the_diff_of_its_call_and_leads_to_changes(rig: WindowRig) -> None:
     write = {"path": "notes.txt", "content": "one\nTWO\nthree\n"}
     server = ChatServer(
         replies_in_order(
@@ -268,7 +255,7 @@ async def test_a_card_opens_onto_the_diff_of_its_call_and_leads_to_changes(
             text_reply("Fine."),
         )
     )
-    async with server, open_window(qapp, tmp_path) as rig:
+    async with server:
         await rig.open_folder("project", {"notes.txt": "one\ntwo\nthree\n"})
         await rig.use_server(server)
         await until(lambda: rig.workspace.changes.coverage.is_complete, "the first copy")

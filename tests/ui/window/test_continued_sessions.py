@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
@@ -18,7 +16,8 @@ from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedR
 from tests.support.model_servers.stream_parts import TokenCounts
 from tests.support.timeline_pane import find_card, pills, press, words
 from tests.support.window.handover_window import has_draft, notes, opened_handovers
-from tests.support.window.window_rig import WindowRig, act, open_window, until
+from tests.support.window.usage_checks import inspector_rows
+from tests.support.window.window_rig import WindowRig, act, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -44,13 +43,9 @@ async def _open_handovers(rig: WindowRig) -> HandoverWindow:
     return window
 
 
-async def test_a_session_starts_from_the_timeline_and_both_are_linked(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_session_starts_from_the_timeline_and_both_are_linked(rig: WindowRig) -> None:
     """Made without a model, then written by one; the words of the first are in the second's request."""
-    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.use_server(server)
+    async with rig.answered_by(script, "project") as server:
         await rig.run_turn("Which port?")
         old = rig.conversation.session.id
         requests = len(server.bodies)
@@ -104,8 +99,7 @@ async def _check_its_tokens(rig: WindowRig) -> None:
     assert gauge.ratio != 1.0
     (tokens,) = (row.tokens for row in rig.conversation.window.items() if row.kind == "handover")
     assert format_token_count(tokens) in pills(rig.views.timeline.get(), 2)
-    listed = rig.views.inspector.requests.rows
-    assert [row.tokens for row in listed if row.kind == "handover"] == [tokens]
+    assert [row.tokens for row in inspector_rows(rig) if row.kind == "handover"] == [tokens]
 
 
 async def _check_the_first_card(rig: WindowRig, old: str) -> None:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
-from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
-from tests.support.window.window_rig import open_window
+from tests.support.model_servers.chat_server import replies_in_order, text_reply
+from tests.support.window.window_rig import WindowRig
 
 pytestmark = pytest.mark.qt_loop
 
 
-async def test_the_messages_of_a_selection_are_copied_exactly(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_messages_of_a_selection_are_copied_exactly(rig: WindowRig) -> None:
     key = "sk-live-0123456789abcdef0123456789abcdef"
     replies = replies_in_order(text_reply("# First\n\n- one"), text_reply(f"The key is `{key}`"))
-    async with ChatServer(replies) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("first")
-        await rig.use_server(server)
+    async with rig.answered_by(replies, "first"):
         await rig.run_turn("Say it")
         await rig.run_turn("And the key?")
         view, copy = rig.chat.view, rig.window.commands.copy_markdown

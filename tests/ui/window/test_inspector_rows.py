@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QMenu
+from PySide6.QtWidgets import QLabel, QMenu
 
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Redone, SweepMade
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.inspector.inspector_data import WindowRow
-from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
+from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, text_reply
 from tests.support.window.buttons import find_buttons, press
 from tests.support.window.chat_geometry import press_action
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.usage_checks import inspector_rows
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -34,7 +34,7 @@ def reader(request: dict[str, Any]) -> Reply:
 
 
 def row(rig: WindowRig, kind: str) -> WindowRow:
-    return next(found for found in reversed(rig.views.inspector.requests.rows) if found.kind == kind)
+    return next(found for found in reversed(inspector_rows(rig)) if found.kind == kind)
 
 
 def select(rig: WindowRig, kind: str) -> None:
@@ -44,35 +44,25 @@ def select(rig: WindowRig, kind: str) -> None:
     requests.setCurrentIndex(requests.index_of_key(requests.key_of(row(rig, kind))))
 
 
-def question(rig: WindowRig) -> list[QuestionDialog]:
-    """Return the question that stands over the window, if there is one."""
-    return [dialog for dialog in rig.window.findChildren(QuestionDialog) if dialog.isVisible()]
-
-
 async def answer(rig: WindowRig, button: str) -> str:
     """Answer the question that stands over the window; return its words."""
-    await until(lambda: question(rig), "the question")
-    (dialog,) = question(rig)
+    dialog = await rig.dialog(QuestionDialog)
     press(dialog, button)
     return dialog.windowTitle()
 
 
-async def test_rows_count_exclude_cache_and_recall(qapp: QApplication, tmp_path: Path) -> None:
+async def test_rows_count_exclude_cache_and_recall(rig: WindowRig) -> None:
     """Each step has a session of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_the_estimate(rig)
-        await _check_the_keyboard(rig)
-        await _check_a_marker(rig)
-        await _check_exclusion(rig)
-        await _check_a_longer_line(rig)
-        await _check_recall_from_the_cache(rig)
+    await _check_the_estimate(rig)
+    await _check_the_keyboard(rig)
+    await _check_a_marker(rig)
+    await _check_a_longer_line(rig)
+    await _check_recall_from_the_cache(rig)
 
 
 async def _check_the_estimate(rig: WindowRig) -> None:
     """Also: what a change sends again is no question where the provider reports no cache."""
-    async with ChatServer(reader) as server:
-        await rig.open_folder("project", FILES)
-        await rig.use_server(server)
+    async with rig.answered_by(reader, "project", FILES) as server:
         rig.type_message("Read it", send=False)
         await until(lambda: "Message: ≈" in rig.composer._status.full_text(), "the estimate")
         words = rig.composer._status.full_text()
@@ -86,45 +76,24 @@ async def _check_the_estimate(rig: WindowRig) -> None:
         assert not row(rig, "output").resent
 
 
-async def _check_exclusion(rig: WindowRig) -> None:
-    """An output is excluded by X and comes back byte for byte."""
-    async with ChatServer(reader) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
-        await rig.run_turn("Read it")
-        before = rig.conversation.window.measure()[0].request
-        await until(lambda: row(rig, "output").can_exclude, "the row of the output")
-        select(rig, "output")
-        QTest.keyClick(rig.views.inspector.requests, Qt.Key.Key_X)
-        assert "read_file long.txt" in await answer(rig, "exclude")
-        await until(lambda: row(rig, "output").state == "excluded", "the excluded row")
-        (event,) = rig.events(Excluded)
-        await rig.run_turn("Go on")
-        sent = str(server.requests[-2].json["messages"][:5])  # what stood there before this turn
-        assert "excluded by the user: read_file long.txt" in sent
-        assert "line 30 of src/part_30.py" not in sent
-        assert event.saved > 0
-        rig.window.commands.undo_compaction.trigger()
-        await until(lambda: not rig.conversation.session.transcript.rewrites.excluded, "undone")
-        after = rig.conversation.window.measure()[0].request
-        assert after.messages[: len(before.messages)] == before.messages
-
-
 async def _check_a_longer_line(rig: WindowRig) -> None:
     """Of what is shorter than the line in its place it says before what that costs; the ring stays."""
-    async with ChatServer(reader) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
+    async with rig.answered_by(reader):
         await rig.run_turn("Read it")
         await until(lambda: row(rig, "user").can_exclude, "the row of the message")
         before = row(rig, "user").tokens
         select(rig, "user")
         rig.window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
         QTest.keyClick(rig.views.inspector.requests, Qt.Key.Key_X)
-        await until(lambda: question(rig), "the question")
-        words = [label.text() for label in question(rig)[0].findChildren(QLabel)]
-        await answer(rig, "exclude")
+        question = await rig.dialog(QuestionDialog)
+        words = [label.text() for label in question.findChildren(QLabel)]
+        assert "Read it" in await answer(rig, "exclude")
         await until(lambda: row(rig, "user").state == "excluded", "the excluded row")
+        assert len(rig.events(Excluded)) == 1
+        rig.window.commands.undo_compaction.trigger()
+        await until(lambda: row(rig, "user").state != "excluded", "undone")
+        rig.window.commands.redo_compaction.trigger()
+        await until(lambda: row(rig, "user").state == "excluded", "excluded again")
         added = row(rig, "user").tokens - before
         cost = f"Adds {added} tokens to every later request: the line in its place is longer."
         assert any(text.startswith(cost) for text in words), words
@@ -136,9 +105,7 @@ async def _check_a_longer_line(rig: WindowRig) -> None:
 
 async def _check_a_marker(rig: WindowRig) -> None:
     """An output becomes a marker at once and is recalled."""
-    async with ChatServer(reader) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
+    async with rig.answered_by(reader):
         await rig.run_turn("Read it")
         await until(lambda: row(rig, "output").cachable > 0, "the row of the output")
         full = row(rig, "output").tokens
@@ -171,9 +138,7 @@ async def _check_a_marker(rig: WindowRig) -> None:
 
 async def _check_the_keyboard(rig: WindowRig) -> None:
     """It shows the row's place; arrows and the keys of the rows work after it, from any page."""
-    async with ChatServer(reader) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
+    async with rig.answered_by(reader):
         await rig.run_turn("Read it")
         await until(lambda: row(rig, "output").can_exclude, "the row of the output")
         rig.window.show_page("cache")
@@ -196,9 +161,7 @@ async def _check_the_keyboard(rig: WindowRig) -> None:
 
 async def _check_recall_from_the_cache(rig: WindowRig) -> None:
     """In the place of its marker, with the cost before; in full, the menu says why not."""
-    async with ChatServer(reader) as server:
-        await rig.open_folder("cached", FILES)
-        await rig.use_server(server)
+    async with rig.answered_by(reader, "cached", FILES):
         await rig.run_turn("Read it")
         (answer_event,) = rig.events(ToolAnswered)
         seq = next(e.seq for e in rig.conversation.session.log if e.event == answer_event)

@@ -11,22 +11,23 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit
 
 from tests.support.model_servers.chat_server import ChatServer, text_reply
-from tests.support.window.buttons import press
-from tests.support.window.window_rig import open_window, until
+from tests.support.window.buttons import find_child, press
+from tests.support.window.usage_checks import inspector_rows
+from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
 
 async def test_a_new_session_lists_what_its_first_message_is_sent_with(
-    qapp: QApplication, tmp_path: Path
+    tmp_path: Path, rig: WindowRig
 ) -> None:
     """Environment and AGENTS.md are rows and counted before anything was sent, as they are sent then."""
-    async with ChatServer(lambda _: text_reply("Yes.")) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {"AGENTS.md": "Use tabs.\n" * 300})
-        await rig.use_server(server, window=64_000)
+    async with rig.answered_by(
+        lambda _: text_reply("Yes."), "project", {"AGENTS.md": "Use tabs.\n" * 300}, window=64_000
+    ):
 
         def listed() -> dict[str, int]:
-            shown = {row.name for row in rig.views.inspector.requests.rows}
+            shown = {row.name for row in inspector_rows(rig)}
             items = (item for item in rig.conversation.window.items() if item.name in shown)
             return {item.name: item.tokens for item in items if item.kind in ("environment", "instructions")}
 
@@ -46,16 +47,13 @@ async def test_a_new_session_lists_what_its_first_message_is_sent_with(
         assert rig.conversation.window.measure()[0].estimate - sum(entries) == estimate
 
 
-async def test_what_the_settings_hold_is_sent_and_listed(qapp: QApplication, tmp_path: Path) -> None:
+async def test_what_the_settings_hold_is_sent_and_listed(rig: WindowRig) -> None:
     """For all workspaces and for this one, in this order; each a row of the request."""
-    async with ChatServer(lambda _: text_reply("Yes.")) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.use_server(server)
+    async with rig.answered_by(lambda _: text_reply("Yes."), "project") as server:
         await rig.wiring.settings.show("instructions")
         page = rig.settings.instructions
         for name, words in (("personal", "Be brief."), ("workspace", "Test with make.")):
-            field = page.findChild(QPlainTextEdit, f"instructions:{name}")
-            assert field is not None
+            field = find_child(page, QPlainTextEdit, f"instructions:{name}")
             QTest.keyClicks(field, words)
             press(page, f"save:{name}")
         await until(lambda: not (page.personal.has_changes or page.workspace.has_changes), "saved")
@@ -63,8 +61,7 @@ async def test_what_the_settings_hold_is_sent_and_listed(qapp: QApplication, tmp
         system = str(server.bodies[-1]["messages"][0]["content"])
         assert system.index("Be brief.") < system.index("Test with make.")
 
-        rows = rig.views.inspector.requests.rows
-        assert [row.name for row in rows if row.kind == "instructions"] == [
+        assert [row.name for row in inspector_rows(rig) if row.kind == "instructions"] == [
             "For all workspaces", "For this workspace",
         ]  # fmt: skip
 
@@ -91,11 +88,10 @@ async def test_skills_are_listed_in_the_panel_the_settings_and_the_composer(
             file.write_text(text, encoding="utf-8")
         await rig.open_folder("project")
         await rig.use_server(server)
-
-        def names() -> list[str]:
-            return [row.name for row in rig.views.inspector.requests.rows]
-
-        await until(lambda: "Skills" in names(), "the list of skills is a row of the next request")
+        await until(
+            lambda: "Skills" in [row.name for row in inspector_rows(rig)],
+            "the list of skills is a row of the next request",
+        )
         await rig.wiring.settings.show("instructions")
         words = [label.text() for label in rig.settings.instructions.skills.findChildren(QLabel)]
         wrong, why, hidden, not_used, pdf, reads, undo, undoes = filter(None, words[-12:])

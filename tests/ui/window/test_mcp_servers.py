@@ -130,20 +130,19 @@ async def test_a_secret_that_ended_with_the_last_run_is_asked_for_once(
         assert "mcp-secret" not in rig.window.notices.names(), "once per start"
 
 
-async def test_the_form_says_before_saving_how_long_secrets_last(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.wiring.settings.show("mcp")
-        page = rig.settings.mcp
-        page.open_add()
-        page.add_box.paste.setPlainText("API_TOKEN=abc npx server")
-        note = page.add_box.editor.form.rows["env"].note_text()
-        assert "are secrets. Kept until Helix Desktop closes: " in note
-        page.add_box.paste.setPlainText(
-            '{"mcpServers": {"a": {"command": "x", "env": {"API_TOKEN": "abc"}}, "b": {"command": "y"}}}'
-        )
-        words = [widget.text() for widget in page.add_box._multiple.findChildren(QLabel)]
-        assert any("Kept until Helix Desktop closes" in text for text in words)
+async def test_the_form_says_before_saving_how_long_secrets_last(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    await rig.wiring.settings.show("mcp")
+    page = rig.settings.mcp
+    page.open_add()
+    page.add_box.paste.setPlainText("API_TOKEN=abc npx server")
+    note = page.add_box.editor.form.rows["env"].note_text()
+    assert "are secrets. Kept until Helix Desktop closes: " in note
+    page.add_box.paste.setPlainText(
+        '{"mcpServers": {"a": {"command": "x", "env": {"API_TOKEN": "abc"}}, "b": {"command": "y"}}}'
+    )
+    words = [widget.text() for widget in page.add_box._multiple.findChildren(QLabel)]
+    assert any("Kept until Helix Desktop closes" in text for text in words)
 
 
 async def test_a_tool_that_changed_asks_again_and_says_why(qapp: QApplication, tmp_path: Path) -> None:
@@ -281,48 +280,42 @@ async def signed_out_card(rig: WindowRig, server: GuardedServer) -> ServerCard:
     return page.cards["web"]
 
 
-async def test_a_user_signs_in_by_keyboard_and_out_again(
-    qapp: QApplication, tmp_path: Path, server: GuardedServer, browser: Browser
+async def test_a_user_signs_in_by_keyboard_out_again_and_cancels(
+    server: GuardedServer, browser: Browser, rig: WindowRig
 ) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        card = await signed_out_card(rig, server)
-        box = card.sign_in
-        await rig.wiring.settings.show_server("web", lacks_secret=False)
-        key_press(box.start)
-        await until(box.open.isVisible, "the address")
-        assert box._words.text() == f"Sign in at 127.0.0.1:{server.authorization.port} in your browser."
-        assert browser.addresses == [], "it opens only what the user has seen"
-        key_press(box.open)
-        press(box, "copy_address")
-        assert browser.addresses == [QGuiApplication.clipboard().text()]
-        await browse(browser.addresses[0])
-        await until(lambda: state(card).startswith("Ready"), "ready")
-        assert box.isHidden()
-        assert card.toggles["edit"].hasFocus()
-        assert card._signed_in.text().startswith("Signed in. Kept until Helix Desktop closes: ")
-        await act(find_button(card, "sign_out").click)
-        await until(lambda: state(card) == "Sign-in needed", "signed out again")
-        assert card._sign_out.isHidden()
+    """What fails then, too, is said on its card."""
+    card = await signed_out_card(rig, server)
+    box = card.sign_in
+    await rig.wiring.settings.show_server("web", lacks_secret=False)
+    key_press(box.start)
+    await until(box.open.isVisible, "the address")
+    assert box._words.text() == f"Sign in at 127.0.0.1:{server.authorization.port} in your browser."
+    assert browser.addresses == [], "it opens only what the user has seen"
+    key_press(box.open)
+    press(box, "copy_address")
+    assert browser.addresses == [QGuiApplication.clipboard().text()]
+    await browse(browser.addresses[0])
+    await until(lambda: state(card).startswith("Ready"), "ready")
+    assert box.isHidden()
+    assert card.toggles["edit"].hasFocus()
+    assert card._signed_in.text().startswith("Signed in. Kept until Helix Desktop closes: ")
+    await act(find_button(card, "sign_out").click)
+    await until(lambda: state(card) == "Sign-in needed", "signed out again")
+    assert card._sign_out.isHidden()
 
-
-async def test_a_sign_in_is_canceled_or_fails_on_its_card(
-    qapp: QApplication, tmp_path: Path, server: GuardedServer, browser: Browser
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        card = await signed_out_card(rig, server)
-        box = card.sign_in
-        press(box, "sign_in")
-        await until(box.open.isVisible, "the address")
-        press(box, "cancel_sign_in")
-        assert (box.start.isVisible(), box.open.isVisible(), box.is_running) == (True, False, False)
-        server.authorization.consent = {"error": "access_denied"}
-        press(box, "sign_in")
-        await until(box.open.isVisible, "the address again")
-        press(box, "open_browser")
-        await browse(browser.addresses[0])
-        await until(lambda: not box.is_running, "the refusal")
-        assert box._error.text() == "Access was denied in the browser. Sign in again to allow it."
-        assert state(card) == "Sign-in needed"
+    browser.addresses.clear()
+    press(box, "sign_in")
+    await until(box.open.isVisible, "the address")
+    press(box, "cancel_sign_in")
+    assert (box.start.isVisible(), box.open.isVisible(), box.is_running) == (True, False, False)
+    server.authorization.consent = {"error": "access_denied"}
+    press(box, "sign_in")
+    await until(box.open.isVisible, "the address again")
+    press(box, "open_browser")
+    await browse(browser.addresses[0])
+    await until(lambda: not box.is_running, "the refusal")
+    assert box._error.text() == "Access was denied in the browser. Sign in again to allow it."
+    assert state(card) == "Sign-in needed"
 
 
 SCHEMA = {
@@ -488,11 +481,9 @@ async def begin(rig: WindowRig, server: ChatServer) -> None:
     await until(lambda: servers.resources(rig.workspace.id), "what the server offers")
 
 
-async def test_a_prompt_is_a_command_whose_text_is_read_before_it_is_sent(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_prompt_is_a_command_whose_text_is_read_before_it_is_sent(rig: WindowRig) -> None:
     """With its arguments typed, or asked for; a text of a server is never run as a command."""
-    async with ChatServer(lambda _: text_reply("Done.")) as server, open_window(qapp, tmp_path) as rig:
+    async with ChatServer(lambda _: text_reply("Done.")) as server:
         await begin(rig, server)
         rig.type_message("/made:rev", send=False)
         await until(lambda: rows(rig), "the command")
@@ -506,8 +497,7 @@ async def test_a_prompt_is_a_command_whose_text_is_read_before_it_is_sent(
         rig.composer.editor.clear()
         assert "made wrote" not in rig.banner_text()
         rig.type_message("/made:review")
-        await until(lambda: rig.window.findChildren(TextInputDialog), "the argument")
-        (dialog,) = rig.window.findChildren(TextInputDialog)
+        dialog = await rig.dialog(TextInputDialog)
         QTest.keyClicks(dialog.field, "b.py")
         QTest.keyClick(dialog.field, Qt.Key.Key_Return)
         await until(lambda: rig.composer.text() == "Review b.py. Be kind.", "the text")
@@ -520,9 +510,9 @@ async def test_a_prompt_is_a_command_whose_text_is_read_before_it_is_sent(
         assert rig.events(UserSpoke)[-1].text.strip() == "/quit"
 
 
-async def test_a_resource_is_attached_as_a_file_is(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_resource_is_attached_as_a_file_is(rig: WindowRig) -> None:
     """Its text goes along with the message; what can't be attached is said."""
-    async with ChatServer(lambda _: text_reply("Done.")) as server, open_window(qapp, tmp_path) as rig:
+    async with ChatServer(lambda _: text_reply("Done.")) as server:
         await begin(rig, server)
         rig.type_message("Sum up @notes", send=False)
         await until(lambda: len(rows(rig)) == 2, "a file and a resource")

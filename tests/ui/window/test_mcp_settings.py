@@ -21,13 +21,12 @@ from helix_desktop.ui.settings.mcp.page import McpPage, ServerCard
 from tests.support.mcp.mcp_rig import SCRIPTS_DIR, raw_server
 from tests.support.model_servers.chat_server import (
     Call,
-    ChatServer,
     StreamedReply,
     replies_in_order,
     text_reply,
 )
 from tests.support.window.buttons import find_button, press
-from tests.support.window.window_rig import WindowRig, act, open_window, until
+from tests.support.window.window_rig import WindowRig, act, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -72,17 +71,10 @@ def statuses(rig: WindowRig) -> list[str]:
     return [spec.name for spec in rig.conversation.window.measure()[0].request.tools]
 
 
-async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(tmp_path: Path, rig: WindowRig) -> None:
     """From a line of text to an answer in the chat, with an approval in between."""
     call = StreamedReply(Call("mcp__box__echo", '{"word": "hello"}'))
-    async with (
-        ChatServer(replies_in_order(call, text_reply("It echoes."))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await rig.open_folder("project")
-        await rig.use_server(server)
+    async with rig.answered_by(replies_in_order(call, text_reply("It echoes.")), "project"):
         page = await open_page(rig)
         page.open_add()
         page.add_box.paste.setPlainText(f"API_TOKEN=abcdef LEVEL=2 {LINE}")
@@ -123,20 +115,19 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
         assert "mcp__box__echo" in statuses(rig)
 
 
-async def test_servers_are_switched_changed_removed_and_repaired(qapp: QApplication, tmp_path: Path) -> None:
+async def test_servers_are_switched_changed_removed_and_repaired(rig: WindowRig) -> None:
     """Each step has a workspace of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_switches(rig)
-        await _check_consent(rig)
-        await _check_changed_files(rig)
-        await _check_trust(rig)
-        await _check_a_failure(rig)
-        await _check_a_removed_server(rig)
-        await _check_invalid_json(rig)
+    await _check_switches(rig)
+    await _check_consent(rig)
+    await _check_changed_files(rig)
+    await _check_trust(rig)
+    await _check_a_failure(rig)
+    await _check_a_removed_server(rig)
+    await _check_invalid_json(rig)
 
 
 async def test_servers_of_other_programs_are_offered_reviewed_and_approved(
-    qapp: QApplication, tmp_path: Path
+    tmp_path: Path, rig: WindowRig
 ) -> None:
     """Nothing is started, stored or shown of them before; no value of theirs is ever."""
     servers = {
@@ -147,36 +138,35 @@ async def test_servers_of_other_programs_are_offered_reviewed_and_approved(
         }
         for name, mode in (("box", "ok"), ("other", "crash"))
     }
-    async with open_window(qapp, tmp_path) as rig:
-        rig.wiring.services.foreign_servers._folders = lambda: AgentFolders(tmp_path / "home", {}, "linux")
-        identity = await rig.open_folder("offers", {".mcp.json": json.dumps({"mcpServers": servers})})
-        await rig.wiring.trust.set_trusted(identity, trusted=False)
-        page = await open_page(rig)
-        assert page.foreign_servers.isHidden(), "nothing is read without trust"
-        await rig.wiring.trust.set_trusted(identity, trusted=True)
-        await rig.wiring.settings.show("permissions")
-        await rig.wiring.settings.show("mcp")
-        box = page.foreign_servers
-        await until(lambda: box.toggle.text() == "2 servers from other programs", "the list")
-        assert record(rig) == ()
-        box.toggle.click()
-        review = find_button(box, "review:box")
-        review.setFocus()
-        QTest.keyClick(review, Qt.Key.Key_Return)
-        form = page.add_box.editor.form
-        assert QApplication.focusWidget() is form.line("name")
-        assert (form.values.get("env"), form.secrets.values.get("API_TOKEN")) == ("LEVEL=${LEVEL}", "")
-        form.write("env", "LEVEL=2")
-        form.secrets.write("API_TOKEN", "typed")
-        assert record(rig) == ()
-        press(page.add_box, "save_server")
-        await ready(page, "box")
-        (entry,) = record(rig)
-        assert (entry.env, entry.secret_env, entry.is_consented) == ({"LEVEL": "2"}, ("API_TOKEN",), True)
-        await until(lambda: box.toggle.text() == "1 server from other programs", "one is left")
-        written = "".join(path.read_text() for path in (tmp_path / "data").rglob("*.toml"))
-        assert "LEVEL" in written
-        assert "s3cret" not in written
+    rig.wiring.services.foreign_servers._folders = lambda: AgentFolders(tmp_path / "home", {}, "linux")
+    identity = await rig.open_folder("offers", {".mcp.json": json.dumps({"mcpServers": servers})})
+    await rig.wiring.trust.set_trusted(identity, trusted=False)
+    page = await open_page(rig)
+    assert page.foreign_servers.isHidden(), "nothing is read without trust"
+    await rig.wiring.trust.set_trusted(identity, trusted=True)
+    await rig.wiring.settings.show("permissions")
+    await rig.wiring.settings.show("mcp")
+    box = page.foreign_servers
+    await until(lambda: box.toggle.text() == "2 servers from other programs", "the list")
+    assert record(rig) == ()
+    box.toggle.click()
+    review = find_button(box, "review:box")
+    review.setFocus()
+    QTest.keyClick(review, Qt.Key.Key_Return)
+    form = page.add_box.editor.form
+    assert QApplication.focusWidget() is form.line("name")
+    assert (form.values.get("env"), form.secrets.values.get("API_TOKEN")) == ("LEVEL=${LEVEL}", "")
+    form.write("env", "LEVEL=2")
+    form.secrets.write("API_TOKEN", "typed")
+    assert record(rig) == ()
+    press(page.add_box, "save_server")
+    await ready(page, "box")
+    (entry,) = record(rig)
+    assert (entry.env, entry.secret_env, entry.is_consented) == ({"LEVEL": "2"}, ("API_TOKEN",), True)
+    await until(lambda: box.toggle.text() == "1 server from other programs", "one is left")
+    written = "".join(path.read_text() for path in (tmp_path / "data").rglob("*.toml"))
+    assert "LEVEL" in written
+    assert "s3cret" not in written
 
 
 async def _check_switches(rig: WindowRig) -> None:
@@ -338,29 +328,28 @@ async def _check_invalid_json(rig: WindowRig) -> None:
 
 
 async def test_the_endpoint_is_switched_on_copied_renewed_and_switched_off(
-    qapp: QApplication, tmp_path: Path
+    tmp_path: Path, rig: WindowRig
 ) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.wiring.settings.show("mcp")
-        card = rig.settings.mcp.sharing
-        assert not card.http.isChecked()
-        press(card, "copy_command")
-        (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()
-        assert [server["command"], *server["args"]] == list(
-            rig.wiring.services.cache_endpoints.stdio_command(rig.workspace.id)
-        )
-        card.http.click()
-        await until(card._endpoint_row.isVisible, "the address is shown")
-        press(card, "copy_http")
-        (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()
-        shared = await rig.wiring.services.cache_endpoints.sharing_state(rig.workspace.id)
-        assert (server["url"], server["headers"]["Authorization"]) == (shared.url, f"Bearer {shared.token}")
-        assert card._url.text() == shared.url
-        press(card, "renew_token")
-        await until(lambda: shared.token not in card._http_config, "another token is shown")
-        card.http.click()
-        await until(lambda: not card._endpoint_row.isVisible(), "the address is gone")
-        assert not rig.wiring.services.registry.get(rig.workspace.id).share_port
-        settings_files = [path.read_text(errors="replace") for path in (tmp_path / "data").rglob("*.toml")]
-        assert not any(shared.token in text for text in settings_files), "a token is in no file"
+    await rig.open_folder("project")
+    await rig.wiring.settings.show("mcp")
+    card = rig.settings.mcp.sharing
+    assert not card.http.isChecked()
+    press(card, "copy_command")
+    (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()
+    assert [server["command"], *server["args"]] == list(
+        rig.wiring.services.cache_endpoints.stdio_command(rig.workspace.id)
+    )
+    card.http.click()
+    await until(card._endpoint_row.isVisible, "the address is shown")
+    press(card, "copy_http")
+    (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()
+    shared = await rig.wiring.services.cache_endpoints.sharing_state(rig.workspace.id)
+    assert (server["url"], server["headers"]["Authorization"]) == (shared.url, f"Bearer {shared.token}")
+    assert card._url.text() == shared.url
+    press(card, "renew_token")
+    await until(lambda: shared.token not in card._http_config, "another token is shown")
+    card.http.click()
+    await until(lambda: not card._endpoint_row.isVisible(), "the address is gone")
+    assert not rig.wiring.services.registry.get(rig.workspace.id).share_port
+    settings_files = [path.read_text(errors="replace") for path in (tmp_path / "data").rglob("*.toml")]
+    assert not any(shared.token in text for text in settings_files), "a token is in no file"

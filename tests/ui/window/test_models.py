@@ -22,7 +22,7 @@ from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.settings.providers.models import ProviderDraft
 from helix_desktop.workspaces.registry import MAIN
 from tests.support.model_servers.chat_server import ChatServer, Reply, api_error, replies_in_order, text_reply
-from tests.support.window.buttons import press
+from tests.support.window.buttons import find_child, press
 from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -40,8 +40,7 @@ async def _choose(rig: WindowRig, label: str) -> list[str]:
     rig.composer.model_button.click()
     menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
     checked = [action.objectName() for action in menu.actions() if action.isChecked()]
-    action = menu.findChild(QAction, f"model:{label}")
-    assert isinstance(action, QAction)
+    action = find_child(menu, QAction, f"model:{label}")
     facts = len(rig.events(ModelChosen))
     action.trigger()
     menu.close()
@@ -56,8 +55,7 @@ async def _open_new_form(rig: WindowRig) -> None:
     """Add a provider from the menu of models."""
     rig.composer.model_button.click()
     menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
-    action = menu.findChild(QAction, "page:add_provider")
-    assert isinstance(action, QAction)
+    action = find_child(menu, QAction, "page:add_provider")
     action.trigger()
     menu.close()
     dialog = rig.settings
@@ -160,8 +158,8 @@ async def _open_menu(rig: WindowRig) -> QMenu:
     return visible()[0]
 
 
-async def test_it_is_chosen_displayed_sent_and_refused(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+async def test_it_is_chosen_displayed_sent_and_refused(rig: WindowRig) -> None:
+    async with ChatServer(script) as server:
         await _use_efforts(rig, server, "chosen")
         await _check_choices(rig, server)
         await _use_efforts(rig, server, "refused")
@@ -378,8 +376,7 @@ def _shown_role(rig: WindowRig, role: str) -> str:
 async def _choose_here(rig: WindowRig, role: str, label: str) -> str:
     rig.composer.model_button.click()
     menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
-    part = menu.findChild(QMenu, f"role:{role}")
-    assert isinstance(part, QMenu)
+    part = find_child(menu, QMenu, f"role:{role}")
     actions = part.actions()
     marked = next(action.text() for action in actions if action.isChecked())
     next(action for action in actions if action.objectName() == f"role:{role}:{label}").trigger()
@@ -423,15 +420,12 @@ async def test_roles_are_set_per_workspace_and_globally_and_saved(qapp: QApplica
         assert _roles(rig) == {"main": "offline"}, "nobody else is asked beside the offline demo model"
 
 
-async def test_a_workspace_follows_its_models_when_they_change_or_go(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_workspace_follows_its_models_when_they_change_or_go(rig: WindowRig) -> None:
     """From the menu of models, from a role, and when a provider is renamed, removed or new."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_the_menu(rig)
-        await _check_a_model_that_is_gone(rig)
-        await _check_a_renamed_provider(rig)
-        await _check_a_new_provider(rig)
+    await _check_the_menu(rig)
+    await _check_a_model_that_is_gone(rig)
+    await _check_a_renamed_provider(rig)
+    await _check_a_new_provider(rig)
 
 
 async def _check_the_menu(rig: WindowRig) -> None:

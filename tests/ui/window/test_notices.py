@@ -1,47 +1,54 @@
-"""A notice appears with the workspace and the session that it is about."""
+"""What the user is told: notices where they belong, desktop notifications, the git state; no stray window."""
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.domain.errors import HelixError, StoreWriteFailed
+from helix_desktop.agent.session import CompactionProgress, Update
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import EditMessage
-from helix_desktop.ui.chat.rows.row_types import UserRow
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
+from helix_desktop.ui.design.buttons import TabButton
+from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.design.git_label import GitLabel
+from helix_desktop.ui.design.style.theme import is_motion_reduced, reduce_motion
 from helix_desktop.ui.kit.intents import TrashSession
 from helix_desktop.ui.kit.notices import Notice
-from tests.support.window.buttons import find_button, press
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.quit import LONG_TURN_S, NotificationController, NotifiedUpdate, Tray
+from helix_desktop.ui.window.top_bar import PAGES
+from tests.support.git_checkouts import git, make_checkout, needs_git
+from tests.support.manual_clock import ManualClock
+from tests.support.model_servers.chat_server import (
+    Call,
+    Reply,
+    StreamedReply,
+    api_error,
+    text_reply,
+)
+from tests.support.window.buttons import find_button, find_child, press
+from tests.support.window.list_contents import workspaces_in
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
+
 FAULT = "The lamp went out."
 
 
-async def test_a_notice_stands_where_it_belongs_as_long_as_it_holds(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_notice_stands_where_it_belongs_as_long_as_it_holds(rig: WindowRig) -> None:
     """A failed write, a fault of a session, an event of a workspace."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_a_failed_write(rig)
-        await _check_a_fault(rig)
-        await _check_events(rig)
-
-
-async def _check_a_failed_write(rig: WindowRig) -> None:
-    """A draft that was not saved says so; the message that is saved after it ends the alarm."""
-
-    async def fail() -> None:
-        raise StoreWriteFailed(verbatim(FAULT), verbatim("It is full."), verbatim("Make room."))
-
-    await rig.open_folder("full")
-    await rig.context.actions.start(fail(), "fail")
-    assert FAULT in rig.banner_text()
-    await rig.run_turn("Hello")
-    assert FAULT not in rig.banner_text()
+    await _check_a_fault(rig)
+    await _check_events(rig)
 
 
 async def _check_a_fault(rig: WindowRig) -> None:
@@ -90,28 +97,312 @@ async def _check_events(rig: WindowRig) -> None:
     assert "moved to the trash" in rig.banner_text()
 
 
-async def test_in_a_low_window_undo_is_seen_above_what_the_opened_session_says(
+async def test_in_a_low_window_undo_is_seen_above_what_the_opened_session_says(rig: WindowRig) -> None:
+    """The deletion of the session on screen opens another one, which brings a notice of its own."""
+    rig.window.resize(1024, 680)
+    rig.window.notices.notify(Notice("crash", "It didn't close properly.", level="warning"))
+    await rig.open_folder("low")
+    await rig.run_turn("Hello")
+    original = rig.conversation.session.id
+    await rig.wiring.workspace_controller.new_session()
+    await rig.run_turn("Hello again")
+    other = rig.conversation.session.id
+    rig.perform(EditMessage(rig.rows(UserRow)[0].key.seq))
+    await until(lambda: rig.conversation.session.id != other, "the version")
+    await rig.wiring.workspace_controller.open_session(original)
+    await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 2, "both in the list")
+
+    rig.window.perform(TrashSession(original))
+    await until(lambda: "moved to the trash" in rig.banner_text(), "the newest notice")
+    assert find_button(rig.window.notices, original).isVisible()
+    assert "Editing" not in rig.banner_text()
+    press(rig.window.notices, "all-notices")
+    assert "Editing" in rig.banner_text()
+    assert "close properly" in rig.banner_text()
+
+
+class Messages(Tray):
+    """Messages as the system would show them."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self.messages: list[tuple[str, str]] = []
+        self.places: list[tuple[str, str]] = []
+        self.withdrawn = 0
+
+    def show(self, title: str, text: str, place: tuple[str, str]) -> None:
+        """Record it."""
+        self.places.append(place)
+        self.messages.append((title, text))
+
+    def clear_message(self) -> None:
+        """Count it."""
+        self.withdrawn += 1
+
+
+def asking_model(request: dict[str, object]) -> Reply:
+    """A model that runs one command for each message, then says so."""
+    messages = request["messages"]
+    assert isinstance(messages, list)
+    if messages[-1]["role"] == "user":
+        return StreamedReply(Call("run_command", '{"command": "sleep 0"}', id=f"call{len(messages)}"))
+    return text_reply("Ended.")
+
+
+def listening(rig: WindowRig, watch: ManualClock | None = None) -> tuple[NotificationController, Messages]:
+    """Record the notifications of the current workspace, in addition to the window's own."""
+    messages = Messages(rig.window)
+    notifying = NotificationController(rig.window, rig.wiring.services, messages, watch or ManualClock())
+    workspace = rig.workspace
+    workspace.on(
+        NotifiedUpdate, lambda session_id, update: notifying.on_update(workspace, session_id, update)
+    )
+    return notifying, messages
+
+
+async def another_in_front(rig: WindowRig) -> QWidget:
+    other = QWidget()
+    other.show()
+    other.activateWindow()
+    await until(lambda: not rig.window.isActiveWindow(), "another window in front")
+    return other
+
+
+async def test_approvals_long_turns_errors_and_jobs_notify(rig: WindowRig) -> None:
+    """Each step has a workspace of its own."""
+    await _check_an_approval(rig)
+    await _check_errors_and_jobs(rig)
+    await _check_a_long_turn(rig)
+
+
+async def _check_an_approval(rig: WindowRig) -> None:
+    async with rig.answered_by(asking_model, "project"):
+        first, session_id = rig.workspace.id, rig.conversation.session.id
+        _, messages = listening(rig)
+        rig.type_message("Go")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        assert messages.messages == [], "the user looks at it"
+        await rig.answer_approval("deny")
+        await rig.wait_for_turn_end()
+
+        conversation = rig.conversation
+        await rig.open_folder("elsewhere")
+        other = await another_in_front(rig)
+        await conversation.send("Again")
+        await until(lambda: messages.messages, "the message")
+        ((title, text),) = messages.messages
+        assert title == "The agent is waiting for your approval · project"
+        assert text.startswith("Run a command in the workspace")
+        rig.wiring.windows.activated.connect(messages.clear_message)
+        rig.wiring.quit_controller.tray.clicked.emit(*messages.places[0])
+        await until(lambda: rig.app_window.shown_session == (first, session_id), "the session")
+        await until(rig.window.isActiveWindow, "the window in front")
+        assert messages.withdrawn
+        other.close()
+        other.deleteLater()
+        await rig.answer_approval("deny")
+        await rig.wait_for_turn_end()
+
+
+async def _check_errors_and_jobs(rig: WindowRig) -> None:
+    async with rig.answered_by(lambda _: api_error(400, "No."), "errors"):
+        watch, beeps, messages = ManualClock(), [], Messages(rig.window)
+        services, session_id = rig.wiring.services, rig.conversation.session.id
+        notifying = NotificationController(
+            rig.window, services, messages, watch, lambda: beeps.append(len(messages.messages))
+        )
+        workspace = rig.workspace
+        workspace.on(
+            NotifiedUpdate, lambda session_id, update: notifying.on_update(workspace, session_id, update)
+        )
+        other = await another_in_front(rig)
+        await rig.conversation.run("Fail")
+        assert [title for title, _ in messages.messages] == ["The agent stopped with an error · errors"]
+        assert not beeps
+        await services.save_settings(
+            msgspec.structs.replace(services.settings, notify_sound=True, notify_off=("error",))
+        )
+        await rig.conversation.run("Fail again")
+        assert len(messages.messages) == 1
+        for seconds in (LONG_TURN_S / 2, LONG_TURN_S * 2):
+            notifying.on_update(workspace, session_id, CompactionProgress("summarize"))
+            watch.now += seconds
+            notifying.on_update(workspace, session_id, CompactionProgress("idle"))
+            notifying.on_job_ended("Exporting", seconds)
+        assert [title for title, _ in messages.messages[1:]] == [
+            "A background job has ended · errors", "A background job has ended",
+        ]  # fmt: skip
+        assert beeps == [1, 2]
+        other.close()
+        other.deleteLater()
+
+
+async def _check_a_long_turn(rig: WindowRig) -> None:
+    async with rig.answered_by(lambda _: text_reply("Done."), "turns"):
+        watch = ManualClock()
+        notifying, messages = listening(rig, watch)
+        other = await another_in_front(rig)
+        rig.workspace.on(Update, lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S / 100))
+        await rig.conversation.run("Short")
+        assert messages.messages == []
+        await rig.conversation.rename("The long one")
+        rig.workspace.on(Update, lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S))
+        await rig.conversation.run("Long")
+        assert messages.messages == [("The agent is done · turns", "The long one")]
+        services = rig.wiring.services
+        await services.save_settings(msgspec.structs.replace(services.settings, notify=False))
+        await rig.conversation.run("Long again")
+        assert len(messages.messages) == 1, "it is switched off"
+        other.close()
+        other.deleteLater()
+        assert notifying.parent() is rig.window
+
+
+async def test_the_choices_are_saved(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.wiring.settings.show("appearance")
+        page = rig.settings.appearance
+        assert find_button(page, "notify").isChecked()
+        find_button(page, "notify_job").click()
+        find_button(page, "notify_sound").click()
+        services = rig.wiring.services
+        await until(lambda: services.settings.notify_off == ("job",), "one of them is off")
+        await until(lambda: services.settings.notify_sound, "there is a sound")
+        motion = page.controls["reduce_motion"]
+        assert isinstance(motion, ComboBox)
+        motion.setCurrentIndex(motion.findData("on"))
+        motion.activated.emit(motion.currentIndex())
+        await until(lambda: services.settings.reduce_motion == "on", "motion is reduced")
+        assert is_motion_reduced()
+        reduce_motion("off")
+        find_button(page, "notify").click()
+        await until(lambda: not services.settings.notify, "it is off")
+        assert not page.controls["notify_sound"].isEnabled()
+        rig.window.leave_settings()
+    async with open_window(qapp, tmp_path) as rig:
+        assert not rig.wiring.services.settings.notify
+
+
+def _adds(page: ChangesPage, text: str) -> bool:
+    """Return True once the diff on screen adds this one line."""
+    diff = page.detail.diff.diff if page.detail.has_diff else None
+    if diff is None:
+        return False
+    return [line.text for hunk in diff.hunks for line in hunk.lines if line.kind == "added"] == [text]
+
+
+@needs_git
+async def test_the_state_follows_what_is_done_outside_and_leads_to_it(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    """The deletion of the session on screen opens another one, which brings a notice of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        rig.window.resize(1024, 680)
-        rig.window.notices.notify(Notice("crash", "It didn't close properly.", level="warning"))
-        await rig.open_folder("low")
-        await rig.run_turn("Hello")
-        original = rig.conversation.session.id
-        await rig.wiring.workspace_controller.new_session()
-        await rig.run_turn("Hello again")
-        other = rig.conversation.session.id
-        rig.perform(EditMessage(rig.rows(UserRow)[0].key.seq))
-        await until(lambda: rig.conversation.session.id != other, "the version")
-        await rig.wiring.workspace_controller.open_session(original)
-        await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 2, "both in the list")
+    """Each step has a workspace of its own; the last one has its page open before git was read.
 
-        rig.window.perform(TrashSession(original))
-        await until(lambda: "moved to the trash" in rig.banner_text(), "the newest notice")
-        assert find_button(rig.window.notices, original).isVisible()
-        assert "Editing" not in rig.banner_text()
-        press(rig.window.notices, "all-notices")
-        assert "Editing" in rig.banner_text()
-        assert "close properly" in rig.banner_text()
+    As when the window starts with that page: the last commit is offered there.
+    """
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_the_branch(rig)
+        await _check_the_state(rig)
+        make_checkout(rig.folder / "project", {"a.txt": "1\n"})
+        await rig.open_folder("project")
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        rig.window.show_page("changes")
+        page = rig.views.changes.get()
+        await until(lambda: page.state.grouped is not None, "the changes")
+        switch = find_child(page.filter_bar, TabButton, "changes-of-commit")
+        await until(switch.isVisible, "the choice")
+
+
+async def _check_the_branch(rig: WindowRig) -> None:
+    """The branch leads to what differs from the last commit."""
+    make_checkout(rig.folder / "branch", {"a.txt": "1\n", "b.txt": "1\n"})
+    for name, text in (("a.txt", "2\n"), ("b.txt", "3\n")):
+        (rig.folder / "branch" / name).write_text(text)
+    await rig.open_folder("branch")
+    label = find_child(rig.window.sidebar, GitLabel, "git_state")
+    await until(label.isVisible, "the branch")
+    QTest.mouseClick(label, Qt.MouseButton.LeftButton)
+    page = rig.views.changes.get()
+    await until(lambda: page.detail.has_diff, "the diff of the first")
+    assert rig.window.page() == "changes"
+    page.list.setFocus()
+    page.list.step(-1)
+    for added in ("2", "3"):
+        await until(partial(_adds, page, added), "the diff")
+        assert page.list.hasFocus(), "a diff leaves the keyboard where it is"
+        QTest.keyClick(page.list, Qt.Key.Key_Down)
+
+
+async def _check_the_state(rig: WindowRig) -> None:
+    """The state follows what is done outside."""
+    make_checkout(rig.folder / "state", {"a.txt": "1\n"})
+    await rig.open_folder("state")
+    in_sidebar, in_bar = (
+        place.findChild(GitLabel, "git_state") for place in (rig.window.sidebar, rig.window.top_bar)
+    )
+    assert in_sidebar is not None
+    assert in_bar is not None
+    await until(lambda: in_sidebar.accessibleName() == "Git: main", "the branch")
+    assert not in_bar.isVisible()
+
+    git(rig.folder / "state", "checkout", "-q", "-b", "fix/it")
+    (rig.folder / "state" / "a.txt").write_text("2\n")
+    QApplication.sendEvent(rig.window, QEvent(QEvent.Type.ActivationChange))
+    await until(lambda: in_sidebar.accessibleName() == "Git: fix/it · 1 changed", "the change")
+    assert in_sidebar.toolTip().startswith("Branch fix/it\n1 changed file\n")
+    rig.window.commands.switch_workspace.trigger()
+    rows = workspaces_in(rig.window.switcher)
+    assert [row.git.on_one_line for row in rows if row.name == "state"] == ["fix/it · 1 changed"]
+    rig.window.switcher.hide()
+
+    rig.window.resize(1440, 900)
+    rig.window.commands.toggle_sidebar.trigger()
+    await until(in_bar.isVisible, "the state without a sidebar")
+    rig.window.resize(600, 900)
+    await until(lambda: not in_bar.isVisible(), "room for the title")
+    rig.window.resize(1440, 900)
+    await until(in_bar.isVisible, "the state again")
+    await rig.open_folder("plain")
+    await until(lambda: not in_bar.isVisible(), "a folder that is in no checkout")
+
+
+OWN_WINDOWS = (Qt.WindowType.Dialog, Qt.WindowType.Popup, Qt.WindowType.ToolTip, Qt.WindowType.Tool)
+
+
+class StrayWindows(QObject):
+    """Names each part of a window that is shown as a window."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """See what is shown."""
+        if (
+            event.type() == QEvent.Type.Show
+            and isinstance(watched, QWidget)
+            and watched.isWindow()
+            and watched.windowType() not in OWN_WINDOWS
+            and not isinstance(watched, MainWindow)
+        ):
+            self.names.append(f"{type(watched).__name__} {watched.objectName()}")
+        return False
+
+
+async def test_only_windows_are_windows(qapp: QApplication, tmp_path: Path) -> None:
+    """From the start to all pages of a session, a notice and the settings."""
+    stray = StrayWindows()
+    qapp.installEventFilter(stray)
+    try:
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.open_folder("project", {"a.txt": "words"})
+            await rig.run_turn("Hello")
+            for page, _, _ in PAGES:
+                rig.window.show_page(page)
+            rig.window.notices.notify(Notice("words", "Something happened"))
+            await rig.wiring.settings.show("policy")
+            rig.window.leave_settings()
+    finally:
+        qapp.removeEventFilter(stray)
+    assert not stray.names

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QUrl
 from PySide6.QtGui import QAction, QFileOpenEvent, QGuiApplication
 from PySide6.QtNetwork import QLocalSocket
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QMenu
+from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from helix_desktop.app.early_file_events import EarlyFileOpenEvents
 from helix_desktop.app.file_open_events import FileOpenEvents, open_target
@@ -32,15 +32,6 @@ DIGEST = "f" * 64
 def request_target(rig: WindowRig, target: str, fresh: bool = False) -> asyncio.Task[None]:
     """Request something, as another start does; the task ends when it is done, or refused in a banner."""
     return rig.context.actions.start(open_target(target, rig.wiring, fresh), "knock")
-
-
-async def question(rig: WindowRig) -> QuestionDialog:
-    await until(
-        lambda: [dialog for dialog in rig.window.findChildren(QuestionDialog) if dialog.isVisible()],
-        "a question",
-    )
-    (question_dialog,) = [dialog for dialog in rig.window.findChildren(QuestionDialog) if dialog.isVisible()]
-    return question_dialog
 
 
 def dialog_text(dialog: QuestionDialog) -> str:
@@ -70,7 +61,7 @@ async def test_a_file_is_imported_into_the_current_workspace_after_a_question(
         identity = await rig.open_folder("shed")
         before = len(await rig.workspace.sessions())
         importing = request_target(rig, IMPORT_PREFIX + str(place))
-        dialog = await question(rig)
+        dialog = await rig.dialog(QuestionDialog)
         assert "Import Fern & Söhne.helix into shed?" in dialog_text(dialog)
         assert "exported from garden on" in dialog_text(dialog)
         assert "1 session and" in dialog_text(dialog)
@@ -79,26 +70,25 @@ async def test_a_file_is_imported_into_the_current_workspace_after_a_question(
         assert len(await rig.workspace.sessions()) == before
 
         importing = request_target(rig, IMPORT_PREFIX + str(place))
-        press(await question(rig), "here")
+        press(await rig.dialog(QuestionDialog), "here")
         await importing
         assert "Fern & Söhne.helix imported." in rig.banner_text()
         assert rig.workspace.id == identity
         assert len(await rig.workspace.sessions()) == before + 1
 
 
-async def test_a_file_finds_the_workspace_it_was_exported_from(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        place = await exported(rig)
-        garden = rig.workspace.id
-        await rig.open_folder("shed")
-        importing = request_target(rig, IMPORT_PREFIX + str(place))
-        dialog = await question(rig)
-        assert "into garden?" in dialog_text(dialog)
-        assert "exported from this workspace" in dialog_text(dialog)
-        press(dialog, "here")
-        await importing
-        assert "imported." in rig.banner_text()
-        assert rig.wiring.session.workspace_id == garden
+async def test_a_file_finds_the_workspace_it_was_exported_from(rig: WindowRig) -> None:
+    place = await exported(rig)
+    garden = rig.workspace.id
+    await rig.open_folder("shed")
+    importing = request_target(rig, IMPORT_PREFIX + str(place))
+    dialog = await rig.dialog(QuestionDialog)
+    assert "into garden?" in dialog_text(dialog)
+    assert "exported from this workspace" in dialog_text(dialog)
+    press(dialog, "here")
+    await importing
+    assert "imported." in rig.banner_text()
+    assert rig.wiring.session.workspace_id == garden
 
 
 async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, tmp_path: Path) -> None:
@@ -107,15 +97,15 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
     (tmp_path / "new").mkdir()
     async with open_window(qapp, tmp_path / "here") as rig:
         importing = request_target(rig, IMPORT_PREFIX + str(place), fresh=True)
-        press(await question(rig), "cancel")
+        press(await rig.dialog(QuestionDialog), "cancel")
         await importing
         assert rig.window.places.welcome.get().isVisible()
         assert not any(action.isEnabled() for action in actions_of_a_workspace(rig.window.commands))
 
         rig.window.commands.import_file.trigger()
-        await choose_path(rig, place)
-        press(await question(rig), "folder")
-        await choose_path(rig, tmp_path / "new")
+        await rig.pick(place)
+        press(await rig.dialog(QuestionDialog), "folder")
+        await rig.pick(tmp_path / "new")
         await until(lambda: "imported." in rig.banner_text(), "the notice")
         await until(lambda: rig.wiring.session.has_conversation, "its session on screen")
         assert len(await rig.workspace.sessions()) == 1
@@ -129,25 +119,11 @@ def actions_of_a_workspace(commands: WindowCommands) -> list[QAction]:
     return [commands.action(name) for name, own in commands.commands.items() if OPEN_WORKSPACE in own.needs]
 
 
-async def choose_path(rig: WindowRig, path: Path) -> None:
-    """Choose a file or folder in the dialog that comes."""
-    await until(lambda: [d for d in rig.window.findChildren(QFileDialog) if d.isVisible()], "the dialog")
-    (dialog,) = [dialog for dialog in rig.window.findChildren(QFileDialog) if dialog.isVisible()]
-    dialog.setDirectory(str(path.parent))
-    field = dialog.findChild(QLineEdit)
-    assert field is not None
-    field.setText(str(path))
-    dialog.accept()
-
-
-async def test_links_lead_to_their_target_and_broken_ones_change_nothing(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_links_lead_to_their_target_and_broken_ones_change_nothing(rig: WindowRig) -> None:
     """Links that are copied and followed, links to what is not there, files that cannot be read."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_copied_links(rig)
-        await _check_broken_links(rig)
-        await _check_an_invalid_file(rig)
+    await _check_copied_links(rig)
+    await _check_broken_links(rig)
+    await _check_an_invalid_file(rig)
 
 
 async def _check_an_invalid_file(rig: WindowRig) -> None:
@@ -226,7 +202,7 @@ async def test_a_workspace_that_is_not_open_is_opened_after_a_question(
         await rig.open_folder("shed")
     async with open_window(qapp, tmp_path) as rig:
         opening = request_target(rig, f"helix:open?workspace={garden}", fresh=True)
-        dialog = await question(rig)
+        dialog = await rig.dialog(QuestionDialog)
         assert "Open garden?" in dialog_text(dialog)
         assert rig.workspace.id != garden
         await request_target(rig, f"helix:open?workspace={garden}")  # a second one asks not next to the first
@@ -234,7 +210,7 @@ async def test_a_workspace_that_is_not_open_is_opened_after_a_question(
         await opening
         assert garden not in rig.wiring.services.open_workspaces
         opening = request_target(rig, f"helix:open?workspace={garden}")
-        press(await question(rig), "open")
+        press(await rig.dialog(QuestionDialog), "open")
         await opening
         assert rig.workspace.id == garden
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication, QDialog, QLabel
+from PySide6.QtWidgets import QDialog, QLabel
 
 from helix_desktop.context.intake.output_forms import FORMS_OPENING as QUESTION
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
@@ -33,7 +32,7 @@ from tests.support.model_servers.chat_server import (
 from tests.support.window.buttons import find_buttons, press
 from tests.support.window.chat_geometry import click_area, press_action
 from tests.support.window.usage_checks import inspector_rows
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -74,14 +73,11 @@ def card(rig: WindowRig) -> ToolRow:
     return [row for row in rig.rows(ToolRow) if row.call.name == "read_file"][-1]
 
 
-async def test_the_form_of_an_output_is_chosen_displayed_changed_and_refused(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_the_form_of_an_output_is_chosen_displayed_changed_and_refused(rig: WindowRig) -> None:
     """By the agent while it runs, then by the user; each step has a workspace of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_the_choice_of_the_agent(rig)
-        await _check_choices_of_the_user(rig)
-        await _check_a_refusal(rig)
+    await _check_the_choice_of_the_agent(rig)
+    await _check_choices_of_the_user(rig)
+    await _check_a_refusal(rig)
 
 
 async def _check_the_choice_of_the_agent(rig: WindowRig) -> None:
@@ -167,7 +163,7 @@ async def _check_one_number(rig: WindowRig) -> None:
 async def _check_leaving_the_dialog(rig: WindowRig, reader: Reader) -> None:
     """An extract that was not asked for changes nothing."""
     press_action(rig.chat.view, card(rig), "form:compact")
-    dialog = await _question(rig)
+    dialog = await rig.dialog(TextInputDialog)
     press(dialog, "cancel")
     await until(
         lambda: not [dialog for dialog in rig.window.findChildren(QDialog) if dialog.isVisible()],
@@ -181,7 +177,7 @@ async def _check_leaving_the_dialog(rig: WindowRig, reader: Reader) -> None:
 async def _check_an_extract(rig: WindowRig, reader: Reader) -> None:
     """The user asks for one in their own words."""
     press_action(rig.chat.view, card(rig), "form:compact")
-    dialog = await _question(rig)
+    dialog = await rig.dialog(TextInputDialog)
     dialog.field.setText("every tenth line")
     press(dialog, "accept")
     await until(lambda: card(rig).form == "compact", "the extract")
@@ -191,10 +187,10 @@ async def _check_an_extract(rig: WindowRig, reader: Reader) -> None:
     assert [event.form for event in rig.events(FormChosen)] == ["full", "compact"]
 
 
-async def test_a_model_that_was_too_slow_is_shown_and_tried_again(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_model_that_was_too_slow_is_shown_and_tried_again(rig: WindowRig) -> None:
     """Its large output is a preview, the card offers the extract, and the settings name the model."""
     reader = Reader("1: compact: the number of lines")
-    async with open_window(qapp, tmp_path) as rig, ChatServer(reader) as server:
+    async with ChatServer(reader) as server:
         slow_models = rig.wiring.services.slow_models
         await rig.begin("project", FILES, server, **LARGE)
         await rig.wiring.settings.show("roles")
@@ -214,7 +210,7 @@ async def test_a_model_that_was_too_slow_is_shown_and_tried_again(qapp: QApplica
         )
         rig.chat.view.toggle(card(rig).key, "card")
         click_area(rig.chat.view, card(rig).key, "extract:card")
-        dialog = await _question(rig)
+        dialog = await rig.dialog(TextInputDialog)
         dialog.field.setText("every tenth line")
         press(dialog, "accept")
         await until(lambda: card(rig).form == "compact", "the extract")
@@ -229,23 +225,11 @@ async def test_a_model_that_was_too_slow_is_shown_and_tried_again(qapp: QApplica
         assert (card(rig).form, card(rig).chosen_by) == ("compact", "agent")
 
 
-async def _question(rig: WindowRig) -> TextInputDialog:
-    """The question for an extract, on screen."""
-
-    def visible() -> list[TextInputDialog]:
-        return [dialog for dialog in rig.window.findChildren(TextInputDialog) if dialog.isVisible()]
-
-    await until(visible, "the question")
-    return visible()[0]
-
-
 async def _check_a_refusal(rig: WindowRig) -> None:
     """An unsuitable form is refused on the current page."""
-    async with ChatServer(Reader()) as server:
-        await rig.open_folder(
-            "huge", {"long.txt": "".join(f"line {n} of a long file\n" for n in range(9_000))}
-        )
-        await rig.use_server(server)
+    async with rig.answered_by(
+        Reader(), "huge", {"long.txt": "".join(f"line {n} of a long file\n" for n in range(9_000))}
+    ):
         await rig.change_policy(**LARGE)
         await rig.run_turn("Read it")
         press_action(rig.chat.view, card(rig), "form:full")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, ToolRow, UserRow
@@ -16,7 +14,6 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.kit.intents import Undo
 from helix_desktop.ui.timeline.usage_chart import Scrubber
 from tests.support.model_servers.chat_server import (
-    ChatServer,
     StreamedReply,
     Text,
     Wait,
@@ -24,7 +21,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.part_files import part_files, reads_all
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -43,14 +40,11 @@ async def _look_at(rig: WindowRig, seq: int) -> None:
     await until(lambda: past.window is not None and past.window.answer_seq == seq, f"the request of e{seq}")
 
 
-async def test_a_look_at_the_past_leaves_the_session_and_what_runs_alone(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_look_at_the_past_leaves_the_session_and_what_runs_alone(rig: WindowRig) -> None:
     """Each step has a workspace of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_every_step(rig)
-        await _check_a_running_turn(rig)
-        await _check_the_way_back(rig)
+    await _check_every_step(rig)
+    await _check_a_running_turn(rig)
+    await _check_the_way_back(rig)
 
 
 async def _check_every_step(rig: WindowRig) -> None:
@@ -98,9 +92,9 @@ async def _check_every_step(rig: WindowRig) -> None:
 async def _check_a_running_turn(rig: WindowRig) -> None:
     go = asyncio.Event()
     waiting = StreamedReply(Text("Second, "), Wait(go), Text("and done."))
-    async with ChatServer(replies_in_order(text_reply("First."), waiting, text_reply("Third."))) as server:
-        await rig.open_folder("running")
-        await rig.use_server(server)
+    async with rig.answered_by(
+        replies_in_order(text_reply("First."), waiting, text_reply("Third.")), "running"
+    ):
         await rig.run_turn("One")
         rig.type_message("Two")
         await until(lambda: rig.conversation.response.text, "the beginning of an answer")
@@ -135,9 +129,7 @@ async def _check_a_running_turn(rig: WindowRig) -> None:
 async def _check_the_way_back(rig: WindowRig) -> None:
     """A button of the past does nothing but that; Esc on the handle, and another session, do the same."""
     replies = replies_in_order(text_reply("One."), text_reply("Two."))
-    async with ChatServer(replies) as server:
-        await rig.open_folder("back")
-        await rig.use_server(server)
+    async with rig.answered_by(replies, "back"):
         await rig.run_turn("First")
         await rig.run_turn("Second")
         log, past = list(rig.conversation.session.log), rig.wiring.past

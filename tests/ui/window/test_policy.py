@@ -25,8 +25,8 @@ from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.replay.recording import SessionFacts
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from tests.support.galleries.policy_gallery import sample_replay
-from tests.support.model_servers.chat_server import ChatServer, StreamedReply, Text
-from tests.support.window.buttons import find_button, find_buttons, press
+from tests.support.model_servers.chat_server import StreamedReply, Text
+from tests.support.window.buttons import find_button, find_buttons, find_child, press
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -89,31 +89,25 @@ async def _open_page(rig: WindowRig, replays: ScriptedReplays) -> None:
 
 
 def _text(page: QWidget, name: str) -> str:
-    words = page.findChild(QLabel, name)
-    assert isinstance(words, QLabel)
+    words = find_child(page, QLabel, name)
     return "" if words.isHidden() else words.text()
 
 
-async def test_a_preview_is_replayed_and_a_policy_applied_to_one_session(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.settings.show("policy")
-        assert find_buttons(rig.settings.policy, "open_folder"), "each workspace has its own policy"
-        await rig.open_folder("preview")
-        await _check_a_preview(rig)
-        assert not find_buttons(rig.settings.policy, "open_folder")
-        await rig.open_folder("session")
-        await _check_a_policy_of_one_session(rig)
+async def test_a_preview_is_replayed_and_a_policy_applied_to_one_session(rig: WindowRig) -> None:
+    await rig.wiring.settings.show("policy")
+    assert find_buttons(rig.settings.policy, "open_folder"), "each workspace has its own policy"
+    await rig.open_folder("preview")
+    await _check_a_preview(rig)
+    assert not find_buttons(rig.settings.policy, "open_folder")
+    await rig.open_folder("session")
+    await _check_a_policy_of_one_session(rig)
 
 
-async def test_the_threshold_is_the_one_of_the_panel(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_threshold_is_the_one_of_the_panel(rig: WindowRig) -> None:
     """Where the answer needs the room, it is lower than the number of the policy."""
     threshold = "85 %, here 75 % to leave room for the answer"
     reply = StreamedReply(Text("Read."))
-    async with ChatServer(lambda _: reply) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("small")
-        await rig.use_server(server, window=4_000)
+    async with rig.answered_by(lambda _: reply, "small", window=4_000):
         await until(lambda: "Compacts at 75 %" in rig.views.inspector.until.text(), "the panel")
         await rig.wiring.settings.show("policy")
         assert rig.settings.policy.form.rows["handover_at"]._below.note == f"At the latest: {threshold}."
@@ -165,23 +159,15 @@ async def _check_a_preview(rig: WindowRig) -> None:
     assert page.form.rows["protect_tokens"].note_text().startswith("At most, of these steps"), (
         "the others say what they are"
     )
-    await _check_a_preview_is_kept_until_it_is_discarded(rig)
+    await _check_a_preview_is_discarded_by_keyboard(rig)
     rig.window.leave_settings()
     await _check_it_is_ready_with_the_page(rig, replays)
     await rig.wiring.session.show(rig.workspace, None)
     await until(lambda: replays.is_closed, "no process holds what may be a secret")
 
 
-async def _check_a_preview_is_kept_until_it_is_discarded(rig: WindowRig) -> None:
-    """Who closes the settings with a policy that was not applied reads it, and comes back to it."""
+async def _check_a_preview_is_discarded_by_keyboard(rig: WindowRig) -> None:
     page = rig.settings.policy
-    title = page.slider.track.value_text
-    rig.window.leave_settings()
-    await until(lambda: f"Policy not applied: {title}." in rig.banner_text(), "the reminder")
-    press(rig.window.notices, "policy-preview:show")
-    await until(page.isVisible, "the preview again")
-    assert "Policy not applied" not in rig.banner_text()
-    assert page.slider.track.value_text == title
     find_button(page, "discard_policy").setFocus()
     QTest.keyClick(find_button(page, "discard_policy"), Qt.Key.Key_Space)
     assert page.slider.track.value_text == "Balanced"
@@ -228,59 +214,55 @@ async def _check_a_policy_of_one_session(rig: WindowRig) -> None:
     rig.window.leave_settings()
 
 
-async def test_a_value_that_conflicts_is_not_applied_around_and_not_lost(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.run_turn("Begin.")
-        await _open_page(rig, ScriptedReplays())
-        page = rig.settings.policy
+async def test_a_value_that_conflicts_is_not_applied_around_and_not_lost(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    await rig.run_turn("Begin.")
+    await _open_page(rig, ScriptedReplays())
+    page = rig.settings.policy
 
-        def enter(key: str, text: str) -> None:
-            control = page.form.controls[key]
-            assert isinstance(control, QLineEdit)
-            control.setFocus()
-            control.selectAll()
-            QTest.keyClicks(control, text)
-            QTest.keyClick(control, Qt.Key.Key_Return)
+    def enter(key: str, text: str) -> None:
+        control = page.form.controls[key]
+        assert isinstance(control, QLineEdit)
+        control.setFocus()
+        control.selectAll()
+        QTest.keyClicks(control, text)
+        QTest.keyClick(control, Qt.Key.Key_Return)
 
-        def value_of(key: str) -> str:
-            control = page.form.controls[key]
-            assert isinstance(control, QLineEdit)
-            return control.text().replace(",", "")
+    def value_of(key: str) -> str:
+        control = page.form.controls[key]
+        assert isinstance(control, QLineEdit)
+        return control.text().replace(",", "")
 
-        enter("protect_steps", "9")
-        enter("observe_at", "60")
-        assert "observe_place_at" in page.form.errors().get("observe_at", "")
-        enter("intake_above", "900")
-        assert value_of("observe_at") == "60", "another change keeps what is to be corrected"
-        for button in ("apply_to_session", "apply_to_workspace"):
-            press(page, button)
-            assert page.window().focusWidget() is page.form.controls["observe_at"]
-        assert not rig.events(PolicyChosen)
-        page.values.set("observe_place_at", 0.7)  # as after an edit of the file
-        assert "observe_at" not in page.form.errors(), "the conflict is over"
-        press(page, "apply_to_session")
-        await until(lambda: rig.events(PolicyChosen), "the event")
-        policy = rig.conversation.session.transcript.session_policy
-        assert policy is not None
-        assert (policy.observe_at, policy.observe_place_at, policy.protect_steps) == (0.6, 0.7, 9)
-        enter("observe_at", "90")
-        page.slider.profile_selected.emit("lean")
-        assert "observe_at" not in page.form.errors()
-        rig.window.leave_settings()
+    enter("protect_steps", "9")
+    enter("observe_at", "60")
+    assert "observe_place_at" in page.form.errors().get("observe_at", "")
+    enter("intake_above", "900")
+    assert value_of("observe_at") == "60", "another change keeps what is to be corrected"
+    for button in ("apply_to_session", "apply_to_workspace"):
+        press(page, button)
+        assert page.window().focusWidget() is page.form.controls["observe_at"]
+    assert not rig.events(PolicyChosen)
+    page.values.set("observe_place_at", 0.7)  # as after an edit of the file
+    assert "observe_at" not in page.form.errors(), "the conflict is over"
+    press(page, "apply_to_session")
+    await until(lambda: rig.events(PolicyChosen), "the event")
+    policy = rig.conversation.session.transcript.session_policy
+    assert policy is not None
+    assert (policy.observe_at, policy.observe_place_at, policy.protect_steps) == (0.6, 0.7, 9)
+    enter("observe_at", "90")
+    page.slider.profile_selected.emit("lean")
+    assert "observe_at" not in page.form.errors()
+    rig.window.leave_settings()
 
 
 def _file(rig: WindowRig) -> Path:
     return rig.wiring.services.registry.policy_file(rig.workspace.id).path
 
 
-async def test_edited_files_count(qapp: QApplication, tmp_path: Path) -> None:
+async def test_edited_files_count(rig: WindowRig) -> None:
     """Each step has a workspace of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_an_edited_file(rig)
-        await _check_a_bad_file(rig)
+    await _check_an_edited_file(rig)
+    await _check_a_bad_file(rig)
 
 
 async def _check_an_edited_file(rig: WindowRig) -> None:
@@ -313,8 +295,7 @@ async def _check_a_bad_file(rig: WindowRig) -> None:
     _file(rig).write_text(bad, encoding="utf-8")
     error = "Line 2: protect_steps must be a whole number (got text)."
     await until(lambda: error in rig.banner_text(), "the error with its line")
-    card = page.findChild(QFrame, "policy_file_error")
-    assert isinstance(card, QFrame)
+    card = find_child(page, QFrame, "policy_file_error")
     assert not card.isHidden()
     assert rig.workspace.policy.protect_steps == 14
     find_button(page, "profile:lean").click()
@@ -353,58 +334,64 @@ async def _close_with_a_preview(rig: WindowRig) -> ScriptedReplays:
     return replays
 
 
-async def test_discard_drops_what_was_not_applied(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.run_turn("Begin.")
-        await rig.run_turn("Go on.")
-        replays = await _close_with_a_preview(rig)
-        page, loads = rig.settings.policy, replays.loads
-        button = find_button(rig.window.notices, "policy-preview:discard")
-        button.setFocus()
-        QTest.keyClick(button, Qt.Key.Key_Space)
-        await until(lambda: "policy-preview" not in rig.window.notices.names(), "the notice gone")
-        await until(rig.composer.editor.hasFocus, "the keyboard is where it was")
-        assert not page.isVisible()
-        assert (rig.workspace.policy, rig.events(PolicyChosen)) == (PROFILES["balanced"], [])
-        assert replays.loads == loads, "nothing is replayed out of sight"
-
-        await rig.wiring.settings.show("policy")
-        await until(page.isVisible, "the page again")
-        assert page.slider.track.value_text == "Balanced"
-        assert not page.form.errors().get("intake_above", ""), "nor what was typed"
-        steps = page.form.controls["protect_steps"]
-        assert isinstance(steps, QLineEdit)
-        assert steps.text() == str(PROFILES["balanced"].protect_steps)
-        rig.window.leave_settings()
-        assert "policy-preview" not in rig.window.notices.names(), "nothing is left to apply"
+async def test_a_policy_that_was_not_applied_can_be_shown_and_discarded_later(rig: WindowRig) -> None:
+    """Each step has a workspace of its own."""
+    await _check_discard(rig)
+    await _check_show_where_no_session_is_open(rig)
+    await _check_a_session_that_has_the_policy(rig)
 
 
-async def test_show_opens_the_page_also_where_no_session_is_open(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await _close_with_a_preview(rig)
-        await rig.wiring.workspace_controller.show_session(rig.workspace, "")
-        assert not rig.window.commands.change_policy.isEnabled()
-        press(rig.window.notices, "policy-preview:show")
-        await until(rig.settings.policy.isVisible, "the page")
-        assert rig.settings.policy.slider.track.value_text == "Balanced with 1 change"
-        rig.window.leave_settings()
+async def _check_discard(rig: WindowRig) -> None:
+    """It drops what was not applied."""
+    await rig.open_folder("discard")
+    await rig.run_turn("Begin.")
+    await rig.run_turn("Go on.")
+    replays = await _close_with_a_preview(rig)
+    page, loads = rig.settings.policy, replays.loads
+    button = find_button(rig.window.notices, "policy-preview:discard")
+    button.setFocus()
+    QTest.keyClick(button, Qt.Key.Key_Space)
+    await until(lambda: "policy-preview" not in rig.window.notices.names(), "the notice gone")
+    await until(rig.composer.editor.hasFocus, "the keyboard is where it was")
+    assert not page.isVisible()
+    assert (rig.workspace.policy, rig.events(PolicyChosen)) == (PROFILES["balanced"], [])
+    assert replays.loads == loads, "nothing is replayed out of sight"
+
+    await rig.wiring.settings.show("policy")
+    await until(page.isVisible, "the page again")
+    assert page.slider.track.value_text == "Balanced"
+    assert not page.form.errors().get("intake_above", ""), "nor what was typed"
+    steps = page.form.controls["protect_steps"]
+    assert isinstance(steps, QLineEdit)
+    assert steps.text() == str(PROFILES["balanced"].protect_steps)
+    rig.window.leave_settings()
+    assert "policy-preview" not in rig.window.notices.names(), "nothing is left to apply"
 
 
-async def test_it_goes_with_a_session_that_has_the_policy(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.run_turn("Begin.")
-        first, opener = rig.conversation.session.id, rig.wiring.workspace_controller
-        await rig.wiring.workspace_controller.new_session()
-        same = msgspec.structs.replace(PROFILES["balanced"], protect_steps=9)
-        await rig.conversation.choose_policy(same)
-        second = rig.conversation.session.id
-        await opener.open_session(first)
-        await _close_with_a_preview(rig)
-        await opener.open_session(second)
-        assert "policy-preview" not in rig.window.notices.names()
+async def _check_show_where_no_session_is_open(rig: WindowRig) -> None:
+    await rig.open_folder("show")
+    await _close_with_a_preview(rig)
+    await rig.wiring.workspace_controller.show_session(rig.workspace, "")
+    assert not rig.window.commands.change_policy.isEnabled()
+    press(rig.window.notices, "policy-preview:show")
+    await until(rig.settings.policy.isVisible, "the page")
+    assert rig.settings.policy.slider.track.value_text == "Balanced with 1 change"
+    rig.window.leave_settings()
+
+
+async def _check_a_session_that_has_the_policy(rig: WindowRig) -> None:
+    """The notice goes with it."""
+    await rig.open_folder("sessions")
+    await rig.run_turn("Begin.")
+    first, opener = rig.conversation.session.id, rig.wiring.workspace_controller
+    await rig.wiring.workspace_controller.new_session()
+    same = msgspec.structs.replace(PROFILES["balanced"], protect_steps=9)
+    await rig.conversation.choose_policy(same)
+    second = rig.conversation.session.id
+    await opener.open_session(first)
+    await _close_with_a_preview(rig)
+    await opener.open_session(second)
+    assert "policy-preview" not in rig.window.notices.names()
 
 
 async def _go_on(conversation: Conversation, turns: int) -> None:

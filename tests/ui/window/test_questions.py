@@ -61,7 +61,6 @@ def asking_model(request: dict[str, Any]) -> Reply:
 
 
 async def begin(rig: WindowRig, server: ChatServer) -> None:
-    """Open a project whose model asks."""
     await rig.open_folder("project", {"a.txt": "words"})
     await rig.use_server(server)
 
@@ -73,7 +72,6 @@ async def cards(rig: WindowRig, count: int) -> list[QuestionRow]:
 
 
 def chosen(rig: WindowRig, card: QuestionRow) -> tuple[str, ...]:
-    """Return the options that are marked."""
     return rig.chat.view.chat_viewport.item_cache.chosen(card)
 
 
@@ -102,7 +100,6 @@ def press_key(key: Qt.Key) -> None:
 
 
 def replies(rig: WindowRig) -> list[QuestionReply | None]:
-    """Return what is on record, in order."""
     return [answer.reply for answer in rig.events(ToolAnswered) if answer.name == "ask_user"]
 
 
@@ -187,14 +184,12 @@ async def _check_the_keyboard(rig: WindowRig) -> None:
         assert rig.rows(QuestionRow) == []
 
 
-async def test_numbers_mark_an_option_after_a_click_and_a_message_is_the_answer(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_numbers_mark_an_option_after_a_click_and_a_message_is_the_answer(rig: WindowRig) -> None:
     """After Allow was clicked the conversation has the keyboard, not the composer.
 
     A number and a further character are the text of a message, and that is the answer.
     """
-    async with open_window(qapp, tmp_path) as rig, ChatServer(asking_model) as server:
+    async with ChatServer(asking_model) as server:
         await begin(rig, server)
         rig.type_message("then one")
         await until(lambda: rig.rows(ApprovalRow), "the command asks")
@@ -266,19 +261,16 @@ def waits() -> StreamedReply:
     return StreamedReply(Call("run_command", '{"command": "sleep 0"}', id="w"))
 
 
-async def test_the_newest_list_is_pinned_while_its_turn_runs(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_newest_list_is_pinned_while_its_turn_runs(rig: WindowRig) -> None:
     """Each step has a session of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_the_newest_list(rig)
-        await _check_a_list_that_is_left(rig)
+    await _check_the_newest_list(rig)
+    await _check_a_list_that_is_left(rig)
 
 
 async def _check_the_newest_list(rig: WindowRig) -> None:
     """It stands above the message field; a call that wrote one is a line, which opens onto what it wrote."""
     script = replies_in_order(listed(0), listed(1), waits(), listed(3), text_reply("Done."))
-    async with ChatServer(script) as server:
-        await rig.open_folder("project")
-        await rig.use_server(server)
+    async with rig.answered_by(script, "project"):
         panel = rig.chat.todo_panel
         rig.type_message("Do it")
         await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
@@ -305,9 +297,7 @@ async def _check_a_list_that_is_left(rig: WindowRig) -> None:
         Call("todo", json.dumps({"items": [{"content": "both", "status": "in_progress"}] * 2}), id="r")
     )
     script = replies_in_order(listed(1), refused, waits(), waits(), text_reply("Done."))
-    async with ChatServer(script) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
+    async with rig.answered_by(script):
         panel = rig.chat.todo_panel
         rig.type_message("Do it")
         await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
@@ -327,12 +317,10 @@ LINES = [f"row {number}" for number in range(1, 301)]
 
 
 def call(tool: str, number: int, **arguments: object) -> Call:
-    """A call as the model writes it."""
     return Call(tool, json.dumps(arguments), id=f"c{number}")
 
 
 def press(rig: WindowRig, number: int, area: str) -> None:
-    """Press a place of a card."""
     viewport = rig.chat.view.chat_viewport
     key = rig.rows(ToolRow)[number].key
     index = viewport.model.index_of(key)
@@ -341,7 +329,7 @@ def press(rig: WindowRig, number: int, area: str) -> None:
     viewport.widget_pool.visible[key].trigger(area)
 
 
-async def test_the_user_sees_the_content_and_the_model_one_line(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_user_sees_the_content_and_the_model_one_line(tmp_path: Path, rig: WindowRig) -> None:
     """Pinned to the bytes that were read; long content is shown in part, whole on a click, and copied."""
     script = replies_in_order(
         StreamedReply(call("read_file", 1, path="rows.txt"), call("read_file", 2, path="shot.png")),
@@ -351,7 +339,7 @@ async def test_the_user_sees_the_content_and_the_model_one_line(qapp: QApplicati
         ),
         text_reply("There they are."),
     )
-    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+    async with ChatServer(script) as server:
         await rig.open_folder("project", {"rows.txt": "\n".join(LINES) + "\n"})
         (tmp_path / "project" / "shot.png").write_bytes(png(60, 40))
         await rig.use_server(server)

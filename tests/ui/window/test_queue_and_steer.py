@@ -40,7 +40,6 @@ class SlowModel:
         self.go = asyncio.Event()
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """The next step."""
         steps = sum(message["role"] == "assistant" for message in request["messages"])
         if steps == 0:
             return StreamedReply(
@@ -58,7 +57,6 @@ async def at_work(rig: WindowRig, server: ChatServer) -> None:
 
 
 def line(rig: WindowRig, text: str) -> QueueLine:
-    """The line of a message that waits."""
     queue = rig.chat.next_messages
     return next(queue.line(message.seq) for message in queue.waiting if message.text == text)
 
@@ -71,15 +69,12 @@ def user_messages(rig: WindowRig) -> list[tuple[str, bool]]:
     return [(row.text, row.steered) for row in rig.rows(UserRow)]
 
 
-async def test_messages_typed_meanwhile_are_queued_edited_and_steer(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_messages_typed_meanwhile_are_queued_edited_and_steer(rig: WindowRig) -> None:
     """Each step has a session of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_the_key(rig)
-        await _check_the_list(rig)
-        await _check_an_edit_in_progress(rig)
-        await _check_the_buttons(rig)
+    await _check_the_key(rig)
+    await _check_the_list(rig)
+    await _check_an_edit_in_progress(rig)
+    await _check_the_buttons(rig)
 
 
 async def _check_the_key(rig: WindowRig) -> None:
@@ -163,9 +158,7 @@ async def _check_the_buttons(rig: WindowRig) -> None:
         assert len(rig.events(TurnEnded)) == 1
 
 
-async def test_a_queued_message_stops_the_command_and_goes_at_once(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_queued_message_stops_the_command_and_goes_at_once(rig: WindowRig) -> None:
     """One click: the call ends as stopped, the one after it doesn't run, and the message follows."""
 
     def reply(request: dict[str, Any]) -> Reply:
@@ -174,9 +167,7 @@ async def test_a_queued_message_stops_the_command_and_goes_at_once(
         wait, later = '{"command": "sleep 60"}', '{"command": "touch later"}'
         return StreamedReply(Call("run_command", wait, id="r1"), Call("run_command", later, id="r2"))
 
-    async with ChatServer(reply) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {"a.txt": "words"})
-        await rig.use_server(server)
+    async with rig.answered_by(reply, "project", {"a.txt": "words"}) as server:
         commands = rig.window.commands
         turn_commands = (commands.stop, commands.steer)
         assert [command.isEnabled() for command in turn_commands] == [False, False]
@@ -266,8 +257,7 @@ async def test_a_side_question_stands_beside_the_turn(qapp: QApplication, tmp_pa
             assert accessible_name(answer).startswith("small, not in context · ")
 
             rig.window.commands.side_question.trigger()
-            await until(lambda: rig.window.findChildren(TextInputDialog), "the field")
-            (dialog,) = rig.window.findChildren(TextInputDialog)
+            dialog = await rig.dialog(TextInputDialog)
             QTest.keyClicks(dialog.field, "And the other?")
             side.clear()
             press(dialog, "accept")

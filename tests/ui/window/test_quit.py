@@ -16,16 +16,15 @@ from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.intents import Export, Quit
 from helix_desktop.ui.window.quit import Tray
 from tests.support.intents import performed
-from tests.support.model_servers.chat_server import ChatServer, StreamedReply, Text, Wait
+from tests.support.model_servers.chat_server import StreamedReply, Text, Wait
 from tests.support.window.buttons import press
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
 
 class TrayIcon(Tray):
     def is_available(self) -> bool:
-        """There is one."""
         return True
 
     def hide_window(self) -> None:
@@ -33,17 +32,13 @@ class TrayIcon(Tray):
 
 
 def question(rig: WindowRig) -> list[QuestionDialog]:
-    """The question that is on screen, if any."""
     return [dialog for dialog in rig.window.findChildren(QuestionDialog) if dialog.isVisible()]
 
 
-async def test_ctrl_w_never_quits_and_quitting_asks_while_the_agent_works(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_keys(rig)
-        await _check_unsaved_settings(rig)
-        await _check_a_running_turn(rig)
+async def test_ctrl_w_never_quits_and_quitting_asks_while_the_agent_works(rig: WindowRig) -> None:
+    await _check_keys(rig)
+    await _check_unsaved_settings(rig)
+    await _check_a_running_turn(rig)
 
 
 async def _check_keys(rig: WindowRig) -> None:
@@ -86,9 +81,7 @@ async def _check_a_running_turn(rig: WindowRig) -> None:
     """The user can go on, hide the window, or quit."""
     go = asyncio.Event()
     reply = StreamedReply(Text("One "), Wait(go), Text("two"))
-    async with ChatServer(lambda _: reply) as server:
-        await rig.open_folder("busy")
-        await rig.use_server(server)
+    async with rig.answered_by(lambda _: reply, "busy"):
         agreed: list[bool] = []
         rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
         rig.type_message("Count slowly")
@@ -119,12 +112,10 @@ async def _check_a_running_turn(rig: WindowRig) -> None:
         go.set()
 
 
-async def test_all_windows_go_to_the_tray_and_come_back(qapp: QApplication, tmp_path: Path) -> None:
+async def test_all_windows_go_to_the_tray_and_come_back(qapp: QApplication, rig: WindowRig) -> None:
     go = asyncio.Event()
     reply = StreamedReply(Text("One "), Wait(go), Text("two"))
-    async with ChatServer(lambda _: reply) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("busy")
-        await rig.use_server(server)
+    async with rig.answered_by(lambda _: reply, "busy"):
         rig.type_message("Count slowly")
         await until(lambda: rig.conversation.response.text == "One ", "the beginning")
         windows = rig.wiring.windows
@@ -145,10 +136,8 @@ async def test_all_windows_go_to_the_tray_and_come_back(qapp: QApplication, tmp_
 
 @pytest.mark.skipif(sys.platform == "win32", reason="open files can't be deleted there")
 @pytest.mark.expect_errors("task record .* failed")
-async def test_a_deleted_data_folder_is_said_and_asked_about(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(lambda _: StreamedReply(Text("One"))) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.use_server(server)
+async def test_a_deleted_data_folder_is_said_and_asked_about(tmp_path: Path, rig: WindowRig) -> None:
+    async with rig.answered_by(lambda _: StreamedReply(Text("One")), "project"):
         await rig.run_turn("Count")
         stored = list(rig.conversation.session.log)
         (tmp_path / "data").rename(tmp_path / "away")

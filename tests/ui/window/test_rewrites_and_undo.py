@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
@@ -22,12 +20,12 @@ from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall, Redo, RedoLast, ShowEvent, UndoLast
 from helix_desktop.words.numbers import format_tokens
-from tests.support.model_servers.chat_server import ChatServer, text_reply
+from tests.support.model_servers.chat_server import text_reply
 from tests.support.part_files import part_files, reads_all
 from tests.support.timeline_pane import find_card
 from tests.support.window.buttons import find_button
 from tests.support.window.chat_geometry import action_names, click_area, press_action, row_widget
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -47,14 +45,11 @@ def _badges(rig: WindowRig) -> dict[str, str]:
     return {row.target: row.badge for row in rig.rows(ToolRow)}
 
 
-async def test_rewrites_their_undo_and_their_errors_appear_everywhere(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_rewrites_their_undo_and_their_errors_appear_everywhere(rig: WindowRig) -> None:
     """Each step has a workspace of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_a_sweep(rig)
-        await _check_a_handover(rig)
-        await _check_failed_handovers(rig)
+    await _check_a_sweep(rig)
+    await _check_a_handover(rig)
+    await _check_failed_handovers(rig)
 
 
 async def _check_a_sweep(rig: WindowRig) -> None:
@@ -92,11 +87,9 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         await _check_a_pin(rig)
 
 
-async def test_an_undo_of_several_changes_names_them_and_offers_redo(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_an_undo_of_several_changes_names_them_and_offers_redo(rig: WindowRig) -> None:
     """One line of the chat stands for all that changed before a request: one click undoes all of it."""
-    async with open_window(qapp, tmp_path) as rig, reads_all() as server:
+    async with reads_all() as server:
         await rig.begin("several", LARGE_FILES, server, protect_tokens=100_000, protect_steps=50)
         await rig.run_turn("Read everything")
         outputs = [row.answer_seq for row in rig.rows(ToolRow)]
@@ -213,46 +206,40 @@ async def _check_failed_handovers(rig: WindowRig) -> None:
         await until(lambda: "Automatic compaction paused" not in rig.banner_text(), "the banner gone")
 
 
-async def test_undo_and_redo_of_the_context_are_off_where_there_is_nothing_to_undo(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_undo_and_redo_of_the_context_are_off_where_there_is_nothing_to_undo(rig: WindowRig) -> None:
     """They follow the session on screen, and say at the pointer why; keys of the timeline still answer."""
-    async with open_window(qapp, tmp_path) as rig:
-        commands = rig.window.commands
-        both = (commands.undo_compaction, commands.redo_compaction)
-        needed = (False, "Needs an open session")
-        assert [(action.isEnabled(), action.statusTip()) for action in both] == [needed, needed]
-        identity = await rig.open_folder("new")
-        first = rig.conversation.session.id
-        assert [(action.isEnabled(), action.statusTip()) for action in both] == [
-            (False, "Nothing to undo in the context"),
-            (False, "Nothing to redo in the context"),
-        ]
-        rig.window.show_page("timeline")
-        QTest.keyClick(rig.views.timeline.get(), Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-        await until(lambda: "Nothing to undo in the context." in rig.banner_text(), "the answer to the key")
-        await rig.run_turn("Hello")
-        assert not any(action.isEnabled() for action in both)
-        message_seq = max(
-            entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, UserSpoke)
-        )
-        await rig.conversation.window.exclude(message_seq)
-        assert [action.isEnabled() for action in both] == [True, False]
-        assert not both[0].statusTip()
-        await rig.open_folder("other")
-        assert not any(action.isEnabled() for action in both)
-        await rig.wiring.workspace_controller.open_workspace(identity)
-        await until(lambda: rig.app_window.shown_session.session_id == first, "the first session")
-        assert [action.isEnabled() for action in both] == [True, False]
+    commands = rig.window.commands
+    both = (commands.undo_compaction, commands.redo_compaction)
+    needed = (False, "Needs an open session")
+    assert [(action.isEnabled(), action.statusTip()) for action in both] == [needed, needed]
+    identity = await rig.open_folder("new")
+    first = rig.conversation.session.id
+    assert [(action.isEnabled(), action.statusTip()) for action in both] == [
+        (False, "Nothing to undo in the context"),
+        (False, "Nothing to redo in the context"),
+    ]
+    rig.window.show_page("timeline")
+    QTest.keyClick(rig.views.timeline.get(), Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    await until(lambda: "Nothing to undo in the context." in rig.banner_text(), "the answer to the key")
+    await rig.run_turn("Hello")
+    assert not any(action.isEnabled() for action in both)
+    message_seq = max(
+        entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, UserSpoke)
+    )
+    await rig.conversation.window.exclude(message_seq)
+    assert [action.isEnabled() for action in both] == [True, False]
+    assert not both[0].statusTip()
+    await rig.open_folder("other")
+    assert not any(action.isEnabled() for action in both)
+    await rig.wiring.workspace_controller.open_workspace(identity)
+    await until(lambda: rig.app_window.shown_session.session_id == first, "the first session")
+    assert [action.isEnabled() for action in both] == [True, False]
 
 
-async def test_outputs_are_recalled_verified_and_shown_in_the_next_request(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_outputs_are_recalled_verified_and_shown_in_the_next_request(rig: WindowRig) -> None:
     """Each step has a workspace of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_recall(rig)
-        await _check_the_request(rig)
+    await _check_recall(rig)
+    await _check_the_request(rig)
 
 
 async def _check_recall(rig: WindowRig) -> None:
@@ -332,14 +319,9 @@ async def _check_the_request(rig: WindowRig) -> None:
         assert not text.isVisible()
 
 
-async def test_an_undo_above_the_threshold_offers_hold(qapp: QApplication, tmp_path: Path) -> None:
+async def test_an_undo_above_the_threshold_offers_hold(rig: WindowRig) -> None:
     """Offered only where it comes again; gauge, menu, chat and banner say it, until it is let go."""
-    async with (
-        ChatServer(lambda _: text_reply("Noted. " * 300)) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await rig.open_folder("project")
-        await rig.use_server(server)
+    async with rig.answered_by(lambda _: text_reply("Noted. " * 300), "project"):
         await rig.change_policy(handover_least_gain=0.0, observe_at=0.0)
         for turn in range(3):
             await rig.conversation.run(f"Message {turn} " + "with many words " * 900)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.log.window_layout import PinnedCopy
 from helix_desktop.domain.events.conversation import ToolAnswered
@@ -20,7 +17,7 @@ from tests.support.model_servers.chat_server import (
 from tests.support.part_files import part_files, reads_all
 from tests.support.timeline_pane import find_card
 from tests.support.window.chat_geometry import action_names, press_action
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -43,16 +40,14 @@ def card(rig: WindowRig, target: str) -> ToolRow:
     return next(row for row in rig.rows(ToolRow) if row.target == target)
 
 
-async def test_folds_markers_and_originals_appear_in_the_chat(qapp: QApplication, tmp_path: Path) -> None:
+async def test_folds_markers_and_originals_appear_in_the_chat(rig: WindowRig) -> None:
     """Each step has a workspace of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_a_fold(rig)
-        await _check_arguments(rig)
-        await _check_an_original(rig)
+    await _check_a_fold(rig)
+    await _check_arguments(rig)
+    await _check_an_original(rig)
 
 
 async def _check_a_fold(rig: WindowRig) -> None:
-    """A fold appears and its undo restores the steps."""
     async with reads_all(COUNT) as server:
         await rig.begin("folds", FILES, server, **FOLDS)
         await rig.run_turn("Read everything")
@@ -107,7 +102,6 @@ async def _check_links(rig: WindowRig) -> None:
 
 
 async def _check_arguments(rig: WindowRig) -> None:
-    """Arguments that became markers show on their call."""
     arguments = '{"path": "new.py", "content": "' + BODY.replace("\n", "\\n") + '"}'
     async with reads_all(COUNT, StreamedReply(Call("write_file", arguments, id="w"))) as server:
         await rig.begin("arguments", FILES, server, **NO_FOLDS)

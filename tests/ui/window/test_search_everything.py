@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.kit.intents import SearchEverything
 from helix_desktop.ui.window.search import FoundHit, SearchPanel
 from tests.support.window.buttons import find_button
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -67,13 +66,12 @@ async def search(rig: WindowRig, words: str, expected: str) -> SearchPanel:
     return panel
 
 
-async def test_results_open_where_they_stand(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        lexer = await import_session(rig, tmp_path, "lexer", *LEXER)
-        await import_session(rig, tmp_path, "gauge", *GAUGE)
-        await _check_a_message_of_another_workspace(rig, lexer)
-        await _check_an_output_and_the_filters(rig)
-        await _check_what_is_said(rig)
+async def test_results_open_where_they_stand(tmp_path: Path, rig: WindowRig) -> None:
+    lexer = await import_session(rig, tmp_path, "lexer", *LEXER)
+    await import_session(rig, tmp_path, "gauge", *GAUGE)
+    await _check_a_message_of_another_workspace(rig, lexer)
+    await _check_an_output_and_the_filters(rig)
+    await _check_what_is_said(rig)
 
 
 async def _check_a_message_of_another_workspace(rig: WindowRig, lexer: str) -> None:
@@ -126,21 +124,20 @@ async def _check_what_is_said(rig: WindowRig) -> None:
 
 
 async def test_more_of_a_session_is_found_and_a_workspace_that_cannot_be_read_is_named(
-    qapp: QApplication, tmp_path: Path
+    tmp_path: Path, rig: WindowRig
 ) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        broken = await import_session(rig, tmp_path, "broken", *GAUGE)
-        many = [{"role": "user", "content": f"the tide rises {number}"} for number in range(12)]
-        await import_session(rig, tmp_path, "tides", *many)
-        await rig.wiring.workspace_controller.close_workspace(broken)
-        version = rig.wiring.services.registry.store_folder(broken) / "format"
-        version.write_text(version.read_text().replace('"schema":1', '"schema":99'))
-        panel = await search(rig, "tide", "More in this session")
-        assert len(rows(panel)) == 7
-        await until(lambda: "Can't be searched: broken" in panel.note.text(), "which one")
-        assert "Still indexing" not in panel.note.text()
-        while panel.list_view.currentIndex().data() != "More in this session":
-            QTest.keyClick(panel.search, Qt.Key.Key_Down)
-        QTest.keyClick(panel.search, Qt.Key.Key_Return)
-        await until(lambda: len(rows(panel)) == 13, "all of them")
-        assert panel.isVisible()
+    broken = await import_session(rig, tmp_path, "broken", *GAUGE)
+    many = [{"role": "user", "content": f"the tide rises {number}"} for number in range(12)]
+    await import_session(rig, tmp_path, "tides", *many)
+    await rig.wiring.workspace_controller.close_workspace(broken)
+    version = rig.wiring.services.registry.store_folder(broken) / "format"
+    version.write_text(version.read_text().replace('"schema":1', '"schema":99'))
+    panel = await search(rig, "tide", "More in this session")
+    assert len(rows(panel)) == 7
+    await until(lambda: "Can't be searched: broken" in panel.note.text(), "which one")
+    assert "Still indexing" not in panel.note.text()
+    while panel.list_view.currentIndex().data() != "More in this session":
+        QTest.keyClick(panel.search, Qt.Key.Key_Down)
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    await until(lambda: len(rows(panel)) == 13, "all of them")
+    assert panel.isVisible()

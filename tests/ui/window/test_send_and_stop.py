@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from pathlib import Path
 from types import FrameType
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.session import ResponseDelta
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
-    MessageQueued,
     TurnEnded,
     UserSpoke,
 )
@@ -29,7 +26,6 @@ from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.kit.intents import RewindTo
 from helix_desktop.ui.kit.notices import AGENT_WORKING
 from helix_desktop.ui.window.sidebar.session_list import row_end
-from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -43,31 +39,19 @@ from tests.support.model_servers.chat_server import (
 )
 from tests.support.window.buttons import find_buttons, press
 from tests.support.window.chat_geometry import action_names, press_action
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
 
-async def test_messages_are_sent_queued_and_stopped(qapp: QApplication, tmp_path: Path) -> None:
+async def test_messages_are_sent_queued_and_stopped(rig: WindowRig) -> None:
     """Each step has a session of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_numbers_agree(rig)
-        await _check_streamed_answers(rig)
-        await _check_queued_messages(rig)
-        await _check_stop(rig)
-        await _check_sending_while_scrolled_up(rig)
-        await _check_a_silent_model(rig)
-        await _check_who_hears_of_a_token(rig)
-
-
-async def _check_numbers_agree(rig: WindowRig) -> None:
-    await rig.open_folder("project", {"README.md": "# Lamp\n\nA lamp for the desk.\n" * 40})
-    await rig.run_turn("What is here?")
-    used = rig.conversation.window.measure()[1].used
-    listed = rig.views.inspector.requests.rows
-    assert len(listed) > 4
-    assert sum(row.tokens for row in listed) == used
-    assert f" {format_tokens(used)} / " in rig.composer.gauge.accessibleName()
+    await rig.open_folder("project")
+    await _check_streamed_answers(rig)
+    await _check_stop(rig)
+    await _check_sending_while_scrolled_up(rig)
+    await _check_a_silent_model(rig)
+    await _check_who_hears_of_a_token(rig)
 
 
 async def _check_streamed_answers(rig: WindowRig) -> None:
@@ -79,11 +63,9 @@ async def _check_streamed_answers(rig: WindowRig) -> None:
         )
         for n in range(2)
     ]
-    async with ChatServer(
+    async with rig.answered_by(
         replies_in_order(*replies, StreamedReply(Text("Answer 2 begins"), Wait(go[2]), Text(".")))
-    ) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
+    ):
         rig.type_message("Go")
         for n, release in enumerate(go):
             await _drawn(rig, f"Answer {n} begins")
@@ -97,41 +79,11 @@ async def _check_streamed_answers(rig: WindowRig) -> None:
         assert len(rig.rows(AssistantRow)) == 3
 
 
-async def _check_queued_messages(rig: WindowRig) -> None:
-    """Messages typed meanwhile are queued and sent afterwards."""
-    go = asyncio.Event()
-    script = replies_in_order(
-        StreamedReply(Text("First"), Wait(go), Text(" answer")), text_reply("Second answer")
-    )
-    async with ChatServer(script) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
-        rig.type_message("One")
-        await server.waiting.wait()
-        rig.type_message("Two")
-        await until(rig.next_message_lines, "the message waits in sight")
-        assert rig.next_message_lines() == ("Two",)
-        assert rig.composer.text() == ""
-
-        go.set()
-        await until(lambda: len(rig.events(TurnEnded)) == 2, "both turns ended")
-        await rig.wait_for_turn_end()
-        assert rig.next_message_lines() == ()
-        assert [row.text for row in rig.rows(UserRow)] == ["One", "Two"]
-        assert len(rig.events(MessageQueued)) == 1
-        contents = [
-            message["content"] for message in server.bodies[-1]["messages"] if message["role"] == "user"
-        ]
-        assert contents == ["One", "Two"]
-
-
 async def _check_stop(rig: WindowRig) -> None:
     """“Stop” keeps the partial answer; what was queued is sent with one click."""
     half = StreamedReply(Text("Half an"), Wait(asyncio.Event()))
     script = replies_in_order(half, text_reply("Whole"), half, text_reply("To the second"))
-    async with ChatServer(script) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
+    async with rig.answered_by(script):
         rig.type_message("Go")
         await until(lambda: rig.conversation.response.text, "a part of the answer")
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Escape)
@@ -167,9 +119,7 @@ def _shows_stop_hint(rig: WindowRig) -> bool:
 
 async def _check_sending_while_scrolled_up(rig: WindowRig) -> None:
     lines = "\n\n".join(f"Line {number}" for number in range(60))
-    async with ChatServer(replies_in_order(text_reply(lines))) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
+    async with rig.answered_by(replies_in_order(text_reply(lines))):
         await rig.run_turn("First")
         view = rig.chat.view
         view.setFocus()
@@ -187,9 +137,7 @@ async def _check_a_silent_model(rig: WindowRig) -> None:
     """Also after the user was elsewhere; and the answer takes the place of the clock."""
     go = asyncio.Event()
     reply = StreamedReply(Wait(go), Text("Here I am."))
-    async with ChatServer(lambda _: reply) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
+    async with rig.answered_by(lambda _: reply):
         rig.type_message("Are you there?")
         await until(lambda: rig.rows(AssistantRow), "the clock")
         (waiting,) = rig.rows(AssistantRow)
@@ -209,32 +157,27 @@ async def _check_a_silent_model(rig: WindowRig) -> None:
 
 
 @pytest.mark.expect_errors("task record .* failed")
-async def test_a_message_that_is_too_large_or_cannot_be_saved_is_not_lost(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        huge = "some words and 42 numbers; " * 4_000
-        rig.composer.set_text(huge)
-        rig.type_message("")
-        await until(lambda: "too long" in rig.banner_text(), "the refusal")
-        assert rig.composer.text() == huge
-        assert not rig.events(UserSpoke)
-        rig.composer.set_text("")
-        await rig.run_turn("A small one")
-        assert rig.events(TurnEnded)[-1].how == "done"
+async def test_a_message_that_is_too_large_or_cannot_be_saved_is_not_lost(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    huge = "some words and 42 numbers; " * 4_000
+    rig.composer.set_text(huge)
+    rig.type_message("")
+    await until(lambda: "too long" in rig.banner_text(), "the refusal")
+    assert rig.composer.text() == huge
+    assert not rig.events(UserSpoke)
+    rig.composer.set_text("")
+    await rig.run_turn("A small one")
+    assert rig.events(TurnEnded)[-1].how == "done"
 
-        await rig.workspace.store.close()
-        rig.type_message("Do not lose me")
-        await until(lambda: rig.composer.text() == "Do not lose me", "the text is back")
-        await until(lambda: rig.rows(NoticeRow), "the reason is told")
+    await rig.workspace.store.close()
+    rig.type_message("Do not lose me")
+    await until(lambda: rig.composer.text() == "Do not lose me", "the text is back")
+    await until(lambda: rig.rows(NoticeRow), "the reason is told")
 
 
-async def test_a_refusal_ends_when_its_message_is_sent_or_its_model_changes(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_refusal_ends_when_its_message_is_sent_or_its_model_changes(rig: WindowRig) -> None:
     """What did not fit one window is not said of another, on no page; nor once the text was answered."""
-    async with open_window(qapp, tmp_path) as rig, ChatServer(lambda _: text_reply("Fine.")) as server:
+    async with ChatServer(lambda _: text_reply("Fine.")) as server:
         await rig.open_folder("project")
         text = "some words and 42 numbers; " * 500
         for retry_same_window in (False, True):
@@ -260,25 +203,19 @@ async def test_a_refusal_ends_when_its_message_is_sent_or_its_model_changes(
         assert rig.banner_text() == ""
 
 
-async def test_errors_of_the_server_are_retried_waited_for_and_stopped(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_errors_of_the_server_are_retried_waited_for_and_stopped(rig: WindowRig) -> None:
     """Each step has a session of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_retry(rig)
-        await _check_a_server_that_is_down(rig)
-        await _check_stop_while_waiting(rig)
-        await _check_the_countdown(rig)
-        await _check_text_that_broke_off(rig)
-        await _check_a_refused_key(rig)
+    await _check_retry(rig)
+    await _check_a_server_that_is_down(rig)
+    await _check_stop_while_waiting(rig)
+    await _check_text_that_broke_off(rig)
+    await _check_a_refused_key(rig)
 
 
 async def _check_retry(rig: WindowRig) -> None:
     """No second copy of the user's message, and the failed attempt folds to one line."""
     script = replies_in_order(api_error(400, "no such option"), text_reply("Here"))
-    async with ChatServer(script) as server:
-        await rig.open_folder("project")
-        await rig.use_server(server)
+    async with rig.answered_by(script, "project") as server:
         await rig.run_turn("Anybody?")
         (notice,) = rig.rows(NoticeRow)
         assert "retry" in action_names(notice)
@@ -312,9 +249,7 @@ def _activity(rig: WindowRig) -> tuple[str, str, str | None]:
 async def _check_a_server_that_is_down(rig: WindowRig) -> None:
     """The turn continues when the server is back; Try now skips the rest of the pause."""
     busy = api_error(503, "restarting", headers={"retry-after": "300"})
-    async with ChatServer(replies_in_order(busy)) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
+    async with rig.answered_by(replies_in_order(busy)) as server:
         rig.type_message("Anybody?")
         await until(lambda: rig.rows(NoticeRow), "the announcement")
         port = server.port
@@ -342,11 +277,10 @@ async def _check_a_server_that_is_down(rig: WindowRig) -> None:
 
 async def _check_stop_while_waiting(rig: WindowRig) -> None:
     busy = api_error(503, "restarting", headers={"retry-after": "300"})
-    async with ChatServer(replies_in_order(busy)) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
+    async with rig.answered_by(replies_in_order(busy)):
         rig.type_message("Anybody?")
         await until(lambda: rig.rows(NoticeRow), "the announcement")
+        assert not rig.rows(AssistantRow), "until the countdown ends no model is waited for"
         press_action(rig.chat.view, rig.rows(NoticeRow)[0], "stop")
         await until(lambda: rig.events(TurnEnded), "the end")
         await rig.wait_for_turn_end()
@@ -354,37 +288,6 @@ async def _check_stop_while_waiting(rig: WindowRig) -> None:
             ("Stopped: HTTP 503 Service Unavailable: restarting", ("continue", "retry"))
         ]
         assert not rig.rows(NoticeRow)
-
-
-async def _check_the_countdown(rig: WindowRig) -> None:
-    """The seconds until the retry are counted down."""
-    busy = api_error(429, "Too many at once", headers={"retry-after": "300"})
-    texts: list[str] = []
-
-    def note(_rows: object) -> None:
-        texts.extend(f"{row.what} {row.why}" for row in rig.rows(NoticeRow))
-
-    async with ChatServer(replies_in_order(busy, text_reply("Here"))) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
-        rig.chat.model.row_added.connect(note)
-        rig.chat.model.rows_changed.connect(note)
-        rig.type_message("Anybody?")
-        await until(lambda: len(set(texts)) > 1, "a second less")
-        assert not rig.rows(AssistantRow), "until the countdown ends no model is waited for"
-        press_action(rig.chat.view, rig.rows(NoticeRow)[0], "try_now")
-        await until(lambda: rig.events(TurnEnded), "the turn ended")
-        await rig.wait_for_turn_end()
-        assert rig.rows(AssistantRow)[-1].text == "Here"
-        assert not rig.rows(NoticeRow)
-    rig.chat.model.row_added.disconnect(note)
-    rig.chat.model.rows_changed.disconnect(note)
-    assert texts[0].startswith("Retrying in 300 s (attempt 2)")
-    assert "Too many at once" in texts[0]
-    # A busy machine may skip one: the seconds only ever get fewer.
-    seconds = [int(text.split()[2]) for text in dict.fromkeys(texts) if text.startswith("Retrying in ")]
-    assert len(seconds) > 1
-    assert seconds == sorted(seconds, reverse=True)
 
 
 async def _check_text_that_broke_off(rig: WindowRig) -> None:
@@ -397,9 +300,7 @@ async def _check_text_that_broke_off(rig: WindowRig) -> None:
     no_end_mark = StreamedReply(Text("Half of it"), finish="", usage=None, send_done=False)
     cut = StreamedReply(Text("Half of it"), Disconnect())
     for broken_off in (no_end_mark, cut):
-        async with ChatServer(replies_in_order(broken_off, text_reply("Half of it and the rest"))) as server:
-            await rig.wiring.workspace_controller.new_session()
-            await rig.use_server(server)
+        async with rig.answered_by(replies_in_order(broken_off, text_reply("Half of it and the rest"))):
             rig.chat.model.row_added.connect(note)
             rig.chat.model.rows_changed.connect(note)
             await rig.run_turn("Anybody?")
@@ -413,9 +314,7 @@ async def _check_text_that_broke_off(rig: WindowRig) -> None:
 async def _check_a_refused_key(rig: WindowRig) -> None:
     """The last part of an error is a button, in the chat and in a notice."""
     script = replies_in_order(api_error(401, "Incorrect API key provided"))
-    async with ChatServer(script) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
+    async with rig.answered_by(script):
         await rig.run_turn("Anybody?")
         (notice,) = rig.rows(NoticeRow)
         assert action_names(notice) == ("enter_key", "retry")
@@ -441,7 +340,6 @@ async def _drawn(rig: WindowRig, words: str) -> None:
 
 
 def _last_words(rig: WindowRig) -> str:
-    """Return the drawn text of the last row."""
     viewport = rig.chat.view.chat_viewport
     shapes = rig.chat.model.raw_rows()
     drawn = viewport.widget_pool.visible.get(shapes[-1].key) if shapes else None
@@ -452,9 +350,7 @@ async def _check_who_hears_of_a_token(rig: WindowRig) -> None:
     """Nobody but the chat is called."""
     go = asyncio.Event()
     reply = StreamedReply(Text("It begins"), Wait(go), Text(" and ends."))
-    async with ChatServer(lambda _: reply) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
+    async with rig.answered_by(lambda _: reply):
         rig.type_message("Stream")
         await until(lambda: rig.conversation.response.text, "the answer begins")
         called: list[str] = []

@@ -36,7 +36,6 @@ pytestmark = pytest.mark.qt_loop
 
 
 async def summary_of(rig: WindowRig, session_id: str) -> SessionSummary:
-    """Return the line of a session in the stored list."""
     return next(summary for summary in await rig.workspace.store.sessions() if summary.id == session_id)
 
 
@@ -87,9 +86,7 @@ async def _check_a_session_that_waits(rig: WindowRig) -> None:
     """An archived session comes back when it waits for the user."""
     go = asyncio.Event()
     begins = StreamedReply(Text("One"), Wait(go), Call("run_command", '{"command": "sleep 0"}', id="c"))
-    async with ChatServer(replies_in_order(begins, text_reply("Two"))) as server:
-        await rig.open_folder("waiting")
-        await rig.use_server(server)
+    async with rig.answered_by(replies_in_order(begins, text_reply("Two")), "waiting"):
         session_id = rig.conversation.session.id
         rig.type_message("Go")
         await until(lambda: rig.conversation.response.text == "One", "the beginning")
@@ -199,13 +196,11 @@ async def test_a_turn_that_ended_with_the_app_is_marked_until_somebody_looks(
 
 
 def badges(rig: WindowRig) -> dict[str, str]:
-    """Return the badges of the workspaces by name."""
     buttons = rig.window.rail.findChildren(WorkspaceButton)
     return {button.workspace.name: button.workspace.badge for button in buttons}
 
 
 def interrupted(rig: WindowRig) -> list[str]:
-    """Return the sessions of the list that are marked."""
     return [row.id for row in rig.window.sidebar.session_list.sessions() if row.interrupted]
 
 
@@ -226,29 +221,24 @@ async def _begin(rig: WindowRig) -> str:
     return rig.conversation.session.id
 
 
-async def test_an_unused_session_is_in_no_list_and_comes_back_as_the_new_one(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        first, opener = rig.conversation.session.id, rig.wiring.workspace_controller
-        await until(lambda: listed(rig) == [first], "the only one is listed")
-        await rig.run_turn("Hello")
-        other = await _begin(rig)
-        await rig.run_turn("Hello again")
-        empty = await _begin(rig)
-        await until(lambda: listed(rig) == [empty, other, first], "it is listed while it is on screen")
-        await opener.open_session(first)
-        await until(lambda: listed(rig) == [other, first], "it is gone")
-        rig.window.commands.switch_workspace.trigger()
-        await until(lambda: found(rig) == [other], "in Ctrl+K, too")
-        rig.window.switcher.close()
-        assert {info.id for info in await rig.workspace.sessions()} == {first, other, empty}, (
-            "none is deleted"
-        )
-        assert await _begin(rig) == empty
-        await until(lambda: listed(rig) == [empty, other, first], "it is back")
-        await _check_what_was_used_stays(rig, [other, first], empty)
+async def test_an_unused_session_is_in_no_list_and_comes_back_as_the_new_one(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    first, opener = rig.conversation.session.id, rig.wiring.workspace_controller
+    await until(lambda: listed(rig) == [first], "the only one is listed")
+    await rig.run_turn("Hello")
+    other = await _begin(rig)
+    await rig.run_turn("Hello again")
+    empty = await _begin(rig)
+    await until(lambda: listed(rig) == [empty, other, first], "it is listed while it is on screen")
+    await opener.open_session(first)
+    await until(lambda: listed(rig) == [other, first], "it is gone")
+    rig.window.commands.switch_workspace.trigger()
+    await until(lambda: found(rig) == [other], "in Ctrl+K, too")
+    rig.window.switcher.close()
+    assert {info.id for info in await rig.workspace.sessions()} == {first, other, empty}, "none is deleted"
+    assert await _begin(rig) == empty
+    await until(lambda: listed(rig) == [empty, other, first], "it is back")
+    await _check_what_was_used_stays(rig, [other, first], empty)
 
 
 async def _check_what_was_used_stays(rig: WindowRig, others: list[str], drafted: str) -> None:
@@ -271,19 +261,18 @@ async def _check_what_was_used_stays(rig: WindowRig, others: list[str], drafted:
     await until(lambda: set(listed(rig)) == {*others, drafted, named, pinned, planned}, "all of them")
 
 
-async def test_it_is_listed_while_another_window_shows_it(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.run_turn("Hello")
-        first = rig.conversation.session.id
-        second = await new_window(rig)
-        empty = second.shown_session.session_id
-        await until(lambda: row_of(rig.app_window, empty), "it is on screen there")
-        second.composer.widget.editor.setPlainText("Typed")
-        await rig.wiring.windows.close_window(second)
-        await until(lambda: listed(rig) == [empty, first], "what was typed keeps it")
-        await rig.wiring.workspace_controller.open_session(empty)
-        assert rig.composer.text() == "Typed"
-        rig.composer.editor.setPlainText("")
-        await rig.wiring.workspace_controller.open_session(first)
-        await until(lambda: listed(rig) == [first], "nothing is in it any more")
+async def test_it_is_listed_while_another_window_shows_it(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    await rig.run_turn("Hello")
+    first = rig.conversation.session.id
+    second = await new_window(rig)
+    empty = second.shown_session.session_id
+    await until(lambda: row_of(rig.app_window, empty), "it is on screen there")
+    second.composer.widget.editor.setPlainText("Typed")
+    await rig.wiring.windows.close_window(second)
+    await until(lambda: listed(rig) == [empty, first], "what was typed keeps it")
+    await rig.wiring.workspace_controller.open_session(empty)
+    assert rig.composer.text() == "Typed"
+    rig.composer.editor.setPlainText("")
+    await rig.wiring.workspace_controller.open_session(first)
+    await until(lambda: listed(rig) == [first], "nothing is in it any more")

@@ -27,12 +27,11 @@ from tests.support.window.window_rig import WindowRig, act, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def test_the_session_on_screen_is_the_one_that_is_heard(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_an_intent_without_a_session(rig)
-        await _check_handlers(rig)
-        await _check_a_page_is_read_once_it_is_in_sight(rig)
-        await _check_a_page_of_opening_that_comes_too_late(rig)
+async def test_the_session_on_screen_is_the_one_that_is_heard(rig: WindowRig) -> None:
+    await _check_an_intent_without_a_session(rig)
+    await _check_handlers(rig)
+    await _check_a_page_is_read_once_it_is_in_sight(rig)
+    await _check_a_page_of_opening_that_comes_too_late(rig)
 
 
 async def _check_an_intent_without_a_session(rig: WindowRig) -> None:
@@ -97,30 +96,29 @@ async def _check_a_page_of_opening_that_comes_too_late(rig: WindowRig) -> None:
     assert rig.chat.isVisible()
 
 
-async def test_a_page_is_built_once_the_user_goes_there(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {"a.txt": "words"})
-        await rig.run_turn("Hello")
-        pages, window = rig.views, rig.window
-        lazy_pages: dict[str, LazyPage[Any]] = {
-            "cache": pages.cache,
-            "timeline": pages.timeline,
-            "changes": pages.changes,
-            "survives": pages.survives,
-        }
-        assert {name for name, lazy_page in lazy_pages.items() if lazy_page.find() is not None} == set()
-        rig.perform(SetTheme("dark"))
-        rig.perform(Zoom(2))
-        for name, lazy_page in lazy_pages.items():
-            await act(partial(window.show_page, name))
-            page = lazy_page.find()
-            assert page is not None
-            assert page.isVisible()
-            assert window.focusWidget() is page or page.isAncestorOf(window.focusWidget())
-            assert page.font().pixelSize() == window.font().pixelSize() > fonts.BASE_PX
-            assert page.grab().toImage().pixelColor(1, 1) == current_theme().canvas
-        sentences = [words.text() for words in pages.cache.get().empty.findChildren(QLabel)]
-        assert any("agent reads and runs" in sentence for sentence in sentences), "it knows the workspace"
+async def test_a_page_is_built_once_the_user_goes_there(rig: WindowRig) -> None:
+    await rig.open_folder("project", {"a.txt": "words"})
+    await rig.run_turn("Hello")
+    pages, window = rig.views, rig.window
+    lazy_pages: dict[str, LazyPage[Any]] = {
+        "cache": pages.cache,
+        "timeline": pages.timeline,
+        "changes": pages.changes,
+        "survives": pages.survives,
+    }
+    assert {name for name, lazy_page in lazy_pages.items() if lazy_page.find() is not None} == set()
+    rig.perform(SetTheme("dark"))
+    rig.perform(Zoom(2))
+    for name, lazy_page in lazy_pages.items():
+        await act(partial(window.show_page, name))
+        page = lazy_page.find()
+        assert page is not None
+        assert page.isVisible()
+        assert window.focusWidget() is page or page.isAncestorOf(window.focusWidget())
+        assert page.font().pixelSize() == window.font().pixelSize() > fonts.BASE_PX
+        assert page.grab().toImage().pixelColor(1, 1) == current_theme().canvas
+    sentences = [words.text() for words in pages.cache.get().empty.findChildren(QLabel)]
+    assert any("agent reads and runs" in sentence for sentence in sentences), "it knows the workspace"
 
 
 TEXT = "half a thought"
@@ -133,7 +131,6 @@ def first_row(rig: WindowRig) -> tuple[RowKey, bool]:
 
 
 def selected_words(rig: WindowRig) -> str:
-    """Return the selected text of the message field."""
     return rig.composer.editor.textCursor().selectedText()
 
 
@@ -213,7 +210,6 @@ async def test_the_last_filter_of_the_cache_stays_with_its_workspace(
 
 
 def first_row_count(rig: WindowRig) -> int:
-    """How many rows the chat has."""
     return len(rig.chat.model)
 
 

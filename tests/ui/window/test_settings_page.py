@@ -1,18 +1,22 @@
-"""The settings are a page of the window: how they are left, what they lead to, what happens meanwhile."""
+"""The settings as a page: how they are left, searched, what they lead to; and keys that are changed there."""
 
 from __future__ import annotations
 
 import asyncio
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QFrame, QLineEdit, QWidget
 
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
-from helix_desktop.ui.kit.intents import GoToSession, OpenFolder
+from helix_desktop.ui.design.key_names import native_key
+from helix_desktop.ui.kit.commands import WindowCommands
+from helix_desktop.ui.kit.forms import Form
+from helix_desktop.ui.kit.intents import Find, GoToSession, OpenFolder
 from helix_desktop.ui.window.settings_controller import KeyboardPage
 from tests.support.model_servers.chat_server import (
     Call,
@@ -23,7 +27,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
-from tests.support.window.buttons import find_button, press
+from tests.support.window.buttons import find_button, find_buttons, find_child, press
 from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -41,48 +45,44 @@ def _press_key(rig: WindowRig, key: Qt.Key, modifiers: Qt.KeyboardModifier = _NO
     QTest.keyClick(rig.window.focusWidget() or rig.window, key, modifiers)
 
 
-async def test_the_settings_stand_in_place_of_the_session_until_they_are_left(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        window = rig.window
-        window.resize(1_440, 900)
-        workspace_id = await rig.open_folder("project")
-        window.show_page("timeline")
-        focused = window.focusWidget()
-        assert focused is not None
-        leave: dict[str, Callable[[], object]] = {
-            "Esc": lambda: _press_key(rig, Qt.Key.Key_Escape),
-            "the key that opened them": lambda: _press_key(rig, Qt.Key.Key_Comma, _CONTROL),
-            "the key that closes a page": lambda: _press_key(rig, Qt.Key.Key_W, _CONTROL),
-            "the button": lambda: press(rig.settings.names, "leave_settings"),
-            "the workspace": lambda: QTest.mouseClick(
-                window.rail.button(workspace_id), Qt.MouseButton.LeftButton
-            ),
-        }
-        for how, do in leave.items():
-            await _open_by_key(rig)
-            name = find_button(rig.settings.names, f"page:{rig.settings.current_page()}")
-            assert name.hasFocus(), "who came with the keyboard sees where it is"
-            hidden: tuple[QWidget, ...] = (window.sidebar, window.top_bar, window.inspector_pane)
-            assert not any(part.isVisible() for part in hidden)
-            assert rig.settings.isVisible()
-            await act(do)
-            assert window.page() == "timeline", how
-            assert all(part.isVisible() for part in hidden)
-            assert window.focusWidget() is focused, f"the keyboard after {how}"
+async def test_the_settings_stand_in_place_of_the_session_until_they_are_left(rig: WindowRig) -> None:
+    window = rig.window
+    window.resize(1_440, 900)
+    workspace_id = await rig.open_folder("project")
+    window.show_page("timeline")
+    focused = window.focusWidget()
+    assert focused is not None
+    leave: dict[str, Callable[[], object]] = {
+        "Esc": lambda: _press_key(rig, Qt.Key.Key_Escape),
+        "the key that opened them": lambda: _press_key(rig, Qt.Key.Key_Comma, _CONTROL),
+        "the key that closes a page": lambda: _press_key(rig, Qt.Key.Key_W, _CONTROL),
+        "the button": lambda: press(rig.settings.names, "leave_settings"),
+        "the workspace": lambda: QTest.mouseClick(
+            window.rail.button(workspace_id), Qt.MouseButton.LeftButton
+        ),
+    }
+    for how, do in leave.items():
         await _open_by_key(rig)
-        _press_key(rig, Qt.Key.Key_2, _CONTROL)
-        assert window.page() == "cache", "a page of the session"
-        assert rig.views.cache.get().table.hasFocus()
+        name = find_button(rig.settings.names, f"page:{rig.settings.current_page()}")
+        assert name.hasFocus(), "who came with the keyboard sees where it is"
+        hidden: tuple[QWidget, ...] = (window.sidebar, window.top_bar, window.inspector_pane)
+        assert not any(part.isVisible() for part in hidden)
+        assert rig.settings.isVisible()
+        await act(do)
+        assert window.page() == "timeline", how
+        assert all(part.isVisible() for part in hidden)
+        assert window.focusWidget() is focused, f"the keyboard after {how}"
+    await _open_by_key(rig)
+    _press_key(rig, Qt.Key.Key_2, _CONTROL)
+    assert window.page() == "cache", "a page of the session"
+    assert rig.views.cache.get().table.hasFocus()
 
 
-async def test_the_settings_are_entered_by_name_mouse_and_key(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_the_mouse(rig)
-        await _check_the_page_on_return(rig)
-        await _check_find(rig)
-        await _check_a_closed_pane(rig)
+async def test_the_settings_are_entered_by_name_mouse_and_key(rig: WindowRig) -> None:
+    await _check_the_mouse(rig)
+    await _check_the_page_on_return(rig)
+    await _check_find(rig)
+    await _check_a_closed_pane(rig)
 
 
 async def _check_the_page_on_return(rig: WindowRig) -> None:
@@ -197,41 +197,36 @@ async def _close(dialog_of: Callable[[], QDialog | None]) -> None:
     await until(lambda: dialog_of() is None, "the dialog closed")
 
 
-async def test_what_is_not_saved_is_there_again_however_the_settings_were_left(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        session_id = rig.conversation.session.id
-        await rig.wiring.settings.show("policy")
-        await act(lambda: rig.settings.policy.slider.profile_selected.emit("lean"))
-        await rig.wiring.settings.show("providers")
-        rig.settings.providers.add()
-        for field in rig.settings.providers.editor.findChildren(QLineEdit, "base_url"):
-            QTest.keyClicks(field, "http://127.0.0.1:9/v1")
-        await rig.wiring.settings.show("instructions")
-        rig.settings.instructions.personal.text.setPlainText("Be brief.")
-        await act(lambda: rig.window.perform(GoToSession(rig.workspace.id, session_id)))
-        assert rig.window.page() == "chat", "a session was chosen"
-        assert "Policy not applied" in rig.banner_text()
-        assert rig.app_window.unsaved_settings() == ["Providers", "Instructions"]
-        await rig.wiring.settings.show("instructions")
-        assert rig.settings.instructions.personal.text.toPlainText() == "Be brief."
-        await rig.wiring.settings.show("policy")
-        assert rig.settings.policy.slider.track.value_text.startswith("Lean")
-        assert "Policy not applied" not in rig.banner_text()
-        rig.settings.policy.apply_bar.discard.click()
+async def test_what_is_not_saved_is_there_again_however_the_settings_were_left(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    session_id = rig.conversation.session.id
+    await rig.wiring.settings.show("policy")
+    await act(lambda: rig.settings.policy.slider.profile_selected.emit("lean"))
+    await rig.wiring.settings.show("providers")
+    rig.settings.providers.add()
+    for field in rig.settings.providers.editor.findChildren(QLineEdit, "base_url"):
+        QTest.keyClicks(field, "http://127.0.0.1:9/v1")
+    await rig.wiring.settings.show("instructions")
+    rig.settings.instructions.personal.text.setPlainText("Be brief.")
+    await act(lambda: rig.window.perform(GoToSession(rig.workspace.id, session_id)))
+    assert rig.window.page() == "chat", "a session was chosen"
+    assert "Policy not applied" in rig.banner_text()
+    assert rig.app_window.unsaved_settings() == ["Providers", "Instructions"]
+    await rig.wiring.settings.show("instructions")
+    assert rig.settings.instructions.personal.text.toPlainText() == "Be brief."
+    await rig.wiring.settings.show("policy")
+    assert rig.settings.policy.slider.track.value_text.startswith("Lean")
+    assert "Policy not applied" not in rig.banner_text()
+    rig.settings.policy.apply_bar.discard.click()
 
 
-async def test_a_turn_goes_on_and_its_approval_is_seen_in_the_settings(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_turn_goes_on_and_its_approval_is_seen_in_the_settings(rig: WindowRig) -> None:
     go = asyncio.Event()
     asking = replies_in_order(
         StreamedReply(Text("One "), Wait(go), Call("run_command", '{"command": "sleep 0"}')),
         text_reply("Ended."),
     )
-    async with ChatServer(asking) as server, open_window(qapp, tmp_path) as rig:
+    async with ChatServer(asking) as server:
         await rig.begin("project", {}, server)
         waiting = rig.window.waiting_sessions.button
         rig.type_message("Run it.")
@@ -265,44 +260,254 @@ async def test_a_restart_opens_the_session_and_not_the_settings(qapp: QApplicati
         assert rig.window.sidebar.isVisible()
 
 
-async def test_the_settings_open_without_a_workspace(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        rig.wiring.workspace_controller.show_welcome()
-        await act(rig.window.commands.settings.trigger)
-        assert rig.settings.names.isVisible()
-        _press_key(rig, Qt.Key.Key_Escape)
-        assert rig.window.places.welcome.get().isVisible()
-        assert not rig.window.sidebar.isVisible()
-        await rig.wiring.settings.show("policy")
-        page = rig.settings.policy
-        assert page.isVisible()
-        controls = (page.slider.track, page.numbers, page.apply_bar.session, page.apply_bar.workspace)
-        assert not any(control.isVisible() for control in controls), "each workspace has its own"
-        await rig.open_folder("project")
-        await rig.wiring.settings.show("policy")
-        page.numbers.head.setChecked(True)
-        assert all(control.isVisible() for control in controls)
+async def test_the_settings_open_without_a_workspace(rig: WindowRig) -> None:
+    rig.wiring.workspace_controller.show_welcome()
+    await act(rig.window.commands.settings.trigger)
+    assert rig.settings.names.isVisible()
+    _press_key(rig, Qt.Key.Key_Escape)
+    assert rig.window.places.welcome.get().isVisible()
+    assert not rig.window.sidebar.isVisible()
+    await rig.wiring.settings.show("policy")
+    page = rig.settings.policy
+    assert page.isVisible()
+    controls = (page.slider.track, page.numbers, page.apply_bar.session, page.apply_bar.workspace)
+    assert not any(control.isVisible() for control in controls), "each workspace has its own"
+    await rig.open_folder("project")
+    await rig.wiring.settings.show("policy")
+    page.numbers.head.setChecked(True)
+    assert all(control.isVisible() for control in controls)
 
 
 async def test_settings_stay_where_a_folder_without_a_session_is_being_opened(
-    qapp: QApplication, tmp_path: Path
+    tmp_path: Path, rig: WindowRig
 ) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        place = tmp_path / "project"
-        place.mkdir()
-        rig.wiring.services.registry.add(place, trusted=True)
-        before = asyncio.all_tasks()
-        rig.perform(OpenFolder(str(place)))
-        opening = asyncio.all_tasks() - before
-        await asyncio.sleep(0)  # it has begun
-        assert not rig.wiring.session.has_conversation
-        await rig.wiring.settings.show("data")
-        await asyncio.wait(opening)
-        assert rig.window.page() == "settings"
-        assert rig.conversation.session.id, "it is open below"
-        _press_key(rig, Qt.Key.Key_Escape)
+    place = tmp_path / "project"
+    place.mkdir()
+    rig.wiring.services.registry.add(place, trusted=True)
+    before = asyncio.all_tasks()
+    rig.perform(OpenFolder(str(place)))
+    opening = asyncio.all_tasks() - before
+    await asyncio.sleep(0)  # it has begun
+    assert not rig.wiring.session.has_conversation
+    await rig.wiring.settings.show("data")
+    await asyncio.wait(opening)
+    assert rig.window.page() == "settings"
+    assert rig.conversation.session.id, "it is open below"
+    _press_key(rig, Qt.Key.Key_Escape)
+    assert rig.window.page() == "chat"
+    assert rig.composer.editor.hasFocus()
+    await rig.wiring.settings.show("data")
+    await act(rig.window.commands.new_session.trigger)
+    assert rig.window.page() == "chat", "a new session is to be seen"
+
+
+def _found(rig: WindowRig) -> list[str]:
+    """What the list shows, as a screen reader says it."""
+    return [line.words for line in rig.settings.names.search.hits.rows]
+
+
+def _type(rig: WindowRig, words: str) -> None:
+    rig.settings.names.search.field.selectAll()
+    QTest.keyClicks(rig.settings.names.search.field, words)
+
+
+async def test_a_setting_is_found_and_has_the_keyboard(rig: WindowRig) -> None:
+    await _check_any_page(rig)
+    await _check_a_narrow_window(rig)
+
+
+async def _check_any_page(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    await rig.wiring.settings.show("providers")
+    view, search = rig.settings, rig.settings.names.search
+    rig.window.perform(Find(""))
+    assert rig.window.focusWidget() is search.field
+
+    _type(rig, "enter sends")
+    assert _found(rig) == ["Sending, General"]
+    QTest.keyClick(search.field, Qt.Key.Key_Return)
+    switch = view.appearance.controls["enter_sends"]
+    await until(lambda: rig.window.focusWidget() is switch, "the switch has the keyboard")
+    assert not view.appearance.rows["enter_sends"].visibleRegion().isEmpty()
+    assert view.findChild(QFrame, "found_ring"), "it is marked"
+    assert view.current_page() == "appearance"
+
+    _type(rig, "budget")
+    found = _found(rig)
+    assert len(found) > 1, "words of a group count for its fields"
+    QTest.keyClick(search.field, Qt.Key.Key_Down)
+    QTest.keyClick(search.field, Qt.Key.Key_Return)
+    form = find_child(view.policy, Form)
+    hit = search.hits.row
+    assert hit == 1
+    await until(lambda: view.current_page() == "policy", "its page")
+    await until(
+        lambda: form.isAncestorOf(rig.window.focusWidget() or rig.window), "the field has the keyboard"
+    )
+
+    _type(rig, "maximum size")
+    assert _found(rig) == ["Maximum size, Data · Outputs", "Maximum size, Data · File history"]
+    _type(rig, "check updates")
+    assert _found(rig)[-1] == "Check for updates, About"
+    _type(rig, "keyboard trash")
+    assert "Trash…, Keyboard" in _found(rig)
+    _type(rig, "zzz")
+    assert not _found(rig)
+    QTest.keyClick(search.field, Qt.Key.Key_Escape)
+    assert rig.window.page() == "settings"
+    assert view.names.list.current_button.isVisible()
+    QTest.keyClick(search.field, Qt.Key.Key_Escape)
+    assert rig.window.page() != "settings"
+
+
+async def _check_a_narrow_window(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    await rig.wiring.settings.show("appearance")
+    rig.window.resize(560, 420)
+    view, search = rig.settings, rig.settings.head.search
+    await until(search.isVisible, "the search above the pages")
+    rig.window.perform(Find(""))
+    assert rig.window.focusWidget() is search.field
+    QTest.keyClicks(search.field, "maximum size")
+    assert [line.words for line in search.hits.rows] == [
+        "Maximum size, Data · Outputs",
+        "Maximum size, Data · File history",
+    ]
+    assert search.hits.isVisible()
+    QTest.keyClick(search.field, Qt.Key.Key_Down)
+    QTest.keyClick(search.field, Qt.Key.Key_Return)
+    control = view.data.forms[1].controls["history_quota"]
+    await until(lambda: rig.window.focusWidget() is control, "the field has the keyboard")
+    assert not search.hits.isVisible()
+
+    search.field.setFocus(Qt.FocusReason.TabFocusReason)
+    assert search.hits.isVisible(), "the next one of them"
+    QTest.keyClick(search.field, Qt.Key.Key_Escape)
+    assert view.data.isVisible()
+    QTest.keyClicks(search.field, "zzz")
+    assert not view.data.isVisible()
+    rig.window.resize(1_024, 680)
+    await until(view.names.isVisible, "the list of pages")
+    assert view.data.isVisible()
+    assert not search.field.text()
+
+
+async def test_a_setting_that_is_off_leads_to_the_switch_it_needs(rig: WindowRig) -> None:
+    await rig.wiring.settings.show("appearance")
+    form = rig.settings.appearance
+    form.write("notify", False)
+    _type(rig, "play sound")
+    QTest.keyClick(rig.settings.names.search.field, Qt.Key.Key_Return)
+    await until(lambda: rig.window.focusWidget() is form.controls["notify"], "the switch above it")
+    ring = find_child(rig.settings, QFrame, "found_ring")
+    line = form.rows["notify_sound"]
+    assert ring.frameGeometry().contains(
+        ring.mapToParent(ring.mapFromGlobal(line.mapToGlobal(line.rect().center())))
+    )
+
+
+_CTRL, _PLAIN = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.NoModifier
+
+
+async def test_keys_are_recorded_and_stored(tmp_path: Path, rig: WindowRig) -> None:
+    rig.window.commands.theme_dark.trigger()
+    await rig.wiring.settings.show("providers")
+    press(rig.settings.names, "page:keyboard")  # built and filled only now
+    page, bindings = rig.settings.page("keyboard", KeyboardPage), rig.window.key_bindings
+    await until(lambda: find_buttons(page, "keys:trash"), "the commands")
+    assert find_buttons(page, "keys:trash")[0].palette().buttonText().color().lightnessF() > 0.5, "dark"
+    for command in WindowCommands.commands:
+        find_button(page, f"keys:{command}")
+
+    def record(command: str, key: Qt.Key, modifiers: Qt.KeyboardModifier = _CTRL) -> str:
+        button = find_button(page, f"keys:{command}")
+        button.click()
+        QTest.keyClick(button, key, modifiers)
+        assert not button.isChecked()
+        return "" if page.notice.isHidden() else page.notice.text.text()
+
+    assert record("trash", Qt.Key.Key_J) == ""
+    assert record("trash", Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier) == ""
+    assert record("trash", Qt.Key.Key_C) == "Ctrl+C edits text in text fields."
+    assert bindings.keys("trash") == ("Ctrl+J",)
+    assert record("trash", Qt.Key.Key_K) == "Ctrl+K is used by Go to…"
+    press(page, "cancel_keys")
+    assert bindings.keys("trash") == ("Ctrl+J",)
+    record("trash", Qt.Key.Key_K)
+    QTest.keyClick(find_button(page, "replace_keys"), Qt.Key.Key_Escape)
+    assert page.notice.isHidden()
+    assert rig.settings.isVisible(), "Esc answers the question, and closes no settings"
+    assert bindings.keys("trash") == ("Ctrl+J",)
+    record("trash", Qt.Key.Key_K)
+    press(page, "replace_keys")
+    assert (bindings.keys("trash"), bindings.keys("switch_workspace")) == (("Ctrl+K",), ())
+    record("find", Qt.Key.Key_Backspace, Qt.KeyboardModifier.NoModifier)
+    stored = {"trash": ["Ctrl+K"], "switch_workspace": [], "find": []}
+    assert bindings.stored == stored
+
+    def saved() -> object:
+        files = tmp_path.rglob("settings.toml")
+        return [tomllib.loads(file.read_text(encoding="utf-8"))["shortcuts"] for file in files]
+
+    await until(lambda: saved() == [stored], "the keys in the file")
+    press(page, "reset_all_keys")
+    assert bindings.keys("find") == WindowCommands.find.keys
+    press(page, "undo_keys")
+    assert bindings.stored == stored
+    QTest.keyClicks(page.filter, "ctrl+k")
+    found = [
+        command for command in WindowCommands.commands if find_button(page, f"keys:{command}").isVisible()
+    ]
+    assert found == ["trash"]
+    QTest.keyClicks(page.filter, " nothing of that name")
+    assert not any(find_button(page, f"keys:{command}").isVisible() for command in WindowCommands.commands)
+
+
+async def test_messages_are_reached_with_keys_from_the_input_and_nowhere_else(rig: WindowRig) -> None:
+    async with rig.answered_by(lambda _: text_reply("Many words. " * 300), "project"):
+        for number in range(3):
+            await rig.run_turn(f"Question {number}")
+        view, keys = rig.chat.view, rig.window.commands.previous_message.shortcut()
+        combination = keys[0]  # type: ignore[index]  # Qt's stubs leave out __getitem__
+        places: list[float] = []
+        for target in (rig.composer.editor, view, rig.window.sidebar):
+            target.setFocus()
+            QTest.keyClick(target, combination.key(), combination.keyboardModifiers())
+            places.append(view.chat_viewport.scroll_layout.position)
+        assert places[0] > places[1] > 0
+        assert places[2] == places[1]
+        rig.window.show_page("cache")
+        rig.window.commands.previous_message.trigger()
         assert rig.window.page() == "chat"
-        assert rig.composer.editor.hasFocus()
-        await rig.wiring.settings.show("data")
-        await act(rig.window.commands.new_session.trigger)
-        assert rig.window.page() == "chat", "a new session is to be seen"
+        assert view.chat_viewport.scroll_layout.position < places[1]
+
+
+async def test_keys_of_lists_are_changed_and_shown(rig: WindowRig) -> None:
+    """A page that is open has the new key at once: in its list, its menu, its tooltips and the guide."""
+    await rig.wiring.settings.show("keyboard")
+    page, bindings = rig.settings.page("keyboard", KeyboardPage), rig.window.key_bindings
+    await until(lambda: find_buttons(page, "keys:cache_pin"), "the commands")
+
+    def record(command: str, key: Qt.Key, modifiers: Qt.KeyboardModifier = _PLAIN) -> str:
+        button = find_button(page, f"keys:{command}")
+        button.click()
+        QTest.keyClick(button, key, modifiers)
+        return "" if page.notice.isHidden() else page.notice.text.text()
+
+    assert record("cache_pin", Qt.Key.Key_V) == "V is used by Cache: Verify"
+    press(page, "replace_keys")
+    assert bindings.keys("cache_verify") == ()
+    assert record("cache_verify", Qt.Key.Key_Down) == "Down moves in lists."
+    press(page, "cancel_keys")
+    assert record("cache_verify", Qt.Key.Key_Delete) == "Del is used by Cache: Move to trash"
+    press(page, "cancel_keys")
+    assert record("session_archive", Qt.Key.Key_Y) == ""
+    assert record("context_pin", Qt.Key.Key_J, _CTRL) == ""
+    cache = rig.views.cache.get()
+    assert record("cache_save", Qt.Key.Key_U, _CTRL) == ""
+    assert cache.preview.export_button.toolTip().endswith(f"({native_key('Ctrl+U')})")
+    assert cache.keys.shown_key("cache_pin") == "V"
+    assert rig.window.sidebar.session_list.keys.shown_key("session_archive") == "Y"
+    assert rig.views.inspector.keys.shown_key("context_pin") == native_key("Ctrl+J")
+    press(page, "reset_all_keys")
+    assert cache.preview.export_button.toolTip().endswith(f"({native_key('Ctrl+S')})")

@@ -43,15 +43,12 @@ from tests.support.window.window_rig import WindowRig, act, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def test_each_window_has_a_session_of_its_own_and_closing_one_ends_nothing(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await _check_two_sessions(rig)
-        await _check_the_session_on_screen_elsewhere(rig)
-        await _check_deleting_a_session_that_another_window_shows(rig)
-        await _check_a_workspace_that_is_closed(rig)
+async def test_each_window_has_a_session_of_its_own_and_closing_one_ends_nothing(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    await _check_two_sessions(rig)
+    await _check_the_session_on_screen_elsewhere(rig)
+    await _check_deleting_a_session_that_another_window_shows(rig)
+    await _check_a_workspace_that_is_closed(rig)
 
 
 async def _check_two_sessions(rig: WindowRig) -> None:
@@ -137,10 +134,9 @@ async def test_a_restart_opens_what_stayed_when_the_first_window_was_closed(
         assert rig.window.width() == 700
 
 
-async def test_quit_from_any_window_ends_all_and_asks_once(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_quit_ends_all(rig)
-        await _check_quit_asks_once(rig)
+async def test_quit_from_any_window_ends_all_and_asks_once(rig: WindowRig) -> None:
+    await _check_quit_ends_all(rig)
+    await _check_quit_asks_once(rig)
 
 
 async def _check_quit_ends_all(rig: WindowRig) -> None:
@@ -163,9 +159,7 @@ async def _check_quit_ends_all(rig: WindowRig) -> None:
 
 async def _check_quit_asks_once(rig: WindowRig) -> None:
     asking = StreamedReply(Call("run_command", '{"command": "sleep 0"}'))
-    async with ChatServer(lambda _: asking) as server:
-        await rig.open_folder("project")
-        await rig.use_server(server)
+    async with rig.answered_by(lambda _: asking, "project"):
         rig.type_message("Run it.")
         await until(lambda: rig.rows(ApprovalRow), "the approval")
         second = await new_window(rig)
@@ -181,17 +175,16 @@ async def _check_quit_asks_once(rig: WindowRig) -> None:
         _questions(second)[0].reject()
 
 
-async def test_a_window_follows_what_happens_in_another_one(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        second = await new_window(rig)
-        await rig.open_folder("other")
-        names = [button.workspace.name for button in second.window.rail.findChildren(WorkspaceButton)]
-        await until(lambda: _workspace_names(second) == ["other", "project"], f"the new workspace in {names}")
-        await _check_a_session_that_waits_elsewhere(rig, second)
-        await rig.wiring.workspace_controller.open_workspace(second.shown_session.workspace_id)
-        await _check_deleting_and_restoring(rig, second)
-        await _check_trust_and_models(rig, second)
+async def test_a_window_follows_what_happens_in_another_one(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    second = await new_window(rig)
+    await rig.open_folder("other")
+    names = [button.workspace.name for button in second.window.rail.findChildren(WorkspaceButton)]
+    await until(lambda: _workspace_names(second) == ["other", "project"], f"the new workspace in {names}")
+    await _check_a_session_that_waits_elsewhere(rig, second)
+    await rig.wiring.workspace_controller.open_workspace(second.shown_session.workspace_id)
+    await _check_deleting_and_restoring(rig, second)
+    await _check_trust_and_models(rig, second)
 
 
 def _workspace_names(app_window: ControlledWindow) -> list[str]:
@@ -242,11 +235,10 @@ async def _check_trust_and_models(rig: WindowRig, second: ControlledWindow) -> N
         assert "tiny" in composer.model_button.text()
 
 
-async def test_what_comes_from_outside_finds_its_window(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_a_link(rig)
-        await _check_a_message_of_a_closed_window(rig)
-        await _check_a_bad_link(rig, qapp)
+async def test_what_comes_from_outside_finds_its_window(qapp: QApplication, rig: WindowRig) -> None:
+    await _check_a_link(rig)
+    await _check_a_message_of_a_closed_window(rig)
+    await _check_a_bad_link(rig, qapp)
 
 
 async def _check_a_link(rig: WindowRig) -> None:
@@ -301,12 +293,11 @@ async def _check_a_bad_link(rig: WindowRig, qapp: QApplication) -> None:
     assert second.window.page() == "chat"
 
 
-async def test_settings_of_two_windows(qapp: QApplication, tmp_path: Path) -> None:
+async def test_settings_of_two_windows(rig: WindowRig) -> None:
     """What one saves the other shows, or asks about; what is not saved stays where it is."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_a_new_provider(rig)
-        await _check_a_text_that_both_edit(rig)
-        await _check_what_is_not_saved(rig)
+    await _check_a_new_provider(rig)
+    await _check_a_text_that_both_edit(rig)
+    await _check_what_is_not_saved(rig)
 
 
 async def _check_a_new_provider(rig: WindowRig) -> None:
@@ -382,11 +373,9 @@ async def _check_what_is_not_saved(rig: WindowRig) -> None:
 
 
 async def test_a_provider_that_two_windows_edit_replaces_the_other_only_if_the_user_says_so(
-    qapp: QApplication, tmp_path: Path
+    rig: WindowRig,
 ) -> None:
-    async with open_window(qapp, tmp_path) as rig, ChatServer(lambda _: text_reply("Hello.")) as server:
-        await rig.open_folder("project")
-        await rig.use_server(server)
+    async with rig.answered_by(lambda _: text_reply("Hello."), "project"):
         second = await new_window(rig)
         pages = []
         for app_window in (second, rig.app_window):
@@ -436,49 +425,43 @@ async def _check_they_are_asked_about_once(rig: WindowRig, second: ControlledWin
     await until(lambda: agreed, "no question at the end")
 
 
-async def test_canceling_an_edit_of_a_session_that_another_window_shows(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_canceling_an_edit_of_a_session_that_another_window_shows(rig: WindowRig) -> None:
     """The other window comes to the front; this one goes on with another session."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        original = rig.app_window.shown_session.session_id
-        await rig.run_turn("Say hello.")
-        rig.conversation.session.publish(CompactionProgress("summarize"))
-        await act(lambda: rig.perform(EditMessage(rig.rows(UserRow)[0].key.seq)))
-        await until(lambda: rig.app_window.shown_session.session_id != original, "the branch")
-        branch = rig.app_window.shown_session.session_id
-        await until(lambda: row_of(rig.app_window, branch), "the branch in the list")
-        await act(lambda: rig.window.perform(OpenInNewWindow(original)))
-        await until(lambda: not rig.wiring.windows.is_only_one(rig.window), "another window")
-        second = rig.wiring.windows.current
-        await until(lambda: second.shown_session.session_id == original, "the original there")
-        assert second.window.jobs.job_ids(), "what runs in it since before there was the window"
-        await act(lambda: press(rig.window.notices, "editing:cancel"))
-        await until(lambda: not row_of(rig.app_window, branch), "the branch out of the list")
-        assert rig.app_window.shown_session.session_id not in {branch, original}
-        assert second.shown_session.session_id == original
+    await rig.open_folder("project")
+    original = rig.app_window.shown_session.session_id
+    await rig.run_turn("Say hello.")
+    rig.conversation.session.publish(CompactionProgress("summarize"))
+    await act(lambda: rig.perform(EditMessage(rig.rows(UserRow)[0].key.seq)))
+    await until(lambda: rig.app_window.shown_session.session_id != original, "the branch")
+    branch = rig.app_window.shown_session.session_id
+    await until(lambda: row_of(rig.app_window, branch), "the branch in the list")
+    await act(lambda: rig.window.perform(OpenInNewWindow(original)))
+    await until(lambda: not rig.wiring.windows.is_only_one(rig.window), "another window")
+    second = rig.wiring.windows.current
+    await until(lambda: second.shown_session.session_id == original, "the original there")
+    assert second.window.jobs.job_ids(), "what runs in it since before there was the window"
+    await act(lambda: press(rig.window.notices, "editing:cancel"))
+    await until(lambda: not row_of(rig.app_window, branch), "the branch out of the list")
+    assert rig.app_window.shown_session.session_id not in {branch, original}
+    assert second.shown_session.session_id == original
 
 
-async def test_windows_come_back_to_their_sessions_after_an_import(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        workspace_id = await rig.open_folder("project")
-        await rig.run_turn("Say hello.")
-        await rig.wiring.services.backup.export(workspace_id, tmp_path / "project.helix")
-        await act(lambda: rig.window.perform(TrashSession(rig.app_window.shown_session.session_id)))
-        await until(rig.window.places.empty.get().isVisible, "no session")
-        await rig.wiring.workspace_controller.new_session()
-        second = await new_window(rig)
-        places = [rig.app_window.shown_session, second.shown_session]
-        second.composer.widget.editor.setPlainText("A draft.")
-        await rig.wiring.workspace_controller.reopen(workspace_id)
-        assert [rig.app_window.shown_session, second.shown_session] == places
-        assert second.composer.widget.editor.toPlainText() == "A draft."
-        assert second.session.workspace is rig.workspace
-        await rig.wiring.import_export.merge_file(workspace_id, tmp_path / "project.helix")
-        assert second.shown_session == places[1]
+async def test_windows_come_back_to_their_sessions_after_an_import(tmp_path: Path, rig: WindowRig) -> None:
+    workspace_id = await rig.open_folder("project")
+    await rig.run_turn("Say hello.")
+    await rig.wiring.services.backup.export(workspace_id, tmp_path / "project.helix")
+    await act(lambda: rig.window.perform(TrashSession(rig.app_window.shown_session.session_id)))
+    await until(rig.window.places.empty.get().isVisible, "no session")
+    await rig.wiring.workspace_controller.new_session()
+    second = await new_window(rig)
+    places = [rig.app_window.shown_session, second.shown_session]
+    second.composer.widget.editor.setPlainText("A draft.")
+    await rig.wiring.workspace_controller.reopen(workspace_id)
+    assert [rig.app_window.shown_session, second.shown_session] == places
+    assert second.composer.widget.editor.toPlainText() == "A draft."
+    assert second.session.workspace is rig.workspace
+    await rig.wiring.import_export.merge_file(workspace_id, tmp_path / "project.helix")
+    assert second.shown_session == places[1]
 
 
 def _questions(app_window: ControlledWindow) -> list[QuestionDialog]:
@@ -487,11 +470,9 @@ def _questions(app_window: ControlledWindow) -> list[QuestionDialog]:
 
 
 async def test_a_draft_goes_with_its_session_from_window_to_window(
-    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, rig: WindowRig
 ) -> None:
-    async with ChatServer(lambda _: text_reply("Hello.")) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.use_server(server)
+    async with rig.answered_by(lambda _: text_reply("Hello."), "project"):
         second = await new_window(rig)
         session_id = rig.app_window.shown_session.session_id
         await _check_attachments(rig, second, session_id)
@@ -593,29 +574,26 @@ async def _check_a_folder_that_no_window_has(app: QApplication, folder: Path, co
         await until(rig.window.isActiveWindow, "the first window in front")
 
 
-async def test_of_two_windows_that_open_a_session_at_once_one_shows_it(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_of_two_windows_that_open_a_session_at_once_one_shows_it(rig: WindowRig) -> None:
     """Their drafts would overwrite each other."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.run_turn("Say hello.")
-        workspace_id, session_id = rig.app_window.shown_session
-        await rig.wiring.workspace_controller.begin_session(rig.workspace)
-        rig.window.commands.new_window.trigger()
-        await until(lambda: len(rig.wiring.windows.open_windows) == 2, "another window")
-        second = rig.wiring.windows.current
-        assert isinstance(second, ControlledWindow)
-        await until(lambda: second.shown_session[0] == workspace_id, "its session")
-        await asyncio.gather(
-            *(
-                controllers.workspace_controller.show_session(rig.workspace, session_id)
-                for controllers in (rig.wiring, second)
-            )
+    await rig.open_folder("project")
+    await rig.run_turn("Say hello.")
+    workspace_id, session_id = rig.app_window.shown_session
+    await rig.wiring.workspace_controller.begin_session(rig.workspace)
+    rig.window.commands.new_window.trigger()
+    await until(lambda: len(rig.wiring.windows.open_windows) == 2, "another window")
+    second = rig.wiring.windows.current
+    assert isinstance(second, ControlledWindow)
+    await until(lambda: second.shown_session[0] == workspace_id, "its session")
+    await asyncio.gather(
+        *(
+            controllers.workspace_controller.show_session(rig.workspace, session_id)
+            for controllers in (rig.wiring, second)
         )
-        shown = [opened.shown_session[1] for opened in (rig.app_window, second)]
-        assert shown.count(session_id) == 1
-        assert len(set(shown)) == 2
+    )
+    shown = [opened.shown_session[1] for opened in (rig.app_window, second)]
+    assert shown.count(session_id) == 1
+    assert len(set(shown)) == 2
 
 
 async def _move(rig: WindowRig, second: ControlledWindow, session_id: str) -> None:
@@ -627,13 +605,9 @@ async def _move(rig: WindowRig, second: ControlledWindow, session_id: str) -> No
     await until(lambda: session_id in loaded, "the session with its draft")
 
 
-async def test_a_message_that_was_not_sent_comes_to_the_window_that_shows_its_session(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_message_that_was_not_sent_comes_to_the_window_that_shows_its_session(rig: WindowRig) -> None:
     """Nothing is stored over it: it stands in front of what is written there, with what goes along."""
-    async with ChatServer(lambda _: text_reply("Hello.")) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.use_server(server)
+    async with rig.answered_by(lambda _: text_reply("Hello."), "project"):
         second = await new_window(rig)
         session_id = rig.app_window.shown_session.session_id
         await rig.run_turn("Said first.")

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.session import ModelChosen
@@ -16,7 +15,7 @@ from helix_desktop.domain.slash_command import MAX_PROMPT_BYTES
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.buttons import press
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 PROMPT = "---\ndescription: Review a file\nargument-hint: FILE\n---\nReview $1 closely.\n!git status\n"
@@ -32,16 +31,13 @@ def _is_named(rig: WindowRig, words: str) -> bool:
 
 
 def _write_prompt(rig: WindowRig, name: str, text: str = PROMPT) -> None:
-    """Write a prompt file into the workspace on screen."""
     file = Path(rig.wiring.services.registry.get(rig.workspace.id).path) / ".agents" / "commands" / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
 
 
-async def test_prompt_files_and_built_in_commands_are_typed(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(lambda _: text_reply("Done.")) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("built-in")
-        await rig.use_server(server)
+async def test_prompt_files_and_built_in_commands_are_typed(rig: WindowRig) -> None:
+    async with rig.answered_by(lambda _: text_reply("Done."), "built-in") as server:
         await _check_built_in_commands(rig, server)
         await rig.open_folder("files")
         await rig.use_server(server)

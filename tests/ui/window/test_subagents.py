@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
-from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.chat.rows.row_texts import subagent_figures
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, ToolRow, UserRow
-from helix_desktop.ui.kit.intents import OpenSession
+from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from tests.support.model_servers.chat_server import (
     Call,
@@ -28,43 +24,9 @@ from tests.support.model_servers.chat_server import (
 )
 from tests.support.window.buttons import press
 from tests.support.window.chat_geometry import click_area
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
-
-
-async def test_a_subagent_is_displayed_while_it_works_and_its_session_links_back(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    go, scope = asyncio.Event(), TaskScope()
-
-    def model(request: dict[str, Any]) -> Reply:
-        if request["messages"][-1]["content"] == "Count them":
-            return StreamedReply(Text("Fourteen "), Wait(go), Text("it is."))
-        return text_reply("Hello.")
-
-    async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {"a.txt": "words"})
-        await rig.use_server(server)
-        await rig.run_turn("Hi")
-        parent = rig.conversation
-        work = scope.start(parent.subagents.run("Count them", title="Count"), "a subagent")
-        await until(lambda: len(rig.window.jobs.job_ids()) == 1, "the subagent's line")
-        child = rig.window.jobs.job_ids()[0]
-        go.set()
-        result = await work
-        assert (result.session_id, result.text) == (child, "Fourteen it is.")
-        await until(lambda: not rig.window.jobs.job_ids(), "the line gone")
-
-        rig.perform(OpenSession(child))
-        await until(lambda: rig.app_window.shown_session.session_id == child, "the subagent's session")
-        await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Count them"], "its task")
-        assert [row.text for row in rig.rows(AssistantRow)] == ["Fourteen it is."]
-        await until(lambda: "Subagent session." in rig.banner_text(), "whose session it is")
-        press(rig.window.notices, "back")
-        await until(lambda: rig.conversation is parent, "back in the session")
-        await until(lambda: "Subagent session." not in rig.banner_text(), "no banner")
-        await scope.close()
 
 
 TASKS = ("Read the logs", "Find the callers")
@@ -127,15 +89,12 @@ async def begun(rig: WindowRig, server: ChatServer, folder: str) -> None:
     )
 
 
-async def test_delegated_tasks_have_cards_sessions_and_lines_in_the_list(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_delegated_tasks_have_cards_sessions_and_lines_in_the_list(rig: WindowRig) -> None:
     """Each step has a workspace of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_the_cards(rig)
-        await _check_a_stopped_card(rig)
-        await _check_the_sessions(rig)
-        await _check_the_list(rig)
+    await _check_the_cards(rig)
+    await _check_a_stopped_card(rig)
+    await _check_the_sessions(rig)
+    await _check_the_list(rig)
 
 
 async def _check_the_cards(rig: WindowRig) -> None:
@@ -205,9 +164,11 @@ async def _check_the_sessions(rig: WindowRig) -> None:
         QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(rig, 0, button=True))
         await until(lambda: rig.app_window.shown_session.session_id == first, "the first one's session")
         assert rig.conversation.is_running
+        await until(lambda: [row.text for row in rig.rows(UserRow)] == [f"{TASKS[0]}, please"], "its task")
         await until(lambda: "Subagent session." in rig.banner_text(), "whose session it is")
         press(rig.window.notices, "back")
         await until(lambda: rig.conversation is parent and len(cards(rig)) == len(TASKS), "back")
+        await until(lambda: "Subagent session." not in rig.banner_text(), "no banner")
         assert [card.subagent_status and card.subagent_status.steps for card in cards(rig)] == [1, 1], (
             "caught up with"
         )

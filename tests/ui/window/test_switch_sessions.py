@@ -37,13 +37,10 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_turn_in_the_background_is_complete_on_return(rig: WindowRig) -> None:
     go = asyncio.Event()
     reply = StreamedReply(Text("One "), Wait(go), Text("two"), Call("list_directory", "{}"))
-    async with (
-        ChatServer(replies_in_order(reply, text_reply("Three"))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
+    async with ChatServer(replies_in_order(reply, text_reply("Three"))) as server:
         first = await rig.open_folder("first", {"a.txt": "words"})
         await rig.use_server(server)
         rig.type_message("Go")
@@ -81,31 +78,28 @@ async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication
         assert not rig.window.jobs.job_ids()
 
 
-async def test_switching_loses_nothing_and_mixes_nothing_up(qapp: QApplication, tmp_path: Path) -> None:
+async def test_switching_loses_nothing_and_mixes_nothing_up(tmp_path: Path, rig: WindowRig) -> None:
     """What runs, waits or is typed belongs to its session; each step has a workspace of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_a_pending_retry(rig)
-        await _check_quick_switches(rig)
-        await _check_a_draft_that_loads(rig)
-        await _check_a_long_session(rig)
-        await _check_a_message_on_its_way(rig)
-        await _check_a_message_refused_while_its_draft_is_saved(rig)
-        await _check_a_draft_behind_an_unsaved_one(rig)
-        await _check_a_draft_that_cannot_be_read(rig)
-        await _check_a_place_that_cannot_be_saved(rig, tmp_path / "data")
-        await _check_a_held_key(rig)
-        await _check_separate_data(rig)
-        await _check_sessions_of_another_process(rig)
-        await _check_an_older_reading(rig)
+    await _check_a_pending_retry(rig)
+    await _check_quick_switches(rig)
+    await _check_a_draft_that_loads(rig)
+    await _check_a_long_session(rig)
+    await _check_a_message_on_its_way(rig)
+    await _check_a_message_refused_while_its_draft_is_saved(rig)
+    await _check_a_draft_behind_an_unsaved_one(rig)
+    await _check_a_draft_that_cannot_be_read(rig)
+    await _check_a_place_that_cannot_be_saved(rig, tmp_path / "data")
+    await _check_a_held_key(rig)
+    await _check_separate_data(rig)
+    await _check_sessions_of_another_process(rig)
+    await _check_an_older_reading(rig)
 
 
 async def _check_a_pending_retry(rig: WindowRig) -> None:
     go = asyncio.Event()
     busy = api_error(503, "busy", headers={"retry-after": "2"})
     reply = StreamedReply(Wait(go), Text("Here."))
-    async with ChatServer(replies_in_order(busy, reply)) as server:
-        await rig.open_folder("retry")
-        await rig.use_server(server)
+    async with rig.answered_by(replies_in_order(busy, reply), "retry"):
         rig.type_message("Go")
         await until(lambda: rig.rows(NoticeRow), "the announcement")
         notice, waiting = rig.rows(NoticeRow)[0], rig.conversation.session.id
@@ -129,7 +123,6 @@ async def _check_a_pending_retry(rig: WindowRig) -> None:
 
 
 async def _check_quick_switches(rig: WindowRig) -> None:
-    """Two quick switches end at the last one."""
     first = await rig.open_folder("quick-first", {"README.md": "# First"})
     await rig.run_turn("What is the first?")
     second = await rig.open_folder("quick-second", {"README.md": "# Second"})
@@ -151,7 +144,6 @@ def _shows(rig: WindowRig, workspace_id: str, words: str) -> bool:
 
 
 async def _check_a_draft_that_loads(rig: WindowRig) -> None:
-    """Text typed while a draft loads is kept."""
     await rig.open_folder("drafts")
     await rig.run_turn("Hello")
     rig.type_message("draft", send=False)
@@ -262,8 +254,7 @@ async def _check_a_draft_behind_an_unsaved_one(rig: WindowRig) -> None:
     agreed: list[bool] = []
     rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
     rig.window.close()
-    await until(lambda: rig.window.findChildren(QuestionDialog), "the question")
-    press(rig.window.findChildren(QuestionDialog)[0], "cancel")
+    press(await rig.dialog(QuestionDialog), "cancel")
 
     await rig.wiring.workspace_controller.open_workspace(first)
     assert rig.composer.text() == "unsaved"
@@ -292,9 +283,9 @@ async def _check_a_draft_that_cannot_be_read(rig: WindowRig) -> None:
     rig.type_message("elsewhere", send=False)
     await rig.wiring.services.close_workspace(second)
     rig.window.close()
-    await until(lambda: rig.window.findChildren(QuestionDialog), "the question")
-    assert "in 2 sessions" in rig.window.findChildren(QuestionDialog)[0].windowTitle()
-    press(rig.window.findChildren(QuestionDialog)[0], "cancel")
+    question = await rig.dialog(QuestionDialog)
+    assert "in 2 sessions" in question.windowTitle()
+    press(question, "cancel")
     await rig.wiring.workspace_controller.open_workspace(first)
     assert rig.composer.text() == "stored and typed and more"
     assert "could not be saved" in rig.banner_text(), "that of a session with the same title"
@@ -338,7 +329,6 @@ async def _check_a_held_key(rig: WindowRig) -> None:
 
 
 async def _check_separate_data(rig: WindowRig) -> None:
-    """No data of one workspace is reached from the other."""
     await rig.open_folder("separate-first", {"README.md": "# Secret of the first"})
     await rig.run_turn("Look")
     digest = rig.last_output("read_file").digest
@@ -370,7 +360,6 @@ async def _check_sessions_of_another_process(rig: WindowRig) -> None:
 
 
 async def _check_an_older_reading(rig: WindowRig) -> None:
-    """An older reading of the timeline never replaces a newer one."""
     await rig.open_folder("timeline", {"a.txt": "words"})
     await rig.run_turn("What is here?")
     slow, timeline = _SlowFirst(rig.workspace), rig.views.timeline.get()

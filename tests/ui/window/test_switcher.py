@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QLabel
 
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.intents import OpenListedSession
 from helix_desktop.ui.window.switcher import MessageRow, Switcher
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
-from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
+from tests.support.window.window_rig import TIMEOUT_S, WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -45,7 +44,6 @@ def painted_marks(switcher: Switcher, line: str) -> int:
 
 
 def chosen(switcher: Switcher) -> str:
-    """Return the line that Enter takes."""
     return str(switcher.list_view.currentIndex().data())
 
 
@@ -55,15 +53,10 @@ def press(
     QTest.keyClick(switcher.search, key, modifier)
 
 
-async def test_it_leads_to_workspaces_sessions_messages_and_commands(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with (
-        ChatServer(
-            replies_in_order(text_reply("The lexer is fixed"), text_reply("Fine"), text_reply("Done"))
-        ) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
+async def test_it_leads_to_workspaces_sessions_messages_and_commands(rig: WindowRig) -> None:
+    async with ChatServer(
+        replies_in_order(text_reply("The lexer is fixed"), text_reply("Fine"), text_reply("Done"))
+    ) as server:
         first = await rig.open_folder("first")
         await rig.use_server(server)
         await rig.run_turn("Look at the lexer")
@@ -151,13 +144,9 @@ async def _check_an_opening_workspace(rig: WindowRig, workspace_id: str) -> None
     assert "Still opening" not in switcher.note.text()
 
 
-async def test_a_session_opened_while_messages_are_searched_does_not_end_the_search(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_session_opened_while_messages_are_searched_does_not_end_the_search(rig: WindowRig) -> None:
     replies = replies_in_order(text_reply("The lexer is fixed"))
-    async with ChatServer(replies) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("first")
-        await rig.use_server(server)
+    async with rig.answered_by(replies, "first"):
         await rig.run_turn("Look")
         await rig.wiring.workspace_controller.new_session()
         sidebar, open_id = rig.window.sidebar, rig.conversation.session.id
@@ -172,14 +161,9 @@ async def test_a_session_opened_while_messages_are_searched_does_not_end_the_sea
         )
 
 
-async def test_sessions_and_messages_of_closed_workspaces_are_found_and_opened(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_sessions_and_messages_of_closed_workspaces_are_found_and_opened(rig: WindowRig) -> None:
     """As after a restart. Only stores are opened, until the panel closes; one that can't be is left out."""
-    async with (
-        ChatServer(replies_in_order(text_reply("The lexer is fixed"), text_reply("Done"))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
+    async with ChatServer(replies_in_order(text_reply("The lexer is fixed"), text_reply("Done"))) as server:
         services = rig.wiring.services
         closed = await rig.open_folder("first")
         await rig.use_server(server)

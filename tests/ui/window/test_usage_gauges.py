@@ -162,7 +162,6 @@ class _RandomRun:
         return StreamedReply(Text("That is read."), usage=usage)
 
     async def use(self, server: ChatServer) -> None:
-        """Begin with a model of this server."""
         self._server = server
         await self._model()
 
@@ -273,7 +272,7 @@ async def test_every_gauge_matches_the_next_request(qapp: QApplication, tmp_path
     assert len(listed) > 4
 
 
-async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplication, tmp_path: Path) -> None:
+async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(rig: WindowRig) -> None:
     """With the defaults, and a server that counts 1.3 times as Helix does: the next request, then too."""
     panel = dict[int, str]()  # what it showed right after a rewrite, by its event
     parts = count()
@@ -294,9 +293,7 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplicat
         part = number % len(FILES)
         return StreamedReply(Call("read_file", f'{{"path": "part{part}.txt"}}', id=f"c{number}"), usage=usage)
 
-    async with ChatServer(answer) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", FILES)
-        await rig.use_server(server, window=20_000)
+    async with rig.answered_by(answer, "project", FILES, window=20_000):
         session = rig.conversation.session
 
         def on_rewrite(_: object) -> None:

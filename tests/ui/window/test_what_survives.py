@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog
+from PySide6.QtWidgets import QComboBox, QFileDialog
 
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
@@ -22,9 +22,9 @@ from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.intents import Undo
 from helix_desktop.ui.survival.page import Survival, SurvivalPage
 from tests.support.part_files import part_files, reads_all
-from tests.support.window.buttons import press
-from tests.support.window.window_rig import WindowRig, open_window, until
-from tests.ui.window.test_import_sessions import open_dialog, use_home, write
+from tests.support.window.buttons import find_child, press
+from tests.support.window.window_rig import WindowRig, until
+from tests.ui.window.test_import_export import open_dialog, use_home, write
 
 pytestmark = pytest.mark.qt_loop
 CLAUDE = "21a2e002-8b63-45db-8e0d-1978fe0600aa"
@@ -61,7 +61,6 @@ def _claude(steps: int) -> list[dict[str, Any]]:
 
 
 def _pi() -> list[dict[str, Any]]:
-    """A session of Pi that nobody compacted."""
     call = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "make check"}}
     messages: Sequence[dict[str, Any]] = (
         {"role": "user", "content": [{"type": "text", "text": "Rename the table orders. Keep db/old.sql."}]},
@@ -117,142 +116,134 @@ def _table(page: SurvivalPage) -> list[list[str]]:
 
 
 async def test_an_imported_session_shows_what_the_command_line_says(
-    qapp: QApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, rig: WindowRig
 ) -> None:
     home = tmp_path / "home"
     path = write(home / f".claude/projects/-home-ann-shop/{CLAUDE}.jsonl", _claude(60))
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("shop")
-        page = await _import(rig, home)
-        file = await _replayed(path, capsys)
-        (survival,) = page._results.values()
-        figures = survival.figures
-        assert list(figures.managed_sizes) == file["managed_sizes"]
-        assert list(figures.unmanaged_sizes) == file["unmanaged_sizes"]
-        assert figures.managed.billed == file["managed"]["billed"]
-        assert figures.managed.billed * survival.price / 1_000_000 == pytest.approx(file["cost"])
-        assert page.report.stats[1][1].text() == f"≈ ${file['cost']:.2f}"
+    await rig.open_folder("shop")
+    page = await _import(rig, home)
+    file = await _replayed(path, capsys)
+    (survival,) = page._results.values()
+    figures = survival.figures
+    assert list(figures.managed_sizes) == file["managed_sizes"]
+    assert list(figures.unmanaged_sizes) == file["unmanaged_sizes"]
+    assert figures.managed.billed == file["managed"]["billed"]
+    assert figures.managed.billed * survival.price / 1_000_000 == pytest.approx(file["cost"])
+    assert page.report.stats[1][1].text() == f"≈ ${file['cost']:.2f}"
 
-        moments = page.findChild(QComboBox, "survival_moments")
-        assert isinstance(moments, QComboBox)
-        assert [moments.itemText(at) for at in range(moments.count())] == [
-            "Compaction 1", "Compaction 2", "End of session",
-        ]  # fmt: skip
-        for moment in range(3):
-            moments.setCurrentIndex(moment)
-            moments.activated.emit(moment)
-            assert _table(page) == _counts(file, moment)
-        total = sum(kind["total"] for kind in file["at_end"])
-        assert f"Of {total} details that later steps may need, " in page.report.sentence.text()
-        assert "Claude Code compacted before request" in page.report.chart.accessibleName()
+    moments = find_child(page, QComboBox, "survival_moments")
+    assert [moments.itemText(at) for at in range(moments.count())] == [
+        "Compaction 1", "Compaction 2", "End of session",
+    ]  # fmt: skip
+    for moment in range(3):
+        moments.setCurrentIndex(moment)
+        moments.activated.emit(moment)
+        assert _table(page) == _counts(file, moment)
+    total = sum(kind["total"] for kind in file["at_end"])
+    assert f"Of {total} details that later steps may need, " in page.report.sentence.text()
+    assert "Claude Code compacted before request" in page.report.chart.accessibleName()
 
-        page.report.chart.compaction_clicked.emit(0)
-        assert page.report.sentence.text().startswith("Compaction 1: Claude Code’s summary names ")
-        rules = page.report.facts.topLevelItem(0)
-        assert rules is not None
-        rules.setExpanded(True)
-        items = [rules.child(at) for at in range(rules.childCount())]
-        assert any(item and "Never change src/legacy.py" in item.text(0) for item in items)
+    page.report.chart.compaction_clicked.emit(0)
+    assert page.report.sentence.text().startswith("Compaction 1: Claude Code’s summary names ")
+    rules = page.report.facts.topLevelItem(0)
+    assert rules is not None
+    rules.setExpanded(True)
+    items = [rules.child(at) for at in range(rules.childCount())]
+    assert any(item and "Never change src/legacy.py" in item.text(0) for item in items)
 
-        place = tmp_path / "survives.png"
-        monkeypatch.setattr(QFileDialog, "selectedFiles", lambda _: [str(place)])
-        press(page, "save_picture")
-        await until(lambda: bool(rig.window.findChildren(QFileDialog)), "the dialog")
-        rig.window.findChildren(QFileDialog)[0].accept()
-        await until(lambda: "survives.png saved." in rig.banner_text(), "the picture")
-        image = QImage(str(place))
-        assert image.width() == 2 * 1_080
-        assert image.height() > 2 * 600
-        assert image.pixelColor(2, 2).name() == current_theme().canvas
+    place = tmp_path / "survives.png"
+    monkeypatch.setattr(QFileDialog, "selectedFiles", lambda _: [str(place)])
+    press(page, "save_picture")
+    (await rig.dialog(QFileDialog)).accept()
+    await until(lambda: "survives.png saved." in rig.banner_text(), "the picture")
+    image = QImage(str(place))
+    assert image.width() == 2 * 1_080
+    assert image.height() > 2 * 600
+    assert image.pixelColor(2, 2).name() == current_theme().canvas
 
-        QTest.keyClick(page, Qt.Key.Key_Escape)
-        assert rig.window.page() == "chat"
-        assert rig.window.last_page() == "chat"
+    QTest.keyClick(page, Qt.Key.Key_Escape)
+    assert rig.window.page() == "chat"
+    assert rig.window.last_page() == "chat"
 
 
 async def test_a_session_that_nobody_compacted_is_compared_at_its_end(
-    qapp: QApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rig: WindowRig
 ) -> None:
     home = tmp_path / "home"
     path = write(home / ".pi/agent/sessions/--home-ann-api--/2026-03-01_x.jsonl", _pi())
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("api")
-        page = await _import(rig, home)
-        file = await _replayed(path, capsys)
-        assert _table(page) == _counts(file, -1)
-        assert page.report.facts.isColumnHidden(2)
-        assert not page.moments.isVisible()
-        assert "are still in the context or one recall away" in page.report.sentence.text()
+    await rig.open_folder("api")
+    page = await _import(rig, home)
+    file = await _replayed(path, capsys)
+    assert _table(page) == _counts(file, -1)
+    assert page.report.facts.isColumnHidden(2)
+    assert not page.moments.isVisible()
+    assert "are still in the context or one recall away" in page.report.sentence.text()
 
 
 def _in_window(survival: Survival, window: int) -> Survival:
     return replace(survival, figures=replace(survival.figures, window=window))
 
 
-async def test_an_own_session_counts_what_its_model_reported(qapp: QApplication, tmp_path: Path) -> None:
+async def test_an_own_session_counts_what_its_model_reported(rig: WindowRig) -> None:
     """From the first request on; undo by the user, which no replay has, is said."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", part_files())
-        async with reads_all() as server:
-            await rig.use_server(server, window=24_000)
-            await rig.run_turn("Read everything")
-            log = rig.conversation.session.log
-            answers = [it.event for it in log if isinstance(it.event, AssistantSpoke)]
-            rig.window.commands.show_survival.trigger()
-            page = rig.window.pages.survives.get()
-            await until(page.report.isVisible, "the report")
-            (survival,) = page._results.values()
-            sizes = survival.figures.managed_sizes
-            sent = [answer.usage.input for answer in answers if answer.usage is not None]
-            assert list(sizes) == sent
-            assert sizes[0] == pytest.approx(survival.always, rel=0.05)
-            assert list(survival.figures.unmanaged_sizes) == sorted(survival.figures.unmanaged_sizes)
-            assert "with system prompt and tools" in page.report.notes.text()
-            assert "changed yourself" not in page.report.notes.text()
-            assert "It reports fewer than Helix counts" in replace(survival, always=9_000).notes
-            assert "requests above 9k would fail" in _in_window(survival, 9_000).notes
-
-            sweep = next(it.seq for it in log if isinstance(it.event, SweepMade))
-            rig.perform(Undo((sweep,)))
-            await until(lambda: any(isinstance(it.event, Undone) for it in log), "the undo")
-            rig.window.commands.show_chat.trigger()
-            await rig.run_turn("And now?")
-            rig.window.commands.show_survival.trigger()
-            await until(
-                lambda: "changed yourself" in page.report.notes.text(), "that the undo isn't replayed"
-            )
-
-
-async def test_an_own_session_is_replayed_again_on_request(qapp: QApplication, tmp_path: Path) -> None:
-    """It says what it needs, and can be canceled; by itself it begins again only when it is opened."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("own")
+    await rig.open_folder("project", part_files())
+    async with reads_all() as server:
+        await rig.use_server(server, window=24_000)
+        await rig.run_turn("Read everything")
+        log = rig.conversation.session.log
+        answers = [it.event for it in log if isinstance(it.event, AssistantSpoke)]
+        rig.window.commands.show_survival.trigger()
         page = rig.window.pages.survives.get()
-        rig.window.commands.show_survival.trigger()
-        assert rig.window.page() == "survives"
-        await until(lambda: "Nothing to replay yet" in page.empty.sentence.text(), "what it needs")
-        rig.window.commands.show_chat.trigger()
-        await rig.run_turn("Never touch main.py.")
-
-        rig.window.commands.show_survival.trigger()
-        await until(lambda: "Replaying this session" in page.empty.sentence.text(), "the job")
-        await until(lambda: len(rig.window.jobs.job_ids()) == 1, "its line")
-        page.empty.button.click()
-        await until(lambda: not rig.window.jobs.job_ids(), "its end")
-        assert page.empty.sentence.text() == "Replay canceled. Nothing was changed."
-        page.empty.button.click()
         await until(page.report.isVisible, "the report")
-        before = page.report.about.text()
-        assert not page.update_button.isVisible()
+        (survival,) = page._results.values()
+        sizes = survival.figures.managed_sizes
+        sent = [answer.usage.input for answer in answers if answer.usage is not None]
+        assert list(sizes) == sent
+        assert sizes[0] == pytest.approx(survival.always, rel=0.05)
+        assert list(survival.figures.unmanaged_sizes) == sorted(survival.figures.unmanaged_sizes)
+        assert "with system prompt and tools" in page.report.notes.text()
+        assert "changed yourself" not in page.report.notes.text()
+        assert "It reports fewer than Helix counts" in replace(survival, always=9_000).notes
+        assert "requests above 9k would fail" in _in_window(survival, 9_000).notes
 
+        sweep = next(it.seq for it in log if isinstance(it.event, SweepMade))
+        rig.perform(Undo((sweep,)))
+        await until(lambda: any(isinstance(it.event, Undone) for it in log), "the undo")
         rig.window.commands.show_chat.trigger()
         await rig.run_turn("And now?")
         rig.window.commands.show_survival.trigger()
-        await until(lambda: page.report.isVisible() and page.report.about.text() != before, "the newest")
+        await until(lambda: "changed yourself" in page.report.notes.text(), "that the undo isn't replayed")
 
-        before = page.report.about.text()
-        await rig.run_turn("And then?")
-        await until(page.update_button.isVisible, "that there is news")
-        assert page.report.about.text() == before
-        press(page, "update_survival")
-        await until(lambda: page.report.isVisible() and page.report.about.text() != before, "the news")
+
+async def test_an_own_session_is_replayed_again_on_request(rig: WindowRig) -> None:
+    """It says what it needs, and can be canceled; by itself it begins again only when it is opened."""
+    await rig.open_folder("own")
+    page = rig.window.pages.survives.get()
+    rig.window.commands.show_survival.trigger()
+    assert rig.window.page() == "survives"
+    await until(lambda: "Nothing to replay yet" in page.empty.sentence.text(), "what it needs")
+    rig.window.commands.show_chat.trigger()
+    await rig.run_turn("Never touch main.py.")
+
+    rig.window.commands.show_survival.trigger()
+    await until(lambda: "Replaying this session" in page.empty.sentence.text(), "the job")
+    await until(lambda: len(rig.window.jobs.job_ids()) == 1, "its line")
+    page.empty.button.click()
+    await until(lambda: not rig.window.jobs.job_ids(), "its end")
+    assert page.empty.sentence.text() == "Replay canceled. Nothing was changed."
+    page.empty.button.click()
+    await until(page.report.isVisible, "the report")
+    before = page.report.about.text()
+    assert not page.update_button.isVisible()
+
+    rig.window.commands.show_chat.trigger()
+    await rig.run_turn("And now?")
+    rig.window.commands.show_survival.trigger()
+    await until(lambda: page.report.isVisible() and page.report.about.text() != before, "the newest")
+
+    before = page.report.about.text()
+    await rig.run_turn("And then?")
+    await until(page.update_button.isVisible, "that there is news")
+    assert page.report.about.text() == before
+    press(page, "update_survival")
+    await until(lambda: page.report.isVisible() and page.report.about.text() != before, "the news")

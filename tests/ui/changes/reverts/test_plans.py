@@ -13,6 +13,7 @@ from helix_desktop.ui.design.focus import tab_stops
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from tests.support.galleries.changes_gallery import make_rewind_dialog
+from tests.support.window.buttons import find_child
 from tests.support.window.looks import ShowLook
 
 
@@ -23,8 +24,7 @@ def test_the_files_are_a_stop_only_while_they_scroll_and_the_ring_cuts_through_n
     dialog.resize(680, 900)
     with qtbot.waitExposed(dialog):
         dialog.show()
-    area = dialog.files.findChild(QScrollArea)
-    assert isinstance(area, QScrollArea)
+    area = find_child(dialog.files, QScrollArea)
     qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)
     assert area not in list(tab_stops(dialog))
     dialog.files.setMaximumHeight(60)

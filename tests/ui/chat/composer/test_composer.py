@@ -311,8 +311,6 @@ def test_estimate_model_and_theme_are_displayed(composer: Composer, show_look: S
 
 
 class _Paints(QObject):
-    """Counts how often a widget is painted."""
-
     count = 0
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

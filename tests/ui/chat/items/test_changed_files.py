@@ -49,7 +49,6 @@ def press(view: ChatView, name: str) -> list[Intent]:
 
 
 def words(view: ChatView) -> str:
-    """Return all selectable text of the card."""
     return "\n".join(text.text() for text in card(view).texts)
 
 

@@ -61,7 +61,6 @@ def press(view: ChatView, area: str) -> None:
 
 
 def words(view: ChatView) -> str:
-    """Return all selectable text of the card."""
     return "\n".join(text.text() for text in laid_out_card(view).texts)
 
 

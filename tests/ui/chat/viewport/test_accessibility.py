@@ -21,6 +21,7 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.rows.row_widget import RowButton
 from tests.support.galleries.chat_gallery import DIGEST, rows_of_all_kinds, rows_of_subagents
 from tests.support.intents import take_intents
+from tests.support.window.buttons import find_child
 from tests.support.window.chat_geometry import attachment_note, row_key, tool_row
 
 
@@ -75,8 +76,7 @@ def test_the_list_to_do_can_be_read_and_scrolled_with_keys(
     panel.set_running(True)
     items = (TodoItem("Look", "in_progress"), *(TodoItem(f"Step {number}") for number in range(1, count)))
     model.reset([tool_row("t", TODO, arguments={"items": msgspec.to_builtins(items)})])
-    scroll_area = panel.findChild(QScrollArea, "todo")
-    assert scroll_area is not None
+    scroll_area = find_child(panel, QScrollArea, "todo")
     assert scroll_area.focusPolicy() is policy, "only what overflows takes the keyboard"
     lines = [line.accessibleName() for line in scroll_area.findChildren(TextLine)]
     assert lines == ["In progress: Look", *(f"To do: Step {number}" for number in range(1, count))]
