@@ -286,9 +286,9 @@ def _fill_text(share: str) -> str:
 
 def sweep_reason_text(reason: SweepReason, averted_handover_at: float = 0.0) -> str:
     """Return why outputs were cached."""
-    if reason not in _SWEEPS:
-        return _fill_text(format_percent(averted_handover_at)) if averted_handover_at else translate(_EARLY)
-    return translate(_SWEEPS[reason])
+    if why := _SWEEPS.get(reason):
+        return translate(why)
+    return _fill_text(format_percent(averted_handover_at)) if averted_handover_at else translate(_EARLY)
 
 
 def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:

@@ -229,7 +229,7 @@ async def _check_an_output_of_the_cache(rig: WindowRig) -> None:
         output = rig.events(ToolAnswered)[0]
         rig.perform(RemoveSecret(output.digest))
         dialog = await forget_dialog(rig)
-        assert "read_file env.txt" in labels(dialog)
+        assert "Read env.txt" in labels(dialog)
         press(dialog, "search")
         await until(lambda: dialog.step == "found", "what was found")
         dialog.confirm_input.setText("no")
