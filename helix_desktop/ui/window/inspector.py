@@ -270,7 +270,7 @@ class InspectorPresenter(WindowPart):
     @handles(ShowRowText)
     def _show_row(self, row: WindowRow) -> None:
         text = from_window.request_row_text(*self._past.request_on_screen(), row)
-        self._inspector.show_page(row.name, text)
+        self._inspector.show_page(row.label, text)
 
     @handles(ShowCacheUses)
     def _show_cache_uses(self) -> None:
@@ -337,7 +337,7 @@ class InspectorPresenter(WindowPart):
                 _text("Recall it into the message instead."),
             )
         entry = await workspace.store.entry(digest)
-        what = tr("Recall “{name}” into the context?", name=ellipsize(row.name, _NAME_CHARS))
+        what = tr("Recall “{name}” into the context?", name=ellipsize(row.label, _NAME_CHARS))
         why = tr("All of it is sent again where it was. You can undo this.")
         cost = recall_price_text(output_tokens(entry.tokens) - row.tokens, row.resent)
         why = f"{cost}\n\n{why}"
@@ -356,10 +356,15 @@ class InspectorPresenter(WindowPart):
             case "include":
                 return window.undo(row.excluded)
             case "recall":
-                return window.choose_form(row.seq, "full")
+                return self._recall(conversation, row)
             case "unpin":
                 return window.unpin(row.seq)
         return window.pin(row.seq)
+
+    async def _recall(self, conversation: Conversation, row: WindowRow) -> None:
+        await conversation.window.choose_form(row.seq, "full")
+        what = tr("Recalled “{name}”: all of it is in the context.", name=ellipsize(row.label, _NAME_CHARS))
+        self._session.notify(context_notice(conversation, what))
 
     @handles(CacheNow)
     async def _cache_output(self, seq: int) -> None:
@@ -378,7 +383,7 @@ class InspectorPresenter(WindowPart):
         await self._cache(conversation, row)
 
     async def _cache(self, conversation: Conversation, row: WindowRow) -> None:
-        name, saved = ellipsize(row.name, _NAME_CHARS), await conversation.window.caching_savings(row.seq)
+        name, saved = ellipsize(row.label, _NAME_CHARS), await conversation.window.caching_savings(row.seq)
         what = tr("Cache “{name}” now?", name=name)
         why = tr("A marker takes its place, and the agent can recall it. You can undo this.")
         why = f"{change_price_text(saved, row.resent)}\n\n{why}"
@@ -387,7 +392,7 @@ class InspectorPresenter(WindowPart):
             self._offer_undo(conversation, tr("Cached “{name}”.", name=name))
 
     async def _exclude(self, conversation: Conversation, row: WindowRow) -> None:
-        name = ellipsize(row.name, _NAME_CHARS)
+        name = ellipsize(row.label, _NAME_CHARS)
         what = tr("Leave “{name}” out of the requests?", name=name)
         why = tr("A line says that you left it out, and the agent can recall it. You can undo this.")
         saved = await conversation.window.exclusion_savings(row.seq, row.part)

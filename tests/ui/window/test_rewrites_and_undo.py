@@ -121,11 +121,11 @@ async def _check_a_pin(rig: WindowRig) -> None:
     assert not commands.redo_compaction.isEnabled()
     await rig.conversation.window.pin(output)
     commands.undo_compaction.trigger()
-    await until(lambda: "You unpinned read_file part7.txt" in rig.banner_text(), "which one")
+    await until(lambda: "You unpinned Read part7.txt" in rig.banner_text(), "which one")
     assert not session.transcript.rewrites.pinned
     assert commands.redo_compaction.isEnabled()
     commands.redo_compaction.trigger()
-    await until(lambda: "You pinned read_file part7.txt" in rig.banner_text(), "which one, again")
+    await until(lambda: "You pinned Read part7.txt" in rig.banner_text(), "which one, again")
     assert session.transcript.rewrites.pinned == {output}
     commands.undo_compaction.trigger()
     await until(lambda: not session.transcript.rewrites.pinned, "unpinned again")
