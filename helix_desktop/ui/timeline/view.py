@@ -307,8 +307,8 @@ class Timeline(Themed, QWidget):
             used = about_tokens(step, format_tokens(step.tokens))
             answered = next((point.used for point in state.points if point.seq == step.seq), 0)
             request = tr("tokens in the request")
-            if answered > step.tokens:
-                total = format_tokens(answered)
+            total = format_tokens(answered)
+            if answered > step.tokens and total != format_tokens(step.tokens):
                 request = tr("tokens in the request, {tokens} with the answer", tokens=total)
             captions = (request if step.tokens else "", looking_at_text(replace(step, tokens=0)))
         else:

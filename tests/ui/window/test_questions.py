@@ -348,7 +348,7 @@ async def test_the_user_sees_the_content_and_the_model_one_line(tmp_path: Path, 
         rows = rig.rows(ToolRow)
         await until(lambda: rig.rows(ToolRow)[2].excerpt_content is not None, "the content")
         assert rig.call_card(2, RowItem).accessible_text() == "\n".join(LINES[1:81])
-        assert accessible_name(rows[2]) == "The rows: read_file rows.txt, lines 2–300"
+        assert accessible_name(rows[2]) == "The rows: Read rows.txt, lines 2–300"
         press(rig, 2, "whole:card")
         await until(lambda: "row 300" in text_of_row(rig.rows(ToolRow)[2]), "all lines")
         rig.chat.view.find_text("row 250")
