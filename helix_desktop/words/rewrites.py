@@ -223,8 +223,8 @@ def _output_name(seq: int, transcript: Transcript) -> str:
 text = TextContext("Compaction")
 
 _TOO_LARGE = text("context was full")
-_MANUAL, _EARLY = text("by you"), text("early, saves tokens")
-_OUTPUTS, _MESSAGES = text("older outputs cached"), text("older messages compacted")
+_MANUAL, _EARLY = text("by you"), text("to save tokens")
+_OUTPUTS, _MESSAGES = text("outputs cached"), text("messages compacted")
 _COMPACTED = text("with a compaction")
 _PLACEMENTS: dict[PlacementReason, TranslatableText] = {
     PlacementReason.IMMEDIATE: text("at once"),

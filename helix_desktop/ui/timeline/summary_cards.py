@@ -512,6 +512,10 @@ class ChangeCard(Rewrite, frozen=True):
     def size_text(self) -> str:
         return context_change_text(self.before, self.after) if self.before else ""
 
+    @property
+    def why(self) -> str:
+        return dotted(dict.fromkeys(part.why for part in self.parts))
+
     def node(self, live: int) -> Node:
         return "mark" if self.is_undone else "compacted" if "summaries" in self.groups else "sweep"
 

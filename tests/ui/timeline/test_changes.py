@@ -65,7 +65,7 @@ def pane(qtbot: QtBot) -> Timeline:
 def test_one_request_is_one_row_with_one_undo(pane: Timeline) -> None:
     """What the sweep with a fold became of is not undone by itself; facts don't stand beside it."""
     row = card(pane, _KEY)
-    assert row.accessible_name == f"{_TITLE} · Context: 15k → 9.9k"
+    assert row.accessible_name == f"{_TITLE} · Context: 15k → 9.9k · to save tokens"
     assert shown_seqs(pane) == []
     with performed(pane) as intents:
         press(pane, _KEY, "undo")

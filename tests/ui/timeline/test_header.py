@@ -121,8 +121,8 @@ def test_with_the_policy_off_the_chart_has_no_threshold(qtbot: QtBot) -> None:
 @pytest.mark.parametrize(
     ("kind", "why"),
     [
-        ("fold", " · early, saves tokens"),
-        ("condense", " · early, saves tokens"),
+        ("fold", " · to save tokens"),
+        ("condense", " · to save tokens"),
         ("truncate", " · context was full"),
     ],
 )

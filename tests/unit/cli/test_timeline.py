@@ -143,7 +143,7 @@ def test_sweeps_and_folds_are_described() -> None:
         msgspec.structs.replace(fold, how="truncate"),
         Undone(2),
     ) == [
-        "cached (early, saves tokens): content of 1 message, 70 tokens saved",
+        "cached (to save tokens): content of 1 message, 70 tokens saved",
         "cached (context was full): content of 1 message, 70 tokens saved",
         "compacted without a model: 4 steps, 900 tokens saved",
         "summaries shortened: 4 steps, 900 tokens saved",

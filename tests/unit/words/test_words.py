@@ -569,7 +569,7 @@ def test_later_instructions_are_named_by_what_became_of_them(
 def test_a_line_about_facts_says_that_the_threshold_was_reached() -> None:
     """There they replace what the user had brought back, too."""
     early = ObservationsPlaced(78, PlacementReason.THRESHOLD, 2_612, threshold=0.38)
-    assert divider_reason_text(early) == "early, saves tokens"
+    assert divider_reason_text(early) == "to save tokens"
     assert divider_reason_text(replace(early, averted_handover_at=0.85)) == "context reached 85 %"
 
 
@@ -579,4 +579,4 @@ def test_a_line_about_outputs_and_notes_says_that_the_threshold_was_reached() ->
     noted = FoldMade(2, 9, "", 20, "", 1, 2, 900, averted_handover_at=0.83)
     assert divider_reason_text(swept) == divider_reason_text(noted) == "context reached 83 %"
     assert divider_reason_text(replace(swept, reason=SweepReason.OVERFLOW)) == "context was full"
-    assert divider_reason_text(replace(noted, averted_handover_at=0.0)) == "early, saves tokens"
+    assert divider_reason_text(replace(noted, averted_handover_at=0.0)) == "to save tokens"
