@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.messages import RetryScheduled
+from helix_desktop.ui.chat.items.assistant_message import waiting_text
 from helix_desktop.ui.chat.presenter import ArrivingAnswer
 from helix_desktop.ui.chat.rows.row_types import ChatModel, NoticeRow
 from tests.support.manual_clock import ManualClock
@@ -70,3 +72,10 @@ def test_it_ticks_on_its_own(qtbot: QtBot, chat: _Chat) -> None:
     chat.retry(0.05)
     chat.clock.now += 60
     qtbot.waitUntil(lambda: chat.states == ["1", "sent"])
+
+
+def test_a_long_wait_for_the_first_text_says_what_can_be_done() -> None:
+    now_ms = int(time.time() * 1_000)
+    assert waiting_text(0) == ""
+    assert waiting_text(now_ms - 5_000).startswith("Waiting for the model… 0:0")
+    assert waiting_text(now_ms - 90_000).startswith("No answer from the model for 1:3")

@@ -59,6 +59,7 @@ _OPEN_SECTIONS = 2  # at the end of an answer that still grows: what arrives may
 HEADER_HEIGHT = 26  # height of the head, pixels at zoom 1
 WAITING_HEIGHT = 24.0  # height of what stands for the words that have not come, pixels at zoom 1
 _SILENT_S = 10  # of an answer, between two texts; until then it comes in pieces
+_LONG_WAIT_S = 60  # for the first text, before the user is told what can be done
 
 
 def _header(row: AssistantRow, names_model: bool) -> Box:
@@ -100,7 +101,10 @@ def waiting_text(since_ms: int) -> str:
     """Return for how long the model is silent, since a time in milliseconds since 1970; empty for 0."""
     if not since_ms:
         return ""
-    return tr("Waiting for the model… {time}", time=format_elapsed(int(time.time() - since_ms / 1000)))
+    waited_s = int(time.time() - since_ms / 1000)
+    if waited_s >= _LONG_WAIT_S:
+        return tr("No answer from the model for {time}. Wait, or stop it.", time=format_elapsed(waited_s))
+    return tr("Waiting for the model… {time}", time=format_elapsed(waited_s))
 
 
 def silence_text(silent_s: float) -> str:
