@@ -112,6 +112,7 @@ async def test_jobs_show_progress_and_an_import_stops_running_work_only_when_the
 ) -> None:
     """What cannot be imported changes nothing."""
     await _check_a_repair(rig)
+    await _check_an_invalid_file(rig)
     await _check_running_work(rig)
 
 
@@ -143,6 +144,19 @@ async def _check_a_repair(rig: WindowRig) -> None:
     go_on.set()
     await until(lambda: ended == ["mended"], "the end")
     assert not bar.job_ids()
+
+
+async def _check_an_invalid_file(rig: WindowRig) -> None:
+    """An invalid file is reported and the workspace reopens."""
+    identity = await rig.open_folder("invalid")
+    await rig.run_turn("Hello")
+    (rig.folder / "broken.helix").write_bytes(b"nothing")
+    rig.window.commands.import_file.trigger()
+    await rig.pick(rig.folder / "broken.helix")
+    await until(lambda: "can't be imported" in rig.banner_text(), "the refusal")
+    await until(lambda: rig.wiring.session.has_workspace, "the workspace")
+    assert rig.workspace.id == identity
+    assert rig.events(UserSpoke)
 
 
 async def _check_running_work(rig: WindowRig) -> None:

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.agent.session import CompactionProgress, Update
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import EditMessage
@@ -47,8 +47,22 @@ FAULT = "The lamp went out."
 
 async def test_a_notice_stands_where_it_belongs_as_long_as_it_holds(rig: WindowRig) -> None:
     """A failed write, a fault of a session, an event of a workspace."""
+    await _check_a_failed_write(rig)
     await _check_a_fault(rig)
     await _check_events(rig)
+
+
+async def _check_a_failed_write(rig: WindowRig) -> None:
+    """A draft that was not saved says so; the message that is saved after it ends the alarm."""
+
+    async def fail() -> None:
+        raise StoreWriteFailed(verbatim(FAULT), verbatim("It is full."), verbatim("Make room."))
+
+    await rig.open_folder("full")
+    await rig.context.actions.start(fail(), "fail")
+    assert FAULT in rig.banner_text()
+    await rig.run_turn("Hello")
+    assert FAULT not in rig.banner_text()
 
 
 async def _check_a_fault(rig: WindowRig) -> None:
