@@ -108,9 +108,11 @@ def own_count_text(gauge: UsageGauge, counted: int) -> str:
     """Return how the total differs from what the items of a request add up to; empty if hardly."""
     if abs(counted - gauge.used) <= _SAME * gauge.used:
         return ""
-    about = "" if gauge.is_reported else "≈ "
-    if counted < gauge.used:
-        tokens = about + format_tokens(gauge.used - counted)
-        return tr("The provider measures {tokens} more than these rows add up to.", tokens=tokens)
-    tokens = about + format_tokens(counted - gauge.used)
-    return tr("The provider measures {tokens} less than these rows add up to.", tokens=tokens)
+    tokens, is_more = format_tokens(abs(gauge.used - counted)), counted < gauge.used
+    if not gauge.is_reported:
+        if is_more:
+            return tr("The provider may count about {tokens} more than these rows add up to.", tokens=tokens)
+        return tr("The provider may count about {tokens} less than these rows add up to.", tokens=tokens)
+    if is_more:
+        return tr("The provider counts {tokens} more than these rows add up to.", tokens=tokens)
+    return tr("The provider counts {tokens} less than these rows add up to.", tokens=tokens)

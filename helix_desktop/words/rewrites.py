@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import FIELDS, ContextPolicy
@@ -153,7 +153,7 @@ def _form_choice_text(form: Form, output: str) -> str:
         case "full":
             return tr("You recalled all of {output}", output=output)
         case "preview":
-            return tr("You sent beginning and end of {output}", output=output)
+            return tr("You sent the beginning and end of {output}", output=output)
         case "compact":
             return tr("You sent a part of {output}", output=output)
 
@@ -289,6 +289,14 @@ def sweep_reason_text(reason: SweepReason, averted_handover_at: float = 0.0) -> 
     if why := _SWEEPS.get(reason):
         return translate(why)
     return _fill_text(format_percent(averted_handover_at)) if averted_handover_at else translate(_EARLY)
+
+
+def reasons_text(reasons: Iterable[str]) -> str:
+    """Return why several changes were made; what saves tokens is no reason beside another one."""
+    distinct = dict.fromkeys(filter(None, reasons))
+    if len(distinct) > 1:
+        distinct.pop(translate(_EARLY), None)
+    return dotted(distinct)
 
 
 def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:

@@ -192,8 +192,8 @@ class ContentCompletions(CompletionSource):
         words = query.replace('"', " ").strip()[:MAX_QUERY_LENGTH]
         source = CacheSource(workspace, self._session.find_conversation)
         is_search = len(words) >= _MIN_WORD
-        wanted = EntryFilter(kinds=AGENT_KINDS, target=words if is_search else "")
-        page = await workspace.store.page(limit=_MAX_CONTENTS, entry_filter=wanted)
+        entry_filter = EntryFilter(kinds=AGENT_KINDS, target=words if is_search else "")
+        page = await workspace.store.page(limit=_MAX_CONTENTS, entry_filter=entry_filter)
         digests = [entry.digest for entry in page.entries]
         digests += await _search(source, words) if is_search else ()
         rows = await source.rows(list(dict.fromkeys(digests))[: 2 * _MAX_CONTENTS])

@@ -544,6 +544,7 @@ class DraftAttachments(QObject):
         """Attach what came from an MCP server. Raises InvalidInput, StoreError."""
         attachment = await workspace.contents.attach_data(conversation.session.id, data, name)
         self._add(conversation, attachment)
+        self.content_stored.emit()
         await self._drafts.save_changed(workspace, conversation)
 
     @handles(PickFiles)

@@ -157,7 +157,7 @@ class SessionModel(QObject):
     def _roles_menu(self, parent: QWidget) -> QMenu:
         """Make a menu of the roles in the workspace, each with its models; the chosen ones are marked."""
         settings, record = self._services.settings, self._services.registry.get(self._session.workspace_id)
-        menu = EntryMenu(parent, tr("Advanced"))
+        menu = EntryMenu(parent, tr("Model roles"))
         for role, name, _ in ROLES:
             part = menu.addMenu(translate(name))
             part.setObjectName(f"role:{role}")

@@ -179,7 +179,7 @@ class VersionList(PickerList):
     def currentChanged(self, current: Index, previous: Index) -> None:
         super().currentChanged(current, previous)
         if self.current is not None and not self.signalsBlocked():
-            perform(self, EditHandover(self.current.row.seq))
+            perform(self, EditHandover(self.current.value.seq))
 
     def paint_row(self, painter: QPainter, box: QRectF, at: int, state: QStyle.StateFlag) -> None:
         super().paint_row(painter, box, at, state)
@@ -188,7 +188,7 @@ class VersionList(PickerList):
 
 
 def _draw_version(line: Line, width: float) -> Box:
-    version: Version = line.row
+    version: Version = line.value
     pill = [BoxPill(version.state, "accent")] if version.state else []
     note = Row([Text(version.note, 12, "muted", shrink=True), *pill], 8)
     content = Column([Text(version.title, 13, weight=500, shrink=True), note])

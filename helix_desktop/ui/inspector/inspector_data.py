@@ -132,7 +132,7 @@ class WindowRow(WindowItem, frozen=True):
 
     @property
     def shown_state(self) -> str:
-        """Return the same, or that its file changed since: both leave no room for its name."""
+        """Return the same; where there is nothing to say of it, that its file changed since."""
         changed = tr("Changed", "since then: the file of an output") if self.changed_since else ""
         return self.unusual_state or changed
 

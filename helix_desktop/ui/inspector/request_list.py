@@ -169,7 +169,6 @@ class RequestList(ChoiceList[WindowRow]):
                 index = self.row_model.index(min(place, len(self.rows) - 1))
             self.setCurrentIndex(index)
         self._hide_rows()
-        self._show_button()
 
     def key_of(self, row: WindowRow) -> tuple[object, ...]:
         """Return what tells a row apart: its event and part, or what is always sent."""
@@ -213,7 +212,9 @@ class RequestList(ChoiceList[WindowRow]):
         row, group, closed = self.rows[at], self.groups.get(at), self.closed_group(at)
         shown = closed or row
         tone = _TONES.get(row.state, "neutral") if row.state and not closed else "neutral"
-        state = [Pill(shown.shown_state, tone, px=10, high=16)] if shown.shown_state else []
+        state: list[Box] = [Pill(shown.shown_state, tone, px=10, high=16)] if shown.shown_state else []
+        if not closed and row.changed_since and row.unusual_state:  # both words leave no room for the name
+            state.insert(0, Icon("triangle-alert", "warn", 12))
         mark = [Icon("chevron-right" if closed else "chevron-down", "faint", 14)] if group else []
         return [*state, *mark, Text((group or row).tokens_text, 12, "muted")]
 
@@ -247,6 +248,7 @@ class RequestList(ChoiceList[WindowRow]):
             self.setRowHidden(at, at in hidden)
         self.setFixedHeight((len(self.rows) - len(hidden)) * scaled(ROW_HEIGHT))
         self.viewport().update()  # what a closed group adds up may have changed below its row
+        self._show_button()  # its row may be elsewhere now, or end otherwise
 
     def _show_current(self, current: QModelIndex) -> None:
         """Open the group of the current row: the keyboard is never on what is hidden."""

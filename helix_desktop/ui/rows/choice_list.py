@@ -19,7 +19,7 @@ from helix_desktop.ui.kit.boxes import PaintState, Pen
 R = TypeVar("R")
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 """The value of a row."""
-_NOWHERE = QModelIndex()
+_ROOT = QModelIndex()
 
 
 class ChoiceList(Themed, QListView, Generic[R]):
@@ -93,11 +93,11 @@ class ChoiceList(Themed, QListView, Generic[R]):
             model.endResetModel()
             return
         if len(old) > same:
-            model.beginRemoveRows(_NOWHERE, same, len(old) - 1)
+            model.beginRemoveRows(_ROOT, same, len(old) - 1)
             self.rows = old[:same]
             model.endRemoveRows()
         elif len(rows) > same:
-            model.beginInsertRows(_NOWHERE, same, len(rows) - 1)
+            model.beginInsertRows(_ROOT, same, len(rows) - 1)
             self.rows = rows
             model.endInsertRows()
         self.rows = rows
@@ -110,7 +110,7 @@ class _RowModel(QAbstractListModel):
         super().__init__(view)
         self._view = view
 
-    def rowCount(self, parent: Index = _NOWHERE) -> int:
+    def rowCount(self, parent: Index = _ROOT) -> int:
         return 0 if parent.isValid() else len(self._view.rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:

@@ -40,21 +40,22 @@ def key_hint(keys: str, meaning: str) -> QWidget:
 class Line(NamedTuple):
     """A line of a picker: what it stands for, and how it is listed and read."""
 
-    row: Any
+    value: Any
     words: str
     px: int  # of its height at 100 %
     tip: str = ""
-    spoken: str = ""
+    accessible_text: str = ""
     is_heading: bool = False  # which can't be chosen
 
 
-def line(row: object, words: str, px: int, tip: Iterable[str], spoken: Iterable[str]) -> Line:
+def line(value: object, words: str, px: int, tip: Iterable[str], accessible: Iterable[str]) -> Line:
     """Return a line by the parts of its tooltip, and of what a screen reader says; some may be empty."""
-    return Line(row, words, px, plain_tooltip("\n".join(filter(None, tip))), ", ".join(filter(None, spoken)))
+    tooltip, read_aloud = plain_tooltip("\n".join(filter(None, tip))), ", ".join(filter(None, accessible))
+    return Line(value, words, px, tooltip, read_aloud)
 
 
-def heading(words: str, row: object = None, tip: str = "") -> Line:
-    return Line(row, words, _HEADING_PX, plain_tooltip(tip), is_heading=True)
+def heading(words: str, value: object = None, tip: str = "") -> Line:
+    return Line(value, words, _HEADING_PX, plain_tooltip(tip), is_heading=True)
 
 
 class PickerList(ChoiceList[Line]):
@@ -74,7 +75,7 @@ class PickerList(ChoiceList[Line]):
         if role == Qt.ItemDataRole.DisplayRole:
             return line.words
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return line.spoken or None
+            return line.accessible_text or None
         return line.tip if role == Qt.ItemDataRole.ToolTipRole else None
 
     def flags_of(self, row: Line) -> Qt.ItemFlag:
@@ -198,7 +199,7 @@ class QuickPicker(QFrame):
 
     def _accept(self, index: QModelIndex) -> None:
         if (line := self.list_view.row_at(index)) is not None:
-            self.accept(line.row)
+            self.accept(line.value)
 
     def open(self) -> None:
         """Appear over the window with an empty search."""

@@ -116,7 +116,7 @@ def _control_title(control: _Control) -> str:
 
 
 def _draw_hit(line: Line, width: float) -> Box:
-    hit: Hit = line.row
+    hit: Hit = line.value
     section = [Text(hit.section, 11, "muted")] if hit.section else []
     return Frame(Column([Text(hit.title), *section]), (_EDGE_PX, 0, _EDGE_PX, 0))
 
@@ -186,7 +186,7 @@ class SettingsSearch(QWidget):
     def choose(self) -> None:
         """Go to the setting that is chosen."""
         if self.hits.current is not None:
-            self._view.go(self.hits.current.row)
+            self._view.go(self.hits.current.value)
 
 
 GENERAL = (

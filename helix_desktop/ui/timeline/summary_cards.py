@@ -73,6 +73,7 @@ from helix_desktop.words.rewrites import (
     masked_contents_text,
     ordered_sections,
     placement_text,
+    reasons_text,
     retaken_text,
     revision_size_text,
     sweep_reason_text,
@@ -514,7 +515,7 @@ class ChangeCard(Rewrite, frozen=True):
 
     @property
     def why(self) -> str:
-        return dotted(dict.fromkeys(part.why for part in self.parts))
+        return reasons_text(part.why for part in self.parts)
 
     def node(self, live: int) -> Node:
         return "mark" if self.is_undone else "compacted" if "summaries" in self.groups else "sweep"

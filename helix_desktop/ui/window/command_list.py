@@ -173,7 +173,7 @@ class CommandPalette(QuickPicker):
         return self._commands.find(needle)
 
     def draw(self, line: Line, width: float) -> Box:
-        command: OfferedCommand = line.row
+        command: OfferedCommand = line.value
         return command.draw()
 
     def accept(self, row: OfferedCommand) -> None:

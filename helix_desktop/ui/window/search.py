@@ -373,13 +373,13 @@ class SearchPanel(QuickPicker):
 
     def draw(self, line: Line, width: float) -> Box:
         if line.is_heading:
-            title, detail = line.row
+            title, detail = line.value
             words = Text(title, 12, weight=600, cut=elide_title, grow=True, shrink=True)
             content = Row([words, _detail(detail, (width - 2 * _EDGE_PX) / 2)], 16)
             return Frame(content, (_EDGE_PX, 4, _EDGE_PX, 0))
-        if not isinstance(line.row, FoundHit):
+        if not isinstance(line.value, FoundHit):
             return Frame(Text(line.words, color="accent_text"), (_TEXT_PX, 0, _EDGE_PX, 0))
-        hit, detail, marks = line.row.hit, line.row.detail, line.row.marks
+        hit, detail, marks = line.value.hit, line.value.detail, line.value.marks
         speaker = "user" if hit.speaker == "user" else "agent"
         name = _ICONS[speaker if hit.kind == "message" else hit.kind]
         elide = Qt.TextElideMode.ElideLeft if hit.kind == "file" else Qt.TextElideMode.ElideRight

@@ -345,7 +345,7 @@ class Switcher(QuickPicker):
         return _with_headings(groups)
 
     def draw(self, line: Line, width: float) -> Box:
-        match line.row:
+        match line.value:
             case WorkspaceRow() as workspace:
 
                 def paint_badge(pen: Pen, rect: QRectF) -> None:  # it does not grow with the text
@@ -375,7 +375,9 @@ class Switcher(QuickPicker):
         lines = self.list_view.rows
         choosable = [at for at, line in enumerate(lines) if not line.is_heading]
         rows = (WorkspaceRow, SessionRow)
-        others = (at for at in choosable if not (isinstance(lines[at].row, rows) and lines[at].row.active))
+        others = (
+            at for at in choosable if not (isinstance(lines[at].value, rows) and lines[at].value.active)
+        )
         return next(others, choosable[0] if choosable else 0)
 
     def accept(self, row: object) -> None:
@@ -396,7 +398,7 @@ class Switcher(QuickPicker):
         """Begin a session on Ctrl+Enter: in the workspace of the chosen line."""
         is_enter = event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}
         line = self.list_view.current
-        row: Any = line.row if line is not None else None
+        row: Any = line.value if line is not None else None
         is_place = isinstance(row, WorkspaceRow | SessionRow | MessageRow)
         if is_enter and is_place and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self.hide()

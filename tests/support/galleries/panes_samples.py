@@ -530,6 +530,6 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         gauge, parts, window_rows(count),
         "Older parts are cached or compacted as soon as that saves tokens, at the latest "
         "at 85 % of the window: in 5.8k tokens.",
-        "The provider measures 2.9k more than these rows add up to.",
+        "The provider counts 2.9k more than these rows add up to.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -17,4 +17,4 @@ def cell_texts(table: QTableView) -> list[list[str]]:
 
 def workspaces_in(switcher: Switcher) -> list[WorkspaceRow]:
     """Return the workspaces that match the switcher's search, in order."""
-    return [line.row for line in switcher.list_view.rows if isinstance(line.row, WorkspaceRow)]
+    return [line.value for line in switcher.list_view.rows if isinstance(line.value, WorkspaceRow)]

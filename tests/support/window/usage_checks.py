@@ -92,8 +92,9 @@ async def check_usage_displays(rig: WindowRig) -> None:
     counted = rig.conversation.window.measure()[0].estimate
     assert sum(row.tokens for row in inspector_rows(rig)) == counted, "rows of the inspector"
     more = "more" if counted < gauge.used else "less"
-    difference = about + format_tokens(abs(gauge.used - counted))
-    text = f"The provider measures {difference} {more} than these rows add up to."
+    counts = "counts" if gauge.is_reported else "may count about"
+    difference = format_tokens(abs(gauge.used - counted))
+    text = f"The provider {counts} {difference} {more} than these rows add up to."
     words = text if abs(counted - gauge.used) > 0.05 * gauge.used else ""
     assert inspector.own_count.text() == words, "what the rows add up to"
     timeline = rig.views.timeline.get()

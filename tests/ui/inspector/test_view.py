@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QCoreApplication, QEvent, QModelIndex, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QModelIndex, QRect, Qt
 from PySide6.QtGui import QContextMenuEvent, QFontMetricsF, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
@@ -134,6 +134,20 @@ def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
     assert requests.row_model.index(1).data().startswith("System prompt · 1,120 tokens")
 
 
+def test_the_button_of_a_row_stands_before_its_end_when_its_group_opens_and_closes(pane: Inspector) -> None:
+    requests = pane.requests
+    requests.show_rows([replace(row, can_exclude=True) for row in inspector_state().rows])
+    first = next(at for at, row in enumerate(requests.rows) if row.kind == "user")
+    requests.setFocus()
+    requests.setCurrentIndex(requests.row_model.index(first))
+    places = list[QRect]()
+    for is_open in (False, True, False):
+        requests.open_group(first, is_open)
+        places.append(requests.button.geometry())
+    assert places[0] == places[2]
+    assert places[0].x() < places[1].x(), "the closed group has a state, at its end"
+
+
 def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     """It begins with the user's message, and counts all that follows until the next one."""
     requests, rows = pane.requests, pane.requests.rows
@@ -242,7 +256,7 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
 
 def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
     own_count = pane.own_count
-    assert own_count.text() == "The provider measures 2.9k more than these rows add up to."
+    assert own_count.text() == "The provider counts 2.9k more than these rows add up to."
     pane.set_state(replace(inspector_state(), own_count=""))
     assert own_count.isHidden()
 

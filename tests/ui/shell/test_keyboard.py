@@ -416,5 +416,5 @@ def test_checked_commands_are_marked(window: MainWindow) -> None:
     window.commands.theme_dark.setChecked(True)
     panel = opened(window)
     QTest.keyClicks(panel.search, "dark theme")
-    text = panel.list_view.rows[0].spoken
+    text = panel.list_view.rows[0].accessible_text
     assert text.startswith("Dark theme, checked, View")

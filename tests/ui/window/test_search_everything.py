@@ -40,8 +40,8 @@ def choose(panel: SearchPanel, kind: str) -> FoundHit:
     """Move down to the first result of a kind."""
     for _ in panel.list_view.rows:
         line = panel.list_view.current
-        if line is not None and isinstance(line.row, FoundHit) and line.row.hit.kind == kind:
-            return line.row
+        if line is not None and isinstance(line.value, FoundHit) and line.value.hit.kind == kind:
+            return line.value
         QTest.keyClick(panel.search, Qt.Key.Key_Down)
     raise AssertionError(f"no {kind} in {rows(panel)}")
 

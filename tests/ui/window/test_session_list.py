@@ -211,7 +211,7 @@ def listed(rig: WindowRig) -> list[str]:
 def found(rig: WindowRig) -> list[str]:
     """Return the sessions that Ctrl+K lists, by id."""
     lines = rig.window.switcher.list_view.rows
-    return [line.row.id for line in lines if isinstance(line.row, SessionRow)]
+    return [line.value.id for line in lines if isinstance(line.value, SessionRow)]
 
 
 async def _begin(rig: WindowRig) -> str:

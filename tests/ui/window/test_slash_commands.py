@@ -158,7 +158,7 @@ async def _check_prompt_files(rig: WindowRig, server: ChatServer) -> None:
     assert palette is not None
     palette.search.setText("review")
     await until(lambda: len(palette.list_view.rows) == 1, "the prompt file in the palette")
-    palette.accept(palette.list_view.rows[0].row)
+    palette.accept(palette.list_view.rows[0].value)
     assert rig.composer.text() == "/review "
 
 

@@ -28,7 +28,7 @@ def lines(switcher: Switcher) -> list[str]:
 
 
 def marked_words(switcher: Switcher) -> list[str]:
-    rows = [line.row for line in switcher.list_view.rows if isinstance(line.row, MessageRow)]
+    rows = [line.value for line in switcher.list_view.rows if isinstance(line.value, MessageRow)]
     return [row.hit.excerpt[start:end] for row in rows for start, end in row.marks]
 
 

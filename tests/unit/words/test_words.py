@@ -61,6 +61,7 @@ from helix_desktop.words.rewrites import (
     masked_contents_text,
     model_text,
     pin_text,
+    reasons_text,
 )
 from helix_desktop.words.session_markdown import session_markdown
 from helix_desktop.words.sessions import session_title
@@ -161,13 +162,15 @@ def test_the_workspace_is_named_where_a_call_is_about_all_of_it(tool: str, targe
     [
         (3_600, ""),
         (3_780, ""),
-        (3_790, "The provider measures 190 less than these rows add up to."),
-        (3_400, "The provider measures 200 more than these rows add up to."),
+        (3_790, "The provider counts 190 less than these rows add up to."),
+        (3_400, "The provider counts 200 more than these rows add up to."),
     ],
 )
 def test_our_own_count_is_named_where_the_total_is_another(counted: int, words: str) -> None:
     gauge = UsageGauge(3_600, 32_000, 4_000, 27_000, True, 0.7, report_count=5)
     assert own_count_text(gauge, counted) == words
+    estimated = words.replace("counts", "may count about")
+    assert own_count_text(replace(gauge, is_reported=False), counted) == estimated
 
 
 @pytest.mark.parametrize(
@@ -571,6 +574,13 @@ def test_a_line_about_facts_says_that_the_threshold_was_reached() -> None:
     early = ObservationsPlaced(78, PlacementReason.THRESHOLD, 2_612, threshold=0.38)
     assert divider_reason_text(early) == "to save tokens"
     assert divider_reason_text(replace(early, averted_handover_at=0.85)) == "context reached 85 %"
+
+
+def test_what_saves_tokens_is_no_reason_beside_another_one() -> None:
+    assert reasons_text(["to save tokens", "", "to save tokens"]) == "to save tokens"
+    assert reasons_text(["to save tokens", "context was full"]) == "context was full"
+    assert reasons_text(["by you", "context was full"]) == "by you · context was full"
+    assert reasons_text([""]) == ""
 
 
 def test_a_line_about_outputs_and_notes_says_that_the_threshold_was_reached() -> None:

@@ -406,7 +406,7 @@ _FROM_RIGHT = ("R", "AL")  # directions of letters
 
 
 def _draw_completion(line: Line, width: float) -> Box:
-    completion: CompletionItem = line.row
+    completion: CompletionItem = line.value
 
     def draw(pen: Pen, box: QRectF) -> None:
         pen.write(Icon(completion.icon), box.left() + scaled(9), box)

@@ -105,6 +105,7 @@ from helix_desktop.words.rewrites import (
     mode_text,
     model_text,
     next_try_text,
+    reasons_text,
     retaken_text,
 )
 from helix_desktop.words.translation import Translator, translate
@@ -151,7 +152,7 @@ class _Group(msgspec.Struct, eq=False):
         """Return the line about them; of those inside others (`around`) nothing is offered."""
         change = context_change_text(self.used + self.freed, self.used)
         by_size = sorted(self.changes, key=lambda words: -self.changes[words])
-        words = self.handover if self.handover_seq else (*by_size, *self.reasons)
+        words = self.handover if self.handover_seq else (*by_size, reasons_text(self.reasons))
         retaken = retaken_text(self.retaken)
         text = self.text or " · ".join(filter(None, (change, *words, retaken)))
         seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)

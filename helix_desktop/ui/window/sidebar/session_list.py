@@ -188,6 +188,7 @@ def _with_found(item: SessionItem, needle: str, found: Mapping[str, FoundMessage
             found=message,
             running=False,
             waiting=False,
+            retrying="",
             failure="",
             interrupted=False,
             active=False,
@@ -247,7 +248,7 @@ def _tree(
 class ListHeading(NamedTuple):
     group: ListGroup
     words: str
-    spoken: str
+    accessible_text: str
     is_folded: bool | None = None  # of the archive, where it has a sign for that
     is_running: bool = False  # what is in the archive
 
@@ -454,7 +455,7 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         row, roles = self.rows[at], Qt.ItemDataRole
         if isinstance(row, ListHeading):
             words = row.words if role == roles.DisplayRole else None
-            return row.spoken if role == roles.AccessibleTextRole else words
+            return row.accessible_text if role == roles.AccessibleTextRole else words
         if role in (roles.DisplayRole, roles.EditRole):
             return row.title
         if role == roles.AccessibleTextRole:

@@ -185,7 +185,7 @@ def test_the_provider_is_named_once_at_the_total() -> None:
     state, window = _state(simulator), simulator.window()
     assert gauge_source_text(state.gauge) == "By the provider's count"
     less = format_tokens(window.estimate - state.gauge.used)
-    assert state.own_count == f"The provider measures {less} less than these rows add up to."
+    assert state.own_count == f"The provider counts {less} less than these rows add up to."
     assert state.gauge.used < window.estimate
     assert not [row for row in state.rows if "rovider" in row.name + row.why]
 
