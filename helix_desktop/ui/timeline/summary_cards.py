@@ -363,10 +363,9 @@ class PlacedCard(Rewrite, frozen=True):
 
     @property
     def why(self) -> str:
-        if self.averted_handover_at:
-            return placement_text(self.reason, self.threshold, self.averted_handover_at)
-        is_usual = self.reason in (PlacementReason.REWRITE, PlacementReason.THRESHOLD)
-        return "" if is_usual else placement_text(self.reason, self.threshold)
+        if self.reason in (PlacementReason.REWRITE, PlacementReason.THRESHOLD):
+            return sweep_reason_text(SweepReason.BATCH, self.averted_handover_at)
+        return placement_text(self.reason, self.threshold, self.averted_handover_at)
 
     def node(self, live: int) -> Node:
         return "mark" if self.is_undone else "compacted"
