@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from string import Template
 
 from markdown_it import MarkdownIt
 from PySide6.QtCore import Qt, QUrl
@@ -32,6 +31,7 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import VerticalScrollArea, column, row
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import MONO_FAMILY, scaled, ui_font
+from helix_desktop.ui.design.style.stylesheet import read_style
 from helix_desktop.ui.design.style.theme import Theme, Themed, set_style_sheet
 from helix_desktop.ui.design.viewer.content_viewer import FindShortcut
 from helix_desktop.words.translation import Translator
@@ -350,25 +350,6 @@ class _Page(QTextBrowser):
             self.setLineWrapColumnOrWidth(width)
 
 
-# Headings have sizes by name: Qt passes over pixels there.
-_STYLE = Template("""
-h1 { font-size: x-large; font-weight: 600; margin: 0 0 2px 0; line-height: 125%; }
-h2 { font-size: large; font-weight: 600; margin: 26px 0 2px 0; line-height: 130%; }
-p { margin: 7px 0 7px 0; line-height: 150%; }
-p.lead { color: $muted; font-size: ${px15}px; margin: 0 0 2px 0; }
-ul, ol { margin: 4px 0 6px 0; }
-li { margin: 3px 0 3px 0; line-height: 150%; }
-a { color: $accent_text; text-decoration: none; }
-code, pre { font-family: "$mono"; }
-code { background-color: $inline_code; }
-pre { margin: 0; line-height: 150%; white-space: pre-wrap; }
-table { border-collapse: collapse; border-style: none; margin: 10px 0 10px 0; }
-th { color: $muted; font-size: ${px12}px; font-weight: 600; text-align: left; padding: 4px 14px 6px 0;
-    border-bottom: 1px solid $border_strong; }
-td { padding: 6px 14px 6px 0; border-bottom: 1px solid $border; vertical-align: top; line-height: 140%; }
-table.code { margin: 8px 0 12px 0; }
-table.code td { background-color: $code_surface; border: 1px solid $border; padding: 10px 14px 10px 14px; }
-""")
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
 _LEAD = re.compile(r"(?<=</h1>\n)<p>")
 _FENCE = re.compile(r"<pre><code[^>]*>(.*?)\n?</code></pre>", re.DOTALL)
@@ -385,4 +366,4 @@ def _html(markdown: str) -> str:
 def _style(theme: Theme) -> str:
     sizes = {f"px{px}": scaled(px) for px in (12, 15)}
     colors = {name: getattr(theme, name) for name in _COLORS}
-    return _STYLE.substitute(sizes, mono=MONO_FAMILY, **colors)
+    return read_style("guide.css").substitute(sizes, mono=MONO_FAMILY, **colors)
