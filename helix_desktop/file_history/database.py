@@ -14,6 +14,7 @@ transaction, and it has a quota of its own.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
@@ -234,8 +235,12 @@ def remove_database(path: Path) -> None:
 
 
 def _open(path: Path) -> Connection:
-    no_follow = getattr(os, "O_NOFOLLOW", 0)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | no_follow, 0o600))
+    # Made here for its permissions, but never opened here where it exists: to close any descriptor of a file
+    # takes all POSIX locks from it that the process has, those of its other connections as well.
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     connection = Connection(path)
     try:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # holds if set before the first table
