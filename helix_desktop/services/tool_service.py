@@ -31,7 +31,7 @@ from helix_desktop.tools.files.file_versions import JailedFileVersionChecker
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
-from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, SandboxScope, confines, describe_sandbox
+from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, confines, describe_sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import temporary_base
 from helix_desktop.tools.tool import ToolGrants, ToolRegistry, clean_environment
@@ -205,22 +205,22 @@ class ToolService:
 
     async def is_sandboxed(self, workspace_id: str) -> bool:
         """Return True if commands of a workspace stay in its folder and off the network."""
-        sandbox, scope = await self._sandbox(workspace_id)
-        return confines(sandbox.kind, scope, self.grants(workspace_id).network)
+        sandbox, contains_home = await self._sandbox(workspace_id)
+        return confines(sandbox.kind, contains_home, self.grants(workspace_id).network)
 
     async def sandbox_status(self, workspace_id: str) -> tuple[str, bool]:
         """Return a sentence on the sandbox of a workspace's commands, and whether there is one."""
-        sandbox, scope = await self._sandbox(workspace_id)
+        sandbox, contains_home = await self._sandbox(workspace_id)
         kind, network = sandbox.kind, self.grants(workspace_id).network
-        description = describe_sandbox(kind, network, scope.contains_home, sandbox.network_reach)
+        description = describe_sandbox(kind, network, contains_home, sandbox.network_reach)
         missing = kind == "none" and self.grants(workspace_id).sandbox
         return (join_sentences(description, NO_SANDBOX_ADVICE) if missing else description), kind != "none"
 
-    async def _sandbox(self, workspace_id: str) -> tuple[Sandbox, SandboxScope]:
+    async def _sandbox(self, workspace_id: str) -> tuple[Sandbox, bool]:
+        """Return the sandbox of a workspace's commands, and True if the home is in the workspace."""
         root = await asyncio.to_thread(Path(self._registry.get(workspace_id).path).resolve)
-        scope = await asyncio.to_thread(self.sandboxes.scope_for, root, root)
         sandbox = await self.sandboxes.detect() if self.grants(workspace_id).sandbox else NoSandbox()
-        return sandbox, scope
+        return sandbox, self.sandboxes.home.is_relative_to(root)
 
     def grants(self, workspace_id: str) -> ToolGrants:
         record = self._registry.get(workspace_id)

@@ -173,7 +173,8 @@ class GitProgram:
             return GitOutput(problem="failed")
         names = ("config", "--includes", "--name-only", "-z", "--get-regexp", r"^filter\..")
         try:
-            listed = await self._run([git, *_OPTIONS, *names], timeout_s, _CONFIG_CAP)
+            scope = await asyncio.to_thread(self._scope)
+            listed = await self._run([git, *_OPTIONS, *names], scope, timeout_s, _CONFIG_CAP)
             problem = _problem(listed)
             if problem and listed.exit_code != _NO_MATCH:
                 return GitOutput(problem=problem)
@@ -181,16 +182,20 @@ class GitProgram:
             if filters is None:
                 return GitOutput(problem="failed")
             command = [git, *_OPTIONS, *filters, *arguments]
-            result = await self._run(command, max(0.0, end - monotonic()), OUTPUT_CAP, stdin_data)
+            result = await self._run(command, scope, max(0.0, end - monotonic()), OUTPUT_CAP, stdin_data)
         except OSError:  # it cannot be started, or there are more filters than a command has room for
             return GitOutput(problem="failed")
         return GitOutput(result.output, _problem(result))
 
     async def _run(
-        self, command: Sequence[str], timeout_s: float, cap: int, stdin_data: bytes | None = None
+        self,
+        command: Sequence[str],
+        scope: SandboxScope,
+        timeout_s: float,
+        cap: int,
+        stdin_data: bytes | None = None,
     ) -> ProcessResult:
         sandbox = await self._sandboxes.detect() if self._current_grants().sandbox else NoSandbox()
-        scope = await asyncio.to_thread(self._scope)
         spec = ProcessSpec(
             command,
             str(self.root),

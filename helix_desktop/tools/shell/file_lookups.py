@@ -1,30 +1,22 @@
-"""Look at files, and keep what was found until one of them changes; the paths of secrets on this machine.
-
-What commands see is found anew for each of them, as each may change it: thousands of looks. A result is kept
-with all that it was found by, so that the next time only this is compared.
-"""
+"""Looks at files for what commands may see, and the paths of secrets on this machine."""
 
 from __future__ import annotations
 
 import os
-import stat
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 from helix_desktop.permissions.auto_run import WAITING_NAMES
 from helix_desktop.permissions.home_folder import RELOCATED, relocated_names
 from helix_desktop.system.files import read_start
 from helix_desktop.tools.shell.scratch import temporary_base
 
-_Result = TypeVar("_Result")
-
-_MAX_RESULTS = 24  # a workspace has three
-_MAX_LINKS = 40  # of one path, as in the kernel
 MAX_ENTRIES = 2_000  # of a folder
 _FILE_CAP = 256 * 1024  # bytes
-_COARSEST_CLOCK_NS = 2_000_000_000  # of a file system: two changes in this time may look like one
+_MAX_DEPTH = 100  # folders of a path that are resolved one by one
 
 
 class Entry(NamedTuple):
@@ -36,154 +28,66 @@ class Entry(NamedTuple):
     is_folder: bool
 
 
-_Content = str | tuple[Entry, ...]
-"""A folder's entries, a link's target, or the start of a file's text."""
-
-
 class FileLookups:
-    """Looks at files by absolute paths, at each once, and knows later whether one of them changed. Blocks."""
+    """Looks at files by absolute paths at one moment: each folder's links are resolved once. Blocks.
 
-    def __init__(self, before: FileLookups | None = None) -> None:
-        """What did not change since the lookups `before` is not read again."""
-        self._before = before
-        self._stats: dict[str, os.stat_result | None] = {}
-        self._contents: dict[str, _Content] = {}
-        self._unsettled: set[str] = set()  # contents that changed just before they were read
-        self._real_paths: dict[str, str] = {}
-        self._latest_ns = time.time_ns() - _COARSEST_CLOCK_NS
+    Each command may change what the next one sees: nothing is kept from one to the other.
+    """
 
-    def is_current(self) -> bool:
-        latest_ns = time.time_ns() - _COARSEST_CLOCK_NS
-        for path, old in self._stats.items():
-            is_content = path in self._contents
-            if _state(_lstat(path), is_content) != _state(old, is_content):
-                return False
-        for path in tuple(self._unsettled):
-            found = self._stats[path]
-            if found is not None and _read(path, found) != self._contents[path]:
-                return False
-            if found is None or _changed_ns(found) < latest_ns:
-                self._unsettled.discard(path)
-        return True
-
-    def finish(self) -> None:
-        """Forget the lookups before."""
-        self._before = None
-
-    def exists(self, path: str) -> bool:
-        """Return True if there is something at a path, even a link that leads nowhere."""
-        return self._lstat(self._at_real_folder(path)) is not None
+    def __init__(self) -> None:
+        self._real_paths = {"/": "/"}
 
     def mode(self, path: str) -> int:
         """Return the mode of what a path leads to; 0 if that is nothing."""
-        found = self._lstat(self.real_path(path))
-        is_loop = found is not None and stat.S_ISLNK(found.st_mode)
-        return found.st_mode if found is not None and not is_loop else 0
+        with suppress(OSError, ValueError):  # ValueError: no path, such as one with a null
+            return os.stat(self.real_path(path)).st_mode
+        return 0
 
     def is_folder(self, path: str) -> bool:
-        return stat.S_ISDIR(self.mode(path))
+        return os.path.isdir(self.real_path(path))
 
     def is_file(self, path: str) -> bool:
-        return stat.S_ISREG(self.mode(path))
+        return os.path.isfile(self.real_path(path))
 
     def real_path(self, path: str) -> str:
         real = self._real_paths.get(path)
         if real is None:
-            real = self._real_paths[path] = self._resolve(path)
+            folder, _, name = path.rpartition("/")
+            if name in ("", ".", "..") or "/../" in path or path.count("/") > _MAX_DEPTH:
+                real = _real_path(path)
+            else:
+                full = f"{self.real_path(folder or '/').rstrip('/')}/{name}"
+                real = _real_path(full) if os.path.islink(full) else full
+            self._real_paths[path] = real
         return real
 
     def entries(self, folder: str) -> tuple[Entry, ...]:
         """Return the entries of a folder, at most 2,000; none if it can't be read."""
-        real = self.real_path(folder)
-        entries = self._content(real) if self.is_folder(real) else ()
-        assert isinstance(entries, tuple)
-        if real == folder:
-            return entries
-        return tuple(entry._replace(path=f"{folder}/{entry.name}") for entry in entries)
+        base = folder.rstrip("/")
+        try:
+            with os.scandir(folder) as entries:
+                return tuple(
+                    Entry(
+                        entry.name,
+                        f"{base}/{entry.name}",
+                        entry.is_symlink(),
+                        entry.is_dir(follow_symlinks=False),
+                    )
+                    for entry in islice(entries, MAX_ENTRIES)
+                )
+        except (OSError, ValueError):
+            return ()
 
     def names(self, folder: str) -> frozenset[str]:
         """Return the names in a folder; none if it can't be read."""
         return frozenset(entry.name for entry in self.entries(folder))
 
-    def text(self, path: str) -> str:
-        """Return the start of a file as text; empty if it is none, or can't be read."""
-        real = self.real_path(path)
-        text = self._content(real) if self.is_file(real) else ""
-        assert isinstance(text, str)
-        return text
 
-    def _at_real_folder(self, path: str) -> str:
-        folder, _, name = path.rpartition("/")
-        if name in ("", ".", ".."):
-            return self.real_path(path)
-        return f"{self.real_path(folder or '/').rstrip('/')}/{name}"
-
-    def _resolve(self, path: str) -> str:
-        pending, real, links = path.split("/")[::-1], "", 0
-        while pending:
-            name = pending.pop()
-            if name in ("", "."):
-                continue
-            if name == "..":
-                real = real.rpartition("/")[0]
-                continue
-            full = f"{real}/{name}"
-            found = self._lstat(full)
-            if found is None or not stat.S_ISLNK(found.st_mode):
-                real = full
-                continue
-            links += 1
-            target = self._content(full)
-            if links > _MAX_LINKS or not isinstance(target, str) or not target:
-                return os.path.normpath("/".join((full, *pending[::-1])))
-            real = "" if target.startswith("/") else real
-            pending += target.split("/")[::-1]
-        return real or "/"
-
-    def _lstat(self, path: str) -> os.stat_result | None:
-        if path not in self._stats:
-            self._stats[path] = _lstat(path)
-        return self._stats[path]
-
-    def _content(self, path: str) -> _Content:
-        """Return the content of what exists at a path without links on the way."""
-        content = self._contents.get(path)
-        if content is None:
-            found = self._lstat(path)
-            assert found is not None
-            content = self._before.settled_content(path, found) if self._before is not None else None
-            if content is None:
-                content = _read(path, found)
-                if _changed_ns(found) >= self._latest_ns:
-                    self._unsettled.add(path)
-            self._contents[path] = content
-        return content
-
-    def settled_content(self, path: str, found: os.stat_result) -> _Content | None:
-        """Return what was read at a path if it is what is `found` there now; else None."""
-        if path not in self._contents or path in self._unsettled:
-            return None
-        is_same = _state(self._stats[path], is_content=True) == _state(found, is_content=True)
-        return self._contents[path] if is_same else None
-
-
-class LookupCache:
-    """Keeps the latest results of searches until what they were found by changes."""
-
-    def __init__(self) -> None:
-        self._results: dict[Hashable, tuple[FileLookups, Any]] = {}
-
-    def get(self, key: Hashable, find: Callable[[FileLookups], _Result]) -> _Result:
-        """Return what `find` returns for all that `key` says and the files that it looks at. Blocks."""
-        known = self._results.pop(key, None)
-        if known is None or not known[0].is_current():
-            lookups = FileLookups(known[0] if known is not None else None)
-            known = lookups, find(lookups)
-            lookups.finish()
-        self._results[key] = known
-        for oldest in list(self._results)[:-_MAX_RESULTS]:
-            self._results.pop(oldest, None)
-        return cast(_Result, known[1])
+def _real_path(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        return os.path.normpath(path)
 
 
 def parents(path: str) -> Iterator[str]:
@@ -201,51 +105,6 @@ def is_inside(path: str, folder: str) -> bool:
 def read_text(path: str) -> str:
     """Return the start of a file as text; empty if it can't be read, or is none: a pipe would never end."""
     return read_start(path, _FILE_CAP).decode(errors="surrogateescape")
-
-
-def _lstat(path: str) -> os.stat_result | None:
-    try:
-        return os.lstat(path)
-    except (OSError, ValueError):  # ValueError: no path, such as one with a null
-        return None
-
-
-def _read(path: str, found: os.stat_result) -> _Content:
-    """Return the entries of a folder, the target of a link, or the text of a file; empty if it can't be."""
-    if stat.S_ISREG(found.st_mode):
-        return read_text(path)
-    try:
-        return os.readlink(path) if stat.S_ISLNK(found.st_mode) else _scan(path)
-    except OSError:
-        return ""
-
-
-def _scan(folder: str) -> tuple[Entry, ...]:
-    base = folder.rstrip("/")
-    try:
-        with os.scandir(folder) as entries:
-            return tuple(
-                Entry(
-                    entry.name,
-                    f"{base}/{entry.name}",
-                    entry.is_symlink(),
-                    entry.is_dir(follow_symlinks=False),
-                )
-                for entry in islice(entries, MAX_ENTRIES)
-            )
-    except OSError:
-        return ()
-
-
-def _changed_ns(found: os.stat_result) -> int:
-    return max(found.st_mtime_ns, found.st_ctime_ns)
-
-
-def _state(found: os.stat_result | None, is_content: bool) -> tuple[int, ...]:
-    if found is None:
-        return ()
-    identity = (found.st_mode, found.st_ino, found.st_dev)
-    return (*identity, found.st_mtime_ns, found.st_ctime_ns, found.st_size) if is_content else identity
 
 
 _HOME = (

@@ -27,10 +27,10 @@ from helix_desktop.tools.shell.file_lookups import (
     MAX_ENTRIES,
     Entry,
     FileLookups,
-    LookupCache,
     is_inside,
     names_there,
     parents,
+    read_text,
 )
 
 _PROJECT_FILES = (
@@ -120,14 +120,14 @@ class LinkedProjects:
         for folder in (real, *islice(parents(real), 3)):
             if not self._is_allowed(folder) or folder in self._around_root:
                 return None
-            if any(self._lookups.exists(f"{folder}/{name}") for name in _PROJECT_FILES):
+            if any(os.path.lexists(f"{folder}/{name}") for name in _PROJECT_FILES):
                 return folder
         return None
 
     def _checkout(self) -> str | None:
         """Return the checkout that the workspace is a part of; None if it is its top, or in none."""
         for folder in (self._root, *parents(self._root)):
-            if self._lookups.exists(f"{folder}/.git"):
+            if os.path.lexists(f"{folder}/.git"):
                 return folder if folder != self._root and self._is_allowed(folder) else None
         return None
 
@@ -146,9 +146,9 @@ class LinkedProjects:
             holder, is_in_checkout, _ = f"{folder}/".partition("/.git/")
             if is_git and self._is_allowed(holder if is_in_checkout else folder):
                 yield folder
-            if common := lookups.text(f"{folder}/commondir").strip():
+            if common := read_text(f"{folder}/commondir").strip():
                 pending.append(lookups.real_path(os.path.join(folder, common)))
-            for line in lookups.text(f"{folder}/objects/info/alternates").splitlines():
+            for line in read_text(f"{folder}/objects/info/alternates").splitlines():
                 objects, _, name = lookups.real_path(os.path.join(folder, "objects", line)).rpartition("/")
                 pending.append(objects if name == "objects" else "")
 
@@ -156,7 +156,7 @@ class LinkedProjects:
         """Return the folder that a `.git` is or names; empty if it is none."""
         if self._lookups.is_folder(path):
             return self._lookups.real_path(path)
-        target = self._lookups.text(path).strip()
+        target = read_text(path).strip()
         if not target.startswith("gitdir:"):
             return ""
         name = target.removeprefix("gitdir:").strip()
@@ -207,7 +207,7 @@ class LinkedProjects:
         for entry in self._lookups.entries(packages):
             name = entry.name
             if name.endswith(".pth") or (name.startswith("__editable__") and name.endswith(".py")):
-                text = self._lookups.text(entry.path)
+                text = read_text(entry.path)
                 for target in dict.fromkeys((*_PTH_LINE.findall(text), *_EDITABLE.findall(text))):
                     project = self._project_of(target)
                     if project is not None:
@@ -223,7 +223,7 @@ class LinkedProjects:
                 if entry.is_link:
                     yield entry.path
                 elif entry.name in _MANIFESTS:
-                    text = self._lookups.text(entry.path)
+                    text = read_text(entry.path)
                     if "../" in text:  # which takes no time to find out
                         yield from (f"{folder}/{name}" for name in _RELATIVE.findall(text))
                 elif entry.name == "node_modules" and depth == 0:
@@ -311,38 +311,27 @@ def find_home_view(
     names: Sequence[str],
     environ: Mapping[str, str],
     hidden: Sequence[str],
-    cache: LookupCache,
+    lookups: FileLookups,
 ) -> HomeView:
     """Find what commands of the workspace at `root` see of home folders; `hidden` paths never. Blocks."""
-    of_home = (root, home, tuple(names), tuple(environ.items()), tuple(hidden))
-
-    def find_listed(lookups: FileLookups) -> tuple[tuple[str, ...], dict[str, ShownPath]]:
-        covered = _covered(home, environ, lookups)
-        finder = _Finder(home, covered, hidden, lookups)
-        for base, listed in _listed(home, names, environ):
-            for name in names_there(base, listed, lookups):
-                finder.add(os.path.join(base, name))
-        for base, listed in _listed(home, FILTERED_HOME_FILES, environ):
-            for name in names_there(base, listed, lookups):
-                finder.add_filtered(os.path.join(base, name))
-        for shared in _SHARED_IN_HOMES:
-            finder.add(shared)
-        finder.add_programs(environ.get("PATH", ""))
-        return covered, finder.shown
-
-    covered, listed = cache.get(("listed", *of_home), find_listed)
-
-    def find_linked(lookups: FileLookups) -> HomeView:
-        finder = _Finder(home, covered, hidden, lookups, listed)
-        projects = LinkedProjects(root, home, covered, hidden, lookups)
-        for path in projects.find([environ[name] for name in _ENVIRONMENTS if environ.get(name)]):
-            if "/.cargo/" in path:
-                finder.add_filtered(path)
-            else:
-                finder.add_folder(path)
-        return HomeView(tuple(map(Path, covered)), finder.topmost(), tuple(map(Path, projects.secrets)))
-
-    return cache.get(("linked", covered, tuple(listed.values()), *of_home), find_linked)
+    covered = _covered(home, environ, lookups)
+    finder = _Finder(home, covered, hidden, lookups)
+    for base, listed in _listed(home, names, environ):
+        for name in names_there(base, listed, lookups):
+            finder.add(os.path.join(base, name))
+    for base, listed in _listed(home, FILTERED_HOME_FILES, environ):
+        for name in names_there(base, listed, lookups):
+            finder.add_filtered(os.path.join(base, name))
+    for shared in _SHARED_IN_HOMES:
+        finder.add(shared)
+    finder.add_programs(environ.get("PATH", ""))
+    projects = LinkedProjects(root, home, covered, hidden, lookups)
+    for path in projects.find([environ[name] for name in _ENVIRONMENTS if environ.get(name)]):
+        if "/.cargo/" in path:
+            finder.add_filtered(path)
+        else:
+            finder.add_folder(path)
+    return HomeView(tuple(map(Path, covered)), finder.topmost(), tuple(map(Path, projects.secrets)))
 
 
 def _covered(home: str, environ: Mapping[str, str], lookups: FileLookups) -> tuple[str, ...]:
@@ -374,18 +363,12 @@ class _Finder:
     """Collects the paths that commands see."""
 
     def __init__(
-        self,
-        home: str,
-        covered: Sequence[str],
-        hidden: Sequence[str],
-        lookups: FileLookups,
-        shown: Mapping[str, ShownPath] | None = None,
+        self, home: str, covered: Sequence[str], hidden: Sequence[str], lookups: FileLookups
     ) -> None:
-        """`shown` is what was found before."""
         self._home, self._covered, self._hidden = home, covered, frozenset(hidden)
         self._never = {home, "/", *parents(home)}
         self._lookups = lookups
-        self.shown: dict[str, ShownPath] = dict(shown or {})
+        self.shown: dict[str, ShownPath] = {}
 
     def add(self, path: str) -> None:
         """Add a file or folder if it is in a home and may be seen; where a link leads, too."""
@@ -402,7 +385,7 @@ class _Finder:
         source = self._source(path)
         if source is None or not self._lookups.is_file(source) or path in self.shown:
             return
-        text = self._lookups.text(source)
+        text = read_text(source)
         self._put(path, source, is_filtered=filtered(text) != text)
         folder, _, file_name = path.rpartition("/")
         if "git" not in file_name and not folder.endswith("/git") and not depth:
@@ -481,7 +464,7 @@ def unlisted(home: str, shown: Iterable[ShownPath], lookups: FileLookups) -> Ite
 
     A home that is a checkout is full of files that begin with a dot and belong to it: nothing is yielded.
     """
-    if lookups.exists(f"{home}/.git"):
+    if os.path.lexists(f"{home}/.git"):
         return
     seen = {str(entry.path): entry.is_filtered for entry in shown}
     above = {parent for path, is_filtered in seen.items() if not is_filtered for parent in parents(path)}

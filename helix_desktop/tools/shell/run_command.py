@@ -156,6 +156,10 @@ class CommandContext(msgspec.Struct, frozen=True):
     reading: ReadingAccess
     reading_lines: CurrentReadingLines
 
+    @property
+    def contains_home(self) -> bool:
+        return self.sandbox_provider.home.is_relative_to(self.root)
+
 
 class RunCommand(Tool[RunCommandArguments]):
     name = "run_command"
@@ -170,12 +174,10 @@ class RunCommand(Tool[RunCommandArguments]):
         _check_visible(args.folder or ".")
         refuse_multiline(args.command)
         sandbox, network = await self._active_sandbox(args)
-        scope = await asyncio.to_thread(
-            self._context.sandbox_provider.scope_for, self._context.root, self._context.root
-        )
-        is_reading = await self._hidden_from_reading(args, sandbox, scope) is not None
+        contains_home = self._context.contains_home
+        is_reading = await self._hidden_from_reading(args, sandbox) is not None
         network = network and not is_reading
-        confined = confines(sandbox.kind, scope, network)
+        confined = confines(sandbox.kind, contains_home, network)
         subject, root = args.command, str(self._context.root)
         if args.folder.strip("./") and not confined:
             subject = f"{cd_command(args.folder)} && {subject}"
@@ -191,13 +193,13 @@ class RunCommand(Tool[RunCommandArguments]):
             *((text("In {folder}.", folder=args.folder),) if has_folder else ()),
             text("Sandboxed: it can only read the workspace; no network.")
             if is_reading
-            else describe_sandbox(sandbox.kind, network, scope.contains_home, sandbox.network_reach),
+            else describe_sandbox(sandbox.kind, network, contains_home, sandbox.network_reach),
             *(() if is_reading else self._ignore_sentence()),
         )
         in_folder = (
             f"{cd_command(args.folder)} && {subject}" if args.folder.strip("./") and confined else subject
         )
-        part = await self._asked_part(args, scope) if confined and not is_reading else ""
+        part = await self._asked_part(args) if confined and not is_reading else ""
         offers = suggest_command_rules(subject, confined, exact=in_folder, root=root, asked_part=part)
         links = () if is_reading else await asyncio.to_thread(_links, root, args.folder, args.command)
         asks_for_network = network and sandbox.kind != "none" and not self._context.current_grants().network
@@ -224,18 +226,18 @@ class RunCommand(Tool[RunCommandArguments]):
         )
 
     async def _hidden_from_reading(
-        self, args: RunCommandArguments, sandbox: Sandbox, scope: SandboxScope
+        self, args: RunCommandArguments, sandbox: Sandbox
     ) -> tuple[Path, ...] | None:
         """Return what is hidden from a command that only reads; None if it is to be asked about.
 
         That needs a sandbox, and a workspace without the keys of a home.
         """
-        if sandbox.kind == "none" or scope.contains_home or args.network:
-            return None
         context = self._context
+        if sandbox.kind == "none" or context.contains_home or args.network:
+            return None
         return await context.reading.hidden_paths(args.command, args.folder, context.reading_lines())
 
-    async def _asked_part(self, args: RunCommandArguments, scope: SandboxScope) -> str:
+    async def _asked_part(self, args: RunCommandArguments) -> str:
         """Return the part of the command for which a rule is enough: the others would run without asking.
 
         They run as it does, with the workspace to write. So what the user put on the list does not count;
@@ -245,7 +247,7 @@ class RunCommand(Tool[RunCommandArguments]):
         context, root = self._context, str(self._context.root)
         lines = tuple(line for line in context.reading_lines() if line in DEFAULT_LINES)
         part = asked_part(args.command, args.folder, root, find_programs(lines))
-        if scope.contains_home or part is None:
+        if context.contains_home or part is None:
             return ""
         if await context.reading.hidden_paths(part.others, args.folder, lines) != ():
             return ""
@@ -273,8 +275,7 @@ class RunCommand(Tool[RunCommandArguments]):
         await self._check(args)
         context = self._context
         sandbox, _ = await self._active_sandbox(args)
-        scope = await asyncio.to_thread(context.sandbox_provider.scope_for, context.root, context.root)
-        hidden = await self._hidden_from_reading(args, sandbox, scope)
+        hidden = await self._hidden_from_reading(args, sandbox)
         if hidden is None:
             raise ToolError(
                 "The command was not run: it may do more than read by now.",

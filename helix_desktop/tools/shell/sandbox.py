@@ -94,12 +94,12 @@ class NoSandbox:
         yield replace(spec, environment={**spec.environment, **_temp_environment(str(scope.scratch))})
 
 
-def confines(kind: SandboxKind, scope: SandboxScope, network: bool) -> bool:
-    """Return True if a command really stays in the workspace and off the network.
+def confines(kind: SandboxKind, contains_home: bool, network: bool) -> bool:
+    """Return True if a command really stays in the workspace, which may contain a home, and off the network.
 
     Landlock cannot freeze a part of a folder that may be written, such as `.git/hooks`: it does not count.
     """
-    return kind == "bubblewrap" and not network and not scope.contains_home
+    return kind == "bubblewrap" and not network and not contains_home
 
 
 _BUBBLEWRAP, _BUBBLEWRAP_WITH_NETWORK = (

@@ -11,7 +11,6 @@ from helix_desktop.permissions.home_folder import DEFAULT_HOME_NAMES
 from helix_desktop.tools.files.jail import startup_files
 from helix_desktop.tools.shell.file_lookups import (
     FileLookups,
-    LookupCache,
     escape_sockets,
     existing_paths,
     is_inside,
@@ -47,7 +46,7 @@ class SandboxProvider:
         self._find, self._hidden = find, tuple(hidden)
         self._home = Path(os.path.realpath(home or Path.home()))
         self._home_names, self._environ = home_names, environ
-        self._lock, self._cache = asyncio.Lock(), LookupCache()
+        self._lock = asyncio.Lock()
         self._detected: Sandbox | None = None
 
     async def detect(self) -> Sandbox:
@@ -66,21 +65,13 @@ class SandboxProvider:
         """Return what commands of the workspace at `root` may access; blocks."""
         if os.name == "nt":  # which has no sandbox
             return SandboxScope(root, scratch, home=self._home, private=private)
-        home, top, cache = str(self._home), str(root), self._cache
-        environ = dict(self._environ)
-
-        def find_hidden(lookups: FileLookups) -> tuple[str, ...]:
-            secrets = secret_paths(home, environ, lookups)
-            own = existing_paths(map(str, self._hidden), lookups)
-            return (*secrets, *escape_sockets(lookups), *own)
-
-        candidates = cache.get(("hidden", home, tuple(environ.items())), find_hidden)
+        home, top, environ, lookups = str(self._home), str(root), dict(self._environ), FileLookups()
+        secrets = secret_paths(home, environ, lookups)
+        own = existing_paths(map(str, self._hidden), lookups)
+        candidates = (*secrets, *escape_sockets(lookups), *own)
         hidden = tuple(path for path in candidates if path != top)
-        view = find_home_view(top, home, self._home_names(), environ, hidden, cache)
-        hidden, frozen = cache.get(
-            ("in workspace", top, home, hidden, view),
-            lambda lookups: _in_workspace(top, home, hidden, view, lookups),
-        )
+        view = find_home_view(top, home, self._home_names(), environ, hidden, lookups)
+        hidden, frozen = _in_workspace(top, home, hidden, view, lookups)
         return SandboxScope(
             root,
             scratch,
