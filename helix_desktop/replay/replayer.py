@@ -329,7 +329,9 @@ class Replayer:
             checkpoints=len(self.session.transcript.checkpoints),
             observations=sum(not event.reflection for event in observations),
             reflections=sum(event.reflection for event in observations),
-            fallbacks=sum(bool(getattr(event, "fallback", "")) for event in events),
+            fallbacks=sum(
+                bool(event.fallback) for event in events if isinstance(event, HandoverMade | ObservationsMade)
+            ),
         )
 
     def close(self) -> None:

@@ -446,7 +446,8 @@ OverflowStep = Callable[[int], Awaitable[None]]
 class OverflowSteps:
     """The steps run when a request would not fit, or when the provider rejected it as too large.
 
-    What the newest step read leaves last.
+    What the newest call was given leaves first if that frees most: it was carried out. What the newest step
+    read leaves after everything older but before messages do; its last output stays until no summary came.
     """
 
     def __init__(self, session: Session, rewriter: WindowRewriter, writer: HandoverWriter) -> None:
@@ -455,15 +456,17 @@ class OverflowSteps:
     async def free(self, limit: int) -> bool:
         """Free what is over `limit` tokens, without loss of words. Return True if that was enough.
 
-        What the user brought back leaves last.
+        What the user brought back stays while anything older can leave.
         """
         return await self._run(
             limit,
+            lambda _: self._rewriter.sweep_newest_call(),
             lambda tokens: self._rewriter.sweep_oldest(tokens, 1, restored=False),
             self._rewriter.sweep_images,
             self._place_observations,
             self._rewriter.fold_oldest,
             lambda tokens: self._rewriter.sweep_oldest(tokens, 1),
+            lambda tokens: self._rewriter.sweep_oldest(tokens, 0, last=False),
         )
 
     async def finish(self, limit: int, floor: int, why_no_model: OptionalText) -> bool:
@@ -471,12 +474,12 @@ class OverflowSteps:
 
         Messages that have to be left out are those down to `floor` tokens: so it is not done at each step.
         """
-        if self._used_tokens > limit:
-            await self._make_handover(why_no_model)
+        if await self._run(limit, lambda tokens: self._rewriter.sweep_oldest(tokens, 0)):
+            return True
+        await self._make_handover(why_no_model)
         return await self._run(
             limit,
-            lambda _: self._rewriter.truncate(self._used_tokens - floor),
-            lambda tokens: self._rewriter.sweep_oldest(tokens, 0),
+            lambda _: self._rewriter.truncate(self._used_tokens - floor, why_no_model),
             lambda tokens: self._rewriter.sweep_images(tokens, newest=True),
         )
 

@@ -41,6 +41,7 @@ from helix_desktop.domain.events.session import StandingText
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.text_format import MAX_CHUNK_CHARS, split_text
 from helix_desktop.domain.todo import TodoList
+from helix_desktop.domain.translatable_text import OptionalText
 
 _MAX_PARTS = 65_536
 
@@ -285,7 +286,9 @@ class WindowRewriter:
             made.append(await self._record_fold(condensed, policy, window_size))
         return any(made)
 
-    async def _record_fold(self, fold_plan: FoldPlan, policy: ContextPolicy, window_size: int) -> bool:
+    async def _record_fold(
+        self, fold_plan: FoldPlan, policy: ContextPolicy, window_size: int, fallback: OptionalText = ""
+    ) -> bool:
         """Store the index entry and record the note, unless it would be no smaller. Return True if done."""
         transcript = self._session.transcript
         rewrite_seq = transcript.window.last_rewrite_seq
@@ -309,7 +312,7 @@ class WindowRewriter:
         steps = sum(isinstance(item.event, AssistantSpoke) for item in items)
         averted_at = self._handover_averted_by(saved)
         made = after, upto, note, tokens, content.digest, entries, steps, saved, fold_plan.how, averted_at
-        event = FoldMade(*made)
+        event = FoldMade(*made, fallback)
 
         def decide() -> list[Event]:
             return (
@@ -373,16 +376,22 @@ class WindowRewriter:
 
         await self._session.record_decided(decide)
 
-    async def sweep_oldest(self, tokens: int, newest: int, restored: bool = True) -> None:
+    async def sweep_oldest(self, tokens: int, newest: int, restored: bool = True, last: bool = True) -> None:
         """Mask the oldest content that frees these tokens of the model, but for so many newest steps.
 
-        What the user brought back only if `restored`.
+        For the others see `planner.sweep_now`.
         """
         policy, needed = self._session.policy, self._own_count(tokens)
         transcript = self._session.transcript
         await self._sweep(
-            lambda: planner.sweep_now(transcript, policy, newest, needed, restored), SweepReason.OVERFLOW
+            lambda: planner.sweep_now(transcript, policy, newest, needed, restored, last),
+            SweepReason.OVERFLOW,
         )
+
+    async def sweep_newest_call(self) -> None:
+        """Mask what the newest calls were given, if that frees most."""
+        transcript, policy = self._session.transcript, self._session.policy
+        await self._sweep(lambda: planner.sweep_newest_call(transcript, policy), SweepReason.OVERFLOW)
 
     async def sweep_images(self, tokens: int, newest: bool = False) -> None:
         """Mask the oldest images that free these tokens, with `newest` also those of the newest message."""
@@ -421,11 +430,14 @@ class WindowRewriter:
         )
         return SweepPlan(fresh, max(0, sweep.tokens_saved(transcript, fresh)), 0.0) if fresh else None
 
-    async def truncate(self, tokens: int) -> None:
-        """Leave out the oldest messages that free these tokens of the model, but for the user's words."""
+    async def truncate(self, tokens: int, why_no_model: OptionalText = "") -> None:
+        """Leave out the oldest messages that free these tokens of the model, but for the user's words.
+
+        `why_no_model` says why no model wrote a summary of them; empty if none was asked.
+        """
         policy, frame = self._session.policy, self._session.frame
         for plan in planner.plan_truncations(self._session.transcript, int(tokens / frame.ratio)):
-            await self._record_fold(plan, policy, frame.info.window)
+            await self._record_fold(plan, policy, frame.info.window, why_no_model)
 
 
 def note_text(

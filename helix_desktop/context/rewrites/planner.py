@@ -35,7 +35,7 @@ from helix_desktop.context.summaries.handover import (
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import handover_tokens
-from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 
 
@@ -161,16 +161,20 @@ def sweep_now(
     protected_steps: int = sweep.MIN_PROTECTED_STEPS,
     tokens: int | None = None,
     restored: bool = True,
+    last: bool = True,
 ) -> SweepPlan | None:
     """Return a sweep of all but the newest steps, or of what frees so many `tokens`, by our count, of them.
 
     What is superseded goes first, what the running turn works on last; else the oldest. What the user brought
-    back goes only if `restored`.
+    back goes only if `restored`, the newest output only if `last`.
     """
+    staying = set() if restored else set(transcript.rewrites.restored)
+    if not last:
+        staying.add(_newest_seq(transcript, ToolAnswered))
     candidates = [
         candidate
         for candidate in sweep.closed_candidates(transcript, policy, protected_steps)
-        if restored or candidate.seq not in transcript.rewrites.restored
+        if candidate.seq not in staying
     ]
     candidates.sort(
         key=lambda candidate: (
@@ -180,6 +184,25 @@ def sweep_now(
         )
     )
     return _first_that_free(transcript, [candidate.seq for candidate in candidates], tokens)
+
+
+def sweep_newest_call(transcript: Transcript, policy: ContextPolicy) -> SweepPlan | None:
+    """Return a sweep of what the newest calls were given, unless an older content would free more.
+
+    They were carried out, and nothing before them has to be sent again.
+    """
+    call_seq = _newest_seq(transcript, AssistantSpoke)
+    savings = {each.seq: each.saving for each in sweep.closed_candidates(transcript, policy, 0)}
+    largest = max((saving for seq, saving in savings.items() if seq <= call_seq), default=0)
+    if call_seq in transcript.rewrites.restored or savings.get(call_seq) != largest:
+        return None
+    return SweepPlan((call_seq,), largest)
+
+
+def _newest_seq(transcript: Transcript, kind: type[AssistantSpoke | ToolAnswered]) -> int:
+    """Return the event of the newest message of a kind; 0: there is none."""
+    items = transcript.messages.items
+    return next((item.seq for item in reversed(items) if isinstance(item.event, kind)), 0)
 
 
 def sweep_images(

@@ -511,7 +511,8 @@ class FallbackRate(msgspec.Struct, frozen=True):
     """Summaries, cuts and extracts, those with a fallback, and why the newest needed one.
 
     Summaries are handovers, checkpoints and observations.
-    A cut leaves older messages out because no summary of them came; an extract that failed is a preview.
+    A cut leaves older messages out because no summary of them came: it counts if a model should have written
+    one. An extract that failed is a preview.
     """
 
     summaries: int = 0
@@ -561,8 +562,8 @@ def fallback_rate(log: Iterable[RecordedEvent]) -> FallbackRate:
                 total += _counted(recorded, reason)
             case HandoverMade(fallback=reason) | ObservationsMade(fallback=reason):
                 total += _counted(recorded, reason)
-            case FoldMade(how="truncate"):
-                total += _counted(recorded, _text("Older messages were left out to make room."))
+            case FoldMade(how="truncate", fallback=reason) if reason:
+                total += _counted(recorded, reason)
             case ToolAnswered(asked=asked, form=form, intake_note=note) if asked:
                 failed = "" if form == "compact" else _text("The model didn't write an extract.")
                 total += _counted(recorded, note or failed, is_extract=True)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from helix_desktop.agent.compaction.handover_writer import HandoverWriter
+from helix_desktop.agent.compaction.manager import OverflowSteps
+from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.domain.errors import ContextWindowExceeded
-from helix_desktop.domain.events.conversation import Attachment, ToolAnswered, UserSpoke
+from helix_desktop.context.summaries.summary_task import fallback_rate
+from helix_desktop.domain.errors import ContextWindowExceeded, ModelRequestRejected
+from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo
@@ -96,6 +100,85 @@ async def test_one_batch_is_too_large() -> None:
     outputs = [message.text for message in last.messages if message.role == "tool"]
     assert ["[CACHED]" in output for output in outputs] == [True, True, True, False]
     await check_outputs_stored(rig)
+
+
+def texts_of(rig: AgentRig) -> str:
+    """Return what the newest request says, without the arguments of calls."""
+    return "\n".join(message.text for message in rig.model.requests[-1].messages)
+
+
+async def test_a_call_larger_than_the_context_window_leaves_alone() -> None:
+    """What it was given, a file body, is cached; outputs were cached and messages left out to make room."""
+    body = "line of the file " * 900
+    rig = rig_of(
+        wide_step(300, "read"),
+        text_reply("The first answer. " * 40),
+        tool_call_reply(("say", {"text": "written", "times": 2, "body": body}), id_prefix="write"),
+    )
+    await rig.begin()
+    await rig.conversation.run("The first question.")
+    assert (await rig.conversation.run("Write the file.")).how == "done"
+    calls = [it for it in rig.conversation.session.transcript.messages.items if "write0" in str(it.event)]
+    (sweep,) = rig.events(SweepMade)
+    assert sweep.masked == (calls[0].seq,)
+    assert rig.events(FoldMade) == rig.events(HandoverMade) == []
+    sent = texts_of(rig)
+    assert all(words in sent for words in ("The first question.", "The first answer.", "word0 read0"))
+    (short,) = rig.events(AssistantSpoke)[-2].short
+    assert body.encode() in [await rig.store.get(digest) for digest in short.digests]
+
+
+async def test_what_the_newest_step_read_leaves_before_messages_do() -> None:
+    """A model would have summarized the conversation to keep three outputs that can be recalled."""
+    rig = rig_of(text_reply("An answer. " * 500), wide_step(500, "read", calls=3))
+    await rig.begin()
+    await rig.conversation.run("Explain it.")
+    assert (await rig.conversation.run("Read all.")).how == "done"
+    assert rig.events(FoldMade) == rig.events(HandoverMade) == rig.model.summary_requests == []
+    outputs = [message.text for message in rig.model.requests[-1].messages if message.role == "tool"]
+    assert ["[CACHED]" in output for output in outputs] == [True, True, False]
+    assert "An answer. An answer." in texts_of(rig)
+
+
+async def test_the_last_output_leaves_before_messages_are_left_out() -> None:
+    """No model could summarize the conversation: its messages were left out, and the output stayed."""
+    rig = rig_of(text_reply("An answer. " * 500), text_reply("Go on. " * 300), wide_step(700, "read"))
+    rig.model.summary_script = lambda _: [ModelRequestRejected(verbatim("Not today."))]
+    await rig.begin()
+    for words in ("Explain it.", "Go on."):
+        await rig.conversation.run(words)
+    assert (await rig.conversation.run("Read it.")).how == "done"
+    assert [fold for fold in rig.events(FoldMade) if fold.how == "truncate"] == []
+    assert "[CACHED]" in texts_of(rig)
+    assert "An answer. An answer." in texts_of(rig)
+
+
+async def test_a_cut_that_no_model_was_asked_about_is_no_fallback_of_one() -> None:
+    """A summary would have freed too little, so none was asked for, and nothing failed."""
+    rig = rig_of(*(text_reply(f"answer {n} " + "because it is so " * 60) for n in range(9)))
+    await rig.begin()
+    for number in range(9):
+        await rig.conversation.run(f"Question {number}?")
+    assert {event.how for event in rig.events(FoldMade)} == {"truncate"}
+    assert rig.model.summary_requests == []
+    assert not fallback_rate(rig.conversation.session.log).fallbacks
+
+
+async def test_a_cut_says_why_no_model_summarized_what_it_leaves_out() -> None:
+    """Each counts, as the summary without a model before it does."""
+    rig = rig_of(*(text_reply(f"answer {n} " + "because it is so " * 40) for n in range(6)))
+    await rig.begin()
+    for number in range(6):
+        await rig.conversation.run(f"Question {number}?")
+    session = rig.conversation.session
+    rewriter = WindowRewriter(session)
+    await OverflowSteps(session, rewriter, HandoverWriter(session, rewriter)).finish(
+        500, 500, verbatim("Not today.")
+    )
+    cuts = [event for event in rig.events(FoldMade) if event.how == "truncate"]
+    assert {event.fallback for event in [*rig.events(HandoverMade), *cuts]} == {"Not today."}
+    assert cuts
+    assert fallback_rate(session.log).fallbacks == len(rig.events(HandoverMade)) + len(cuts)
 
 
 async def send_with_images(rig: AgentRig, text: str, attached: list[Attachment]) -> None:

@@ -176,12 +176,12 @@ def test_extracts_count_that_had_to_do_without_their_model() -> None:
 
 
 def test_cuts_and_extracts_that_did_without_their_model_count() -> None:
-    """An extract that came, and previews that nobody asked more of, are no fallbacks."""
+    """An extract that came, a cut that no model was asked about, and previews alone are no fallbacks."""
     cut = FoldMade(1, 9, "left out", 5, "ab", 1, 2, 90, "truncate")
     note = FoldMade(1, 9, "noted", 5, "ab", 1, 2, 90)
-    rate = fallback_rate(log(cut, note, output(), output("A, B")))
-    assert (rate.summaries, rate.fallbacks) == (2, 1)
-    assert rate.newest_reason == "Older messages were left out to make room."
+    refused = replace(cut, fallback="The server refused.")
+    rate = fallback_rate(log(cut, refused, note, output(), output("A, B")))
+    assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (2, 1, "The server refused.")
     rate = fallback_rate(log(output("A"), output("A", "The extract wasn't ready.")))
     assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (2, 1, "The extract wasn't ready.")
 
