@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
+from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.files.content import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import ToolCall, TurnOutcome, server_tool_name
@@ -253,15 +254,23 @@ class PermissionRule(msgspec.Struct, frozen=True):
         )
 
 
+class EditedFile(msgspec.Struct, frozen=True):
+    """What an edit would change in one file: all that would be written is among the lines, if it is text."""
+
+    path: str
+    diff: FileDiff
+
+
 class ApprovalRequest(msgspec.Struct, frozen=True):
     """A question to the user: may this call run?
 
     `subject` is what an exact rule is bound to (the exact command, the path of a file edit, an address);
-    `detail` shows exactly what would happen (the command, or the diff). `confined`: whatever it does stays in
-    the workspace and off the network. `rule` is the narrowest rule that may be saved, `suggested_rules` all,
-    narrowest first (see `permissions.rules`). `host` is where a fetch goes; `server` and `definition`
-    (the hash of its definition) say whose MCP tool it is, `description` what the server says of the tool,
-    `description_digest` is its digest, and `claims_read_only` the server's claim that it changes nothing.
+    `detail` shows exactly what would happen (the command), of an edit `edits` do. `confined`: whatever it
+    does stays in the workspace and off the network. `rule` is the narrowest rule that may be saved,
+    `suggested_rules` all, narrowest first (see `permissions.rules`). `host` is where a fetch goes; `server`
+    and `definition` (the hash of its definition) say whose MCP tool it is, `description` what the server says
+    of the tool, `description_digest` is its digest, and `claims_read_only` the server's claim that it changes
+    nothing.
     `mcp_change` says why a rule does not allow it. `asking_rule` names the rule that requires asking, if any.
     `other_paths` are further files of the same change: a rule must allow each, and any may be refused.
     `subagent_title` is the title of the subagent that makes the call, if any. `coverage` says where in the
@@ -301,6 +310,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     mcp_change: McpChange = ""
     asking_rule: str = ""
     other_paths: tuple[str, ...] = ()
+    edits: tuple[EditedFile, ...] = ()
     subagent_title: str = ""
     coverage: FileCoverage | None = None
     folder: str = ""

@@ -16,7 +16,7 @@ from helix_desktop.domain.file_history.line_match import (
     matching_blocks,
     place_groups,
 )
-from helix_desktop.domain.files.content import utf16_encoding
+from helix_desktop.domain.files.content import is_text, utf16_encoding
 from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.unicode_safety import is_hidden
 
@@ -199,7 +199,7 @@ def _encoding(data: bytes) -> str:
             return encoding if _encode(_decode(data, encoding), encoding) == data else ""
         except UnicodeError:
             return ""
-    return "" if b"\0" in data else _UTF8
+    return _UTF8 if is_text(data) else ""
 
 
 def _decode(data: bytes, encoding: str) -> str:

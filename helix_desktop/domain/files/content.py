@@ -10,6 +10,8 @@ import msgspec
 
 PDF = "PDF document"
 _SNIFFED = 8192  # bytes; text has no NUL among its first ones
+_CONTROLS = bytes((*range(9), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20), 0x7F))
+_MAX_CONTROLS = 0.1  # of the bytes of a text
 _UTF16_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins with the mark of UTF-16
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -53,6 +55,22 @@ def kind_by_signature(data: bytes) -> str:
 def is_binary(data: bytes) -> bool:
     """Return True for bytes that are no text in UTF-8 or the like; False also for UTF-16."""
     return b"\0" in data[:_SNIFFED] and not utf16_encoding(data)
+
+
+def is_text(data: bytes) -> bool:
+    """Return True for text in UTF-8 or the like that is shown by lines, also with a few control characters.
+
+    With NUL bytes it has to be UTF-8, as most files with them are binary.
+    """
+    if b"\0" not in data:
+        return True
+    if len(data) - len(data.translate(None, _CONTROLS)) > _MAX_CONTROLS * len(data):
+        return False
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def declared_encoding(start: bytes) -> str:

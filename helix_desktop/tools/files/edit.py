@@ -6,7 +6,7 @@ import asyncio
 import codecs
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from heapq import nlargest
 from itertools import chain, dropwhile, repeat
@@ -17,52 +17,29 @@ from msgspec.structs import replace
 
 from helix_desktop.domain.digest import is_marker
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.file_history.diff import SIGNS, FileDiff, diff_contents
+from helix_desktop.domain.file_history.diff import FileDiff, diff_contents
 from helix_desktop.domain.files.content import text_encoding, utf16_encoding
 from helix_desktop.domain.files.names import is_secret_path
 from helix_desktop.domain.text_format import pluralize
-from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.tools import ApprovalRequest, EditedFile, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.permissions.rules import suggest_edit_rules
 from helix_desktop.tools.files.file_versions import versions_of
 from helix_desktop.tools.files.jail import FileStamp, Jail
 from helix_desktop.tools.tool import Arguments, Tool
 
-_MAX_BYTES = 512 * 1024
-_MAX_LINES = 1_500
 
+def diff_to_approve(before: bytes | None, after: bytes) -> FileDiff:
+    """Return what a write changes; without lines to compare with, all that would be written is new.
 
-def unified_diff(path: str, before: bytes | None, after: bytes) -> str:
-    """Return the unified diff of a file's content; `before` is None for a new file.
-
-    Invisible characters are shown as codes. Very large or binary content is described by its sizes,
-    and a very long diff says how much is left out.
+    Those are missing in files that are binary, or too large together with what is written.
     """
-    path, old = escape_hidden_name(path), before or b""
-    if len(old) + len(after) > _MAX_BYTES or b"\0" in old or b"\0" in after:
-        was = "new file" if before is None else f"{len(old):,} bytes before"
-        return (
-            f"--- {path}\n+++ {path}\n({was}, {len(after):,} bytes after; too large or binary to compare)\n"
-        )
-    lines = list(_diff_lines(path, before, diff_contents(before, after)))
-    left = len(lines) - _MAX_LINES
-    note = [f"(… {left:,} more lines of this diff …)"] if left > 0 else []
-    if not lines:
-        return "(new, empty file)\n" if before is None else "(no change)\n"
-    return "\n".join([*lines[:_MAX_LINES], *note]) + "\n"
-
-
-def _diff_lines(path: str, before: bytes | None, diff: FileDiff) -> Iterator[str]:
-    if diff.hunks:
-        yield f"--- {'/dev/null' if before is None else f'a/{path}'}"
-        yield f"+++ b/{path}"
-    for hunk in diff.hunks:
-        yield hunk.header
-        for line in hunk.lines:
-            text = line.text.encode(errors="surrogateescape").decode(errors="replace")
-            end = "" if line.has_line_end else "  (no line end)"
-            yield SIGNS[line.kind] + escape_hidden(text.replace("\r", "␍")) + end
+    diff = diff_contents(before, after)
+    if diff.kind in ("text", "mode"):
+        return diff
+    written = diff_contents(None, after)
+    return replace(written, before=diff.before) if written.kind == "text" else diff
 
 
 _text = TextContext("Tools")
@@ -95,7 +72,6 @@ class FileWriter:
         self._jail, self._tool, self._is_run = jail, tool, is_run
 
     def approval_request(self, call_id: str, changes: Sequence[FileWrite]) -> ApprovalRequest:
-        detail = "".join(unified_diff(change.path, change.before, change.after) for change in changes)
         paths = [change.path for change in changes]
         if len(paths) > 1:
             summary = _text("Edit {count} files", count=len(paths))
@@ -109,11 +85,14 @@ class FileWriter:
             self._tool,
             paths[0],
             summary,
-            detail,
+            "",
             rules[0],
             kind="edit",
             suggested_rules=rules,
             other_paths=tuple(paths[1:]),
+            edits=tuple(
+                EditedFile(change.path, diff_to_approve(change.before, change.after)) for change in changes
+            ),
             auto_executed=tuple(path for path in paths if self._is_run(path)),
         )
 

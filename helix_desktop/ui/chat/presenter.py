@@ -47,6 +47,7 @@ from helix_desktop.domain.question import Question, ServerQuestion
 from helix_desktop.domain.redaction import has_redaction_mark
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ApprovalRequest, Excerpt
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.chat.actions import (
     ControlTurn,
     ReadContent,
@@ -59,7 +60,6 @@ from helix_desktop.ui.chat.rows.changed_files import (
     MAX_LINES,
     ChangedFilesContent,
     changed_files_content,
-    patch_files,
 )
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.row_types import (
@@ -152,8 +152,9 @@ def _few_words(row: ApprovalRow) -> str:
     request, words = row.request, row.summary
     if request.kind == "command":
         words = row.detail
-    elif request.kind == "edit" and (files := [file.name for file in patch_files(row.detail)]):
-        words = call_title(request.tool, ", ".join(files), call_verb(request.tool, "to_do"))
+    elif request.edits:
+        names = ", ".join(escape_hidden_name(edit.path) for edit in request.edits)
+        words = call_title(request.tool, names, call_verb(request.tool, "to_do"))
     return ellipsize(" ".join(words.split()), _FEW_CHARS)
 
 

@@ -41,8 +41,9 @@ async def test_several_edits_need_one_approval_and_make_one_change(root: Path) -
     ask = await box.approval(call)
     assert isinstance(ask, ApprovalRequest)
     assert (ask.summary, ask.subject, ask.other_paths) == ("Edit 2 files", "src/a.py", ("src/deep/b.ts",))
-    assert "-one\n-two\n+1\n+2\n" in ask.detail
-    assert "+++ b/src/deep/b.ts" in ask.detail
+    assert [(edit.path, edit.diff.after_lines) for edit in ask.edits] == [
+        ("src/a.py", ("1\n", "2\n", "three\n")), ("src/deep/b.ts", ("2\n",)),
+    ]  # fmt: skip
     text = (await box.run(call)).content.decode()
     assert "Edited src/a.py: 2 replacements at lines 1, 1. Lines: 3 -> 3.\n" in text
     assert (root / "src" / "a.py").read_text() == "1\n2\nthree\n"

@@ -15,6 +15,7 @@ from helix_desktop.domain.image import MAX_IMAGE_BYTES
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
 from helix_desktop.permissions.rules import evaluate
+from helix_desktop.ui.chat.rows.changed_files import edited_file_lines
 from tests.support.image_bytes import png
 from tests.support.tool_rig import make_call, make_tools
 
@@ -201,7 +202,7 @@ async def test_a_write_shows_its_diff_for_approval_and_reports_the_result(root: 
     ask = await box.approval(call)
     assert isinstance(ask, ApprovalRequest)
     assert (ask.subject, ask.rule) == ("src/new.py", PermissionRule(ANY, "src/new.py", kind="path"))
-    assert ask.detail == "--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
+    assert [(edit.path, edit.diff.after_lines) for edit in ask.edits] == [("src/new.py", ("x = 1\n",))]
     assert not (root / "src" / "new.py").exists()
     assert (await box.run(call)).content.decode() == ("Wrote 6 bytes to src/new.py (new file). Lines: 1.\n")
     assert (await box.run(call)).content.endswith(b"exactly this content (6 bytes); nothing was written.\n")
@@ -227,7 +228,8 @@ async def test_an_edit_changes_only_its_match(root: Path) -> None:
     call = make_call("edit_file", path="crlf.txt", old_text="a\nb\n", new_text="a\nc\n")
     ask = await box.approval(call)
     assert isinstance(ask, ApprovalRequest)
-    assert "-b␍\n+c␍" in ask.detail
+    lines = [(line.kind, line.text) for hunk in ask.edits[0].diff.hunks for line in hunk.lines]
+    assert lines[1:3] == [("removed", "b\r"), ("added", "c\r")]
     assert (await box.run(call)).content == (b"Edited crlf.txt: 1 replacement at line 1. Lines: 3 -> 3.\n")
     assert (root / "crlf.txt").read_bytes() == b"a\r\nc\r\n\xff\r\n"
 
@@ -317,8 +319,9 @@ async def test_diffs_and_listings_hide_and_forge_nothing(tmp_path: Path) -> None
     ask = await box.approval(call)
     assert isinstance(ask, ApprovalRequest)
     assert ask.summary == "Write a\\u000a+++ b/safe.txt"
-    assert ask.detail.splitlines()[1] == "+++ b/a\\u000a+++ b/safe.txt"
-    assert "+x = '\\u202e'\n+\\u001b[1A\n" in ask.detail
+    shown = edited_file_lines(ask.edits[0], 9)
+    assert shown.name == "a\\u000a+++ b/safe.txt"
+    assert [line.text for line in shown.lines] == ["+ x = '\\u202e'", "+ \\u001b[1A"]
     await box.run(call)
     listed = (await box.run(make_call("list_directory"))).content.decode()
     assert "a\\u000a+++ b/" in listed

@@ -12,8 +12,9 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.domain.events.conversation import SubagentStarted
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
+from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.question import FormField, Question, QuestionOption, QuestionReply, ServerQuestion
-from helix_desktop.domain.tools import Excerpt, PermissionRule, SubagentUsage
+from helix_desktop.domain.tools import EditedFile, Excerpt, PermissionRule, SubagentUsage
 from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.rows.row_types import (
@@ -85,14 +86,9 @@ That is all. ![a chart](https://example.org/chart.png)
 """
 DIFFSTAT = """src/helix/stream.py            | 41 ++++++++++++++-------
 src/helix/ui/message_view.py   | 18 +++++----"""
-PATCH = """--- a/src/helix/stream.py
-+++ b/src/helix/stream.py
-@@ -12,3 +12,4 @@
-     interval: float = 0.033
--    def flush(self) -> None:
-+    def flush(self, force: bool = False) -> None:
-+        \"\"\"Render what has arrived.\"\"\"
-         self.render()"""
+_BEFORE = "    interval: float = 0.033\n    def flush(self) -> None:\n        self.render()\n"
+_AFTER = _BEFORE.replace("(self) -> None:\n", "(self, force: bool = False) -> None:\n        # Render it.\n")
+EDIT = EditedFile("src/helix/stream.py", diff_contents(_BEFORE.encode(), _AFTER.encode()))
 
 
 def turn_rows() -> list[Row]:
@@ -359,7 +355,8 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
     return [
         structs.replace(
             approval_row(
-                *("p1", "edit_file", "Change src/helix/stream.py", PATCH, "edit"),
+                *("p1", "edit_file", "Change src/helix/stream.py", "", "edit"),
+                edits=(EDIT,),
                 suggested_rules=(
                     PermissionRule("edit_file", "src/helix/stream.py"),
                     PermissionRule("edit_file", "src/helix", kind="folder"),

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-from PySide6.QtGui import QTextCharFormat, QTextCursor
-
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ANY, LastingRefusal, McpChange
@@ -16,14 +13,20 @@ from helix_desktop.ui.chat.actions import (
     AllowAllOnce,
     ApprovalAnswer,
     Decide,
+    ListAction,
+    OpenEdits,
     OpenMenu,
-    RowSection,
     ToggleSection,
 )
 from helix_desktop.ui.chat.items.changed_files import FileBlock
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem, TextBlock, paragraph
-from helix_desktop.ui.chat.markdown.text_layout import TextLayout
-from helix_desktop.ui.chat.rows.changed_files import MAX_LINES, FileLines, color_lines, patch_files
+from helix_desktop.ui.chat.rows.changed_files import (
+    MAX_EDITED_LINES,
+    FileLines,
+    count_edited_lines,
+    edited_file_lines,
+    fits_card,
+)
 from helix_desktop.ui.chat.rows.row_types import MAX_REASON_PLACES, ApprovalRow
 from helix_desktop.ui.chat.style import BODY, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
@@ -37,7 +40,6 @@ from helix_desktop.ui.kit.boxes import (
     Pill,
     Row,
     Text,
-    color_of,
     push_button,
 )
 from helix_desktop.words.file_changes import line_counts_texts
@@ -151,16 +153,16 @@ class ApprovalItem(RowItem):
         self.backward_entry = f"decide:{self._primary}"
         self._hidden_lines = 0
         is_command, theme = row.request.kind == "command", tools.style.theme
-        is_edit = row.request.kind == "edit"  # a command that looks like a diff is no less a command
-        files = patch_files(escape_invisible(row.detail)) if is_edit else ()
-        detail = self._detail(files, tools)
+        edits = row.request.edits
+        detail = self._edits(tools) if edits else self._detail(tools)
         summary = row.request.effect if is_command and row.request.effect else row.request.summary
         size = UI if is_command else BODY
         texts: list[Box] = [paragraph(escape_invisible(summary), tools, theme.text, size)]
         texts += self._description(tools)
         texts += [paragraph(reason, tools, theme.muted) for reason in _reason_texts(row)]
-        if len(files) > 1:  # the lines of the first may leave no room for the others
-            texts.append(_plain("\n".join(map(_file_text, files)), theme.muted, UI, tools))
+        if len(edits) > 1:  # the lines of the first may leave no room for the others
+            names = "\n".join(_file_text(edited_file_lines(edit, 0)) for edit in edits)
+            texts.append(_plain(names, theme.muted, UI, tools))
         body = [detail, *texts] if is_command else [*texts, detail]
         head = Row(
             [
@@ -194,7 +196,9 @@ class ApprovalItem(RowItem):
         if "about" not in self._expanded:
             words = ellipsize("\n".join(full.split("\n")[:_ABOUT_LINES]), _ABOUT_CHARS)
         parts += [paragraph(note, tools, theme.muted), _plain(words, theme.text, UI, tools)]
-        return [*parts, _link("about", tr("Show the whole description"))] if words != full else parts
+        if words != full:
+            parts.append(_link("about", ToggleSection("about"), tr("Show the whole description")))
+        return parts
 
     @property
     def sandbox_text(self) -> str:
@@ -205,34 +209,37 @@ class ApprovalItem(RowItem):
             return tr("Sandboxed, with network") if self._row.request.has_network else tr("Sandboxed")
         return tr("Not sandboxed") if self._row.request.kind in ("command", "mcp") else ""
 
-    def _detail(self, files: Sequence[FileLines], tools: ItemTools) -> Box:
-        """Return what is asked for: an edit as cards of calls show it, as far as there is room, or words."""
-        blocks: list[Box] = self._blocks(files, tools)
-        more = list[Box]()
-        if not blocks:
-            blocks = [self._plain_detail(tools)]
+    def _edits(self, tools: ItemTools) -> Box:
+        """Return the files of an edit as cards of calls show them, as far as there is room.
+
+        All lines are a click away: in the card, or in a window where they are too many or too long for it.
+        """
+        parts, edits, is_open = list[Box](), self._row.request.edits, "detail" in self._expanded
+        room = MAX_EDITED_LINES if is_open else _MAX_DETAIL_LINES
+        for edit in edits:
+            if room > 0 or not edit.diff.hunks:
+                file = edited_file_lines(edit, room)
+                parts.append(FileBlock(file, room, tools))
+                room -= len(file.lines)
+        total, fits = sum(count_edited_lines(edit.diff) for edit in edits), fits_card(edits)
+        hidden = total - (MAX_EDITED_LINES if is_open else _MAX_DETAIL_LINES)
+        if not fits:
+            label = tr.plural(total, "Show the whole line", "Show all %n lines")
+            parts.append(_link("edits", OpenEdits(), label))
+        elif hidden > 0:
+            label = tr.plural(hidden, "Show %n more line", "Show %n more lines")
+            parts.append(_link("detail", ToggleSection("detail"), label))
+        return Frame(Column(parts, 8), (0, 4, 0, 2))
+
+    def _detail(self, tools: ItemTools) -> Box:
+        parts: list[Box] = [self._plain_detail(tools)]
         if self._hidden_lines:
             label = tr.plural(self._hidden_lines, "Show %n more line", "Show %n more lines")
             if self._row.request.kind == "command":
                 label = tr("Show the whole command")
-            more = [_link("detail", label)]
-        if files:
-            return Frame(Column([*blocks, *more], 8), (0, 4, 0, 2))
-        well = Frame(Column([*blocks, *more], 4), (12, 9, 12, 9), "code_surface", "border", radius=8)
+            parts.append(_link("detail", ToggleSection("detail"), label))
+        well = Frame(Column(parts, 4), (12, 9, 12, 9), "code_surface", "border", radius=8)
         return Frame(well, (0, 2, 0, 6))
-
-    def _blocks(self, files: Sequence[FileLines], tools: ItemTools) -> list[Box]:
-        total = room = sum(len(file.lines) for file in files)
-        if "detail" not in self._expanded:
-            room = min(room, _MAX_DETAIL_LINES)
-        self._hidden_lines = total - room
-        blocks = list[Box]()
-        for file in files:
-            if room > 0:
-                lines = color_lines(file.lines[: min(room, MAX_LINES)], file.path)
-                blocks.append(FileBlock(replace(file, lines=(*lines, *file.lines[MAX_LINES:])), room, tools))
-            room -= len(file.lines)
-        return blocks
 
     def _plain_detail(self, tools: ItemTools) -> TextBlock:
         escape = escape_command if self._row.request.kind == "command" else escape_invisible
@@ -244,10 +251,7 @@ class ApprovalItem(RowItem):
             else:
                 self._hidden_lines = max(0, len(lines) - _MAX_DETAIL_LINES)
                 words = "\n".join(lines[: len(lines) - self._hidden_lines])
-        detail = tools.writer.write_plain(words, mono=True)
-        if any(line.startswith(("@@", "--- ", "+++ ")) for line in lines):
-            _color_diff(detail, tools)
-        return TextBlock(detail)
+        return TextBlock(tools.writer.write_plain(words, mono=True))
 
     def _shorten_command(self, words: str, lines: Sequence[str]) -> str:
         """Return a command without its middle where it is long: a click shows all of it."""
@@ -335,23 +339,7 @@ def _plain(words: str, color: str, size: int, tools: ItemTools) -> TextBlock:
     return TextBlock(tools.writer.write_plain(words, mono=False, color=color, size=size))
 
 
-def _link(section: RowSection, label: str) -> Box:
+def _link(name: str, action: ListAction, label: str) -> Box:
     """Return a link to more of what stands above it."""
-    words, action = Text(label, 12, "accent_text", 500), ToggleSection(section)
-    return Flow([Button(f"open:{section}", action, words, label, "words", high=20)])
-
-
-def _color_diff(detail: TextLayout, tools: ItemTools) -> None:
-    theme = tools.style.theme
-    block = detail.document.begin()
-    while block.isValid():
-        sign = block.text()[:1]
-        if sign in ("+", "-"):
-            form = QTextCharFormat()
-            form.setForeground(color_of(theme.ok if sign == "+" else theme.error))
-            cursor = QTextCursor(block)
-            cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
-            cursor.setPosition(block.position())
-            cursor.setPosition(block.position() + block.length() - 1, QTextCursor.MoveMode.KeepAnchor)
-            cursor.mergeCharFormat(form)
-        block = block.next()
+    words = Text(label, 12, "accent_text", 500)
+    return Flow([Button(f"open:{name}", action, words, label, "words", high=20)])

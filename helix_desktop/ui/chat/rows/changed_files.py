@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -13,19 +11,21 @@ from msgspec.structs import replace
 
 from helix_desktop.domain.file_history.changes import FileChange
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
+from helix_desktop.domain.tools import EditedFile
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.design.diff.rows import expand_tabs, line_text
 from helix_desktop.ui.design.highlight import ColoredRun, colored_runs
-from helix_desktop.ui.design.safe_text import LINE_LIMIT
 from helix_desktop.words.file_changes import (
     change_note,
     describe_mode,
+    describe_state,
     describe_without_lines,
     missing_line_end_note,
 )
 from helix_desktop.words.translation import Translator
 
 MAX_FILES, MAX_LINES = 50, 600  # that a card lays out within 16 ms; more is shown in Changes
+MAX_EDITED_LINES = 100  # of an edit that waits: their colors are found at once, too
 FOLDED_LINES = 40  # lines that a card shows before all are asked for
 _MAX_CHARACTERS = 400  # of a line
 _BEFORE_NOTE = "   "
@@ -93,7 +93,9 @@ def changed_files_content(diffs: Iterable[tuple[FileChange, FileDiff]], files: i
     room = MAX_LINES
     is_cut = False
     for change, diff in diffs:
-        lines = tuple(_card_lines(diff, change.path, room))
+        shown = [line for hunk in diff.hunks for line in hunk.lines][:room]
+        runs = _runs_by_line(diff, change.path, shown)
+        lines = tuple(islice(_card_lines(diff, runs), max(0, room)))
         total = sum(len(hunk.lines) + 1 for hunk in diff.hunks)
         is_cut = is_cut or len(lines) + 1 < total
         room -= len(lines)
@@ -108,16 +110,12 @@ def _words(diff: FileDiff) -> list[str]:
     return [describe_mode(diff)] if diff.hunks else describe_without_lines(diff)
 
 
-def _card_lines(diff: FileDiff, path: str, room: int) -> Iterator[CardLine]:
-    lines = [line for hunk in diff.hunks for line in hunk.lines][:room]
-    runs = _runs_by_line(diff, path, lines)
+def _card_lines(diff: FileDiff, runs: Mapping[tuple[bool, int], Sequence[ColoredRun]]) -> Iterator[CardLine]:
     for number, hunk in enumerate(diff.hunks):
-        if number and room > 0:
+        if number:
             yield CardLine("gap", SIGNS["gap"])
-            room -= 1
-        for line in hunk.lines[: max(0, room)]:
+        for line in hunk.lines:
             yield _card_line(line, diff, runs.get(_side_and_number(line), ()))
-        room -= len(hunk.lines)
 
 
 def _side_and_number(line: DiffLine) -> tuple[bool, int]:
@@ -166,24 +164,46 @@ def _card_line(line: DiffLine, diff: FileDiff, runs: Sequence[ColoredRun]) -> Ca
 
 tr = Translator("Chat")
 
-_NO_FILE, _OLD, _NEW = "--- /dev/null", "--- a/", "+++ b/"
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_ROLES: dict[str, LineRole] = {" ": "same", "-": "removed", "+": "added"}
+
+def edited_file_lines(file: EditedFile, most: int) -> FileLines:
+    """Return at most so many lines of an edit; each hunk has its colors as if the file began there."""
+    diff, notes = file.diff, list[str]()
+    if not diff.hunks:  # an image too: what would be written is not its look
+        notes = describe_without_lines(replace(diff, kind="binary") if diff.kind == "image" else diff)
+    elif diff.before is None:
+        notes = [tr("new file")]
+    elif diff.before.size and not diff.before_lines:
+        notes = [tr("replaces a file that can't be compared: {content}", content=describe_state(diff.before))]
+    lines = _color_lines([*islice(_card_lines(diff, {}), most)], file.path)
+    return FileLines(file.path, " · ".join(notes), diff.added, diff.removed, tuple(lines))
 
 
-def patch_files(patch: str) -> tuple[FileLines, ...]:
-    """Return the files of a unified diff; none if any line of the text would be left out."""
-    lines = deque(patch.removesuffix("\n").split("\n"))
-    files: list[FileLines] = []
-    while lines:
-        file = _take_file(lines)
-        if file is None:
-            return ()
-        files.append(file)
-    return tuple(files)
+def edited_text(edits: Sequence[EditedFile]) -> str:
+    """Return names and lines of edits as a card has them, of each the first ones."""
+    return "\n".join(
+        text
+        for edit in edits
+        for text in (
+            escape_hidden_name(edit.path),
+            *(line.text for line in islice(_card_lines(edit.diff, {}), MAX_EDITED_LINES)),
+        )
+    )
 
 
-def color_lines(lines: Sequence[CardLine], path: str) -> list[CardLine]:
+def count_edited_lines(diff: FileDiff) -> int:
+    """Return how many lines a card has for an edit, one between two hunks among them."""
+    return sum(len(hunk.lines) + 1 for hunk in diff.hunks) - bool(diff.hunks)
+
+
+def fits_card(edits: Sequence[EditedFile]) -> bool:
+    """Return True if a card can show all lines of some edits, each to its end."""
+    if sum(count_edited_lines(edit.diff) for edit in edits) > MAX_EDITED_LINES:
+        return False
+    lines = (line for edit in edits for hunk in edit.diff.hunks for line in hunk.lines)
+    return all(len(line.text) <= _MAX_CHARACTERS for line in lines)
+
+
+def _color_lines(lines: Sequence[CardLine], path: str) -> list[CardLine]:
     """Return lines of a file with the colors of its code, each hunk as if the file began there."""
     name = path.rpartition("/")[2]
     if "." not in name:
@@ -196,38 +216,8 @@ def _color_hunk(lines: Sequence[CardLine], name: str) -> Iterator[CardLine]:
     runs: list[list[tuple[int, int, str]]] = [[] for _ in lines]
     for other, colored in (("added", ("removed",)), ("removed", ("same", "added"))):
         side = [number for number, line in enumerate(lines) if line.role != other]
-        for run in colored_runs("\n".join(lines[number].text[2:] for number in side), name):
+        code = "\n".join(lines[number].text[2 : lines[number].code_end or None] for number in side)
+        for run in colored_runs(code, name):
             if lines[side[run.line]].role in colored:
                 runs[side[run.line]].append((2 + run.start, 2 + run.start + run.length, run.role))
     return (replace(line, runs=tuple(found)) for line, found in zip(lines, runs, strict=True))
-
-
-def _take_file(lines: deque[str]) -> FileLines | None:
-    before, after = lines.popleft(), lines.popleft() if lines else ""
-    path = after.removeprefix(_NEW)
-    if before not in (_NO_FILE, _OLD + path) or after == path:
-        return None
-    found: list[CardLine] = []
-    while lines and (place := _HUNK.fullmatch(lines[0])):
-        lines.popleft()
-        hunk = _take_hunk(lines, place)
-        if hunk is None:
-            return None
-        found += [CardLine("gap", SIGNS["gap"]), *hunk] if found else hunk
-    added, removed = (sum(line.role == role for line in found) for role in ("added", "removed"))
-    note = tr("new file") if before == _NO_FILE else ""
-    return FileLines(path, note, added, removed, tuple(found)) if found else None
-
-
-def _take_hunk(lines: deque[str], place: re.Match[str]) -> list[CardLine] | None:
-    old, old_count, new, new_count = (int(number or 1) for number in place.groups())
-    old_end, new_end = old + old_count, new + new_count
-    found: list[CardLine] = []
-    while old < old_end or new < new_end:
-        line = lines.popleft() if lines else ""
-        role = _ROLES.get(line[:1])
-        if role is None or len(line) > LINE_LIMIT:
-            return None
-        found.append(CardLine(role, SIGNS[role] + line[1:], old if role == "removed" else new))
-        old, new = old + (role != "added"), new + (role != "removed")
-    return found

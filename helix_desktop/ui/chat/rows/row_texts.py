@@ -16,6 +16,7 @@ from helix_desktop.domain.question import denial_reason
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.ui.chat.rows.changed_files import edited_text
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AskRow,
@@ -190,7 +191,8 @@ def _ask_source(row: AskRow) -> str:
         request, offers = row.request, map(translate, row.offers)
         if request.kind == "command":
             return _join_lines(row.detail, translate(request.effect) or row.summary, *offers)
-        return _join_lines(row.summary, request.description, row.detail, *offers)
+        words = row.detail or edited_text(request.edits)
+        return _join_lines(row.summary, request.description, words, *offers)
     options = (": ".join(filter(None, (option.label, option.description))) for option in row.question.options)
     return _join_lines(row.question.text, *options)
 

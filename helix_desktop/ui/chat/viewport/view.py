@@ -19,6 +19,7 @@ from helix_desktop.ui.chat.actions import (
     CopyCode,
     Decide,
     MarkOption,
+    OpenEdits,
     OpenMenu,
     ReadContent,
     ReadingAction,
@@ -56,6 +57,7 @@ from helix_desktop.ui.chat.viewport.interactions import (
 from helix_desktop.ui.chat.viewport.item_cache import ChatViewport, ItemCache
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import EnterActivates, popup_below
+from helix_desktop.ui.design.diff.view import DiffsDialog
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.fonts import scale
 from helix_desktop.ui.design.style.icons import icon
@@ -286,6 +288,23 @@ class ChatView(RowListView):
             add_groups(menu, menu_groups(row), self._theme)
         popup_below(menu, self._area, self.chat_viewport.place_of(index, area))
 
+    def _open_edits(self, index: int) -> None:
+        """Show all lines of an edit that waits, until it is answered."""
+        row, model = self.chat_viewport.model.raw_row(index), self.chat_viewport.model
+        assert isinstance(row, ApprovalRow)
+        diffs = [(edit.path, edit.diff) for edit in row.request.edits]
+        dialog = DiffsDialog(self, row.summary, diffs)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+
+        def close_if_answered() -> None:
+            if model.index_of(row.key) is None:
+                dialog.reject()
+
+        for changed in (model.row_removed, model.rows_reset):
+            connection = changed.connect(close_if_answered)
+            dialog.finished.connect(lambda _, connection=connection: model.disconnect(connection))
+        dialog.show()
+
     def _connect(self) -> None:
         viewport = self.chat_viewport
         viewport.model.rows_reset.connect(self._reset)
@@ -325,6 +344,8 @@ class ChatView(RowListView):
                 self._toggle(index, section)
             case OpenMenu():
                 self._open_menu(index, area)
+            case OpenEdits():
+                self._open_edits(index)
             case CopyCode(text_number=number):
                 self._copy(key, self.chat_viewport.item(index).copy_text(number), area)
             case ScrollText(text_number=number):

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from heapq import nlargest
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 from PySide6.QtCore import QPoint, QRectF, Qt, Signal
@@ -23,7 +24,6 @@ from helix_desktop.domain.file_history.diff import DiffLine, FileDiff, Hunk
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton
 from helix_desktop.ui.design.diff.rows import (
     END,
-    LAST_COLUMN,
     NO_MARK,
     DiffRows,
     DiffSelection,
@@ -218,7 +218,8 @@ class RowHeads:
 
 
 _OVER_OPACITY = 0.55  # of the lines of a hunk that is over
-_MEASURED_LINES = 20_000  # lines that are looked at for the longest one
+_MEASURED_LINES = 20_000  # lines whose columns are counted; of all others, those with the most characters
+_LONGEST_MEASURED = 100
 _STEP_COLUMNS = 8  # of a key that scrolls sideways
 _LEAST_COLUMNS = 20  # of a row of a broken line
 _LONGEST_BROKEN = 2_000  # columns; with a longer line, as in minified code, nothing is broken
@@ -373,8 +374,12 @@ class RowPainter:
         plain += [(*marks.current, _ON_HIT)] if marks.current else []
         painter.setPen(QColor(self._theme.text))
         layout.draw(painter, x, top + self._text_drop, (room.left(), room.right()), plain)
-        if not line.has_line_end or len(line.text) > LAST_COLUMN:
-            self._paint_note(painter, line, layout, x, top + (layout.row_count - 1) * self.line_height)
+        if not line.has_line_end:
+            top += (layout.row_count - 1) * self.line_height
+            painter.setFont(self._note_font)
+            painter.setPen(QColor(self._theme.muted))
+            room = QRectF(x + layout.last_width + self.advance, top, 4_000, self.line_height)
+            painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, missing_line_end_note())
         painter.setClipping(False)
 
     def _paint_numbers(
@@ -422,23 +427,6 @@ class RowPainter:
                     box = QRectF(begin, top, max(stop - begin, 2.0), self.line_height - 2)
                     painter.drawRoundedRect(box, _RADIUS, _RADIUS)
 
-    def _paint_note(
-        self, painter: QPainter, line: DiffLine, layout: LineLayout, x: float, top: float
-    ) -> None:
-        note = ""
-        if not line.has_line_end:
-            note = missing_line_end_note()
-        elif not line.text.isascii() and len(line.text) > LAST_COLUMN:
-            note = tr.plural(len(line.text) - LAST_COLUMN, "%n more character", "%n more characters")
-        if note:
-            painter.setFont(self._note_font)
-            painter.setPen(QColor(self._theme.muted))
-            painter.drawText(
-                QRectF(x + layout.last_width + self.advance, top, 4_000, self.line_height),
-                Qt.AlignmentFlag.AlignVCenter,
-                note,
-            )
-
 
 class DiffCanvas(Themed, QAbstractScrollArea):
     hunk_revert_requested = Signal(int)
@@ -448,7 +436,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
         self._diff, self._opened = _EMPTY, set[int]()
         self._columns = 0  # of the longest line
-        self._widths: list[list[tuple[int, DiffLine]]] = []  # columns of the lines of each hunk
+        self._widths: list[list[int]] = []  # columns of the lines of each hunk, as far as they are measured
         self._side_by_side = self._can_revert = False
         self._selection = DiffSelection("both", (0, 0), (0, 0))
         self.current_row = 0  # that the keyboard is on
@@ -482,7 +470,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._heads.start(self._diff, marks, is_redo=is_redo)
         self._opened, self.current_row = set(), 0
         self._widths = _line_widths(self._diff)
-        self._columns = max((width for widths in self._widths for width, _ in widths), default=0)
+        self._columns = max(_longest_width(self._diff), *map(max, filter(None, self._widths)), 0)
         self._matches, self._match = {}, None
         self.syntax.start(diff, path)
         self._build()
@@ -570,15 +558,22 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def _count_lines(self, row_range: RowRange) -> Sequence[int]:
         """Return into how many lines each row breaks; empty if none of them does."""
-        columns, count = self._layouts.columns, self._layouts.count_rows
+        columns, count, rows = self._layouts.columns, self._layouts.count_rows, row_range.rows
         if not columns:
             return ()
         if not row_range.is_hunk:
-            return [count(row) for row in row_range.rows]
-        wide = {id(line) for width, line in self._widths[row_range.hunk] if width > columns}  # few, mostly
+            return [count(row) for row in rows]
+        lines = self._diff.hunks[row_range.hunk].lines
+        wide = [at for at, width in enumerate(self._widths[row_range.hunk]) if width > columns]  # few, mostly
         if not wide:
             return ()
-        return [count(row) if id(row[0]) in wide or id(row[1]) in wide else 1 for row in row_range.rows]
+        if not self._side_by_side:
+            counts = [1] * len(rows)
+            for at in wide:
+                counts[at] = count(rows[at])
+            return counts
+        wide_lines = {id(lines[at]) for at in wide}
+        return [count(row) if id(row[0]) in wide_lines or id(row[1]) in wide_lines else 1 for row in rows]
 
     def _columns_of_rows(self) -> int:
         """Return after how many columns lines break; 0: all fit, or one is too long to be read as a whole."""
@@ -711,13 +706,22 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         return self._layouts.of_line(line, runs)
 
 
-def _line_widths(diff: FileDiff) -> list[list[tuple[int, DiffLine]]]:
-    """Return the columns of the lines of each hunk, as far as lines are looked at."""
-    rest, widths = _MEASURED_LINES, list[list[tuple[int, DiffLine]]]()
+def _line_widths(diff: FileDiff) -> list[list[int]]:
+    """Return the columns of the lines of each hunk, as far as lines are measured."""
+    rest, widths = _MEASURED_LINES, list[list[int]]()
     for hunk in diff.hunks:
-        widths.append([(width_in_columns(line.text), line) for line in hunk.lines[:rest]])
+        widths.append([width_in_columns(line.text) for line in hunk.lines[:rest]])
         rest = max(0, rest - len(hunk.lines))
     return widths
+
+
+def _longest_width(diff: FileDiff) -> int:
+    """Return the columns of the longest lines of a diff that has more than are measured; else 0."""
+    sides = (diff.before_lines, diff.after_lines)
+    if sum(map(len, sides)) <= _MEASURED_LINES:
+        return 0
+    longest = nlargest(_LONGEST_MEASURED, chain(*sides), key=len)
+    return max(width_in_columns(line.removesuffix("\n")) for line in longest)
 
 
 def _range(hit: Match) -> tuple[int, int]:

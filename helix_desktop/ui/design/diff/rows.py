@@ -329,7 +329,7 @@ class DiffSelection(msgspec.Struct, frozen=True):
 
 TAB_COLUMNS = 4
 LONG_LINE = 400  # characters; of longer plain lines only what is in sight is laid out
-LAST_COLUMN = 2_000  # characters of a long line that is not plain; Qt takes seconds for one of 200,000
+_LONG_UNEVEN_LINE = 2_000  # characters; the same of lines that are not plain; Qt takes seconds for 200,000
 _LINE_END_SIGN = "\\r"
 _FIRST_BYTE, _LAST_BYTE = 0xDC80, 0xDCFF  # the surrogates that stand for bytes that are no UTF-8
 
@@ -362,7 +362,8 @@ def line_text(text: str, *, shows_line_ends: bool) -> LineText:
         if is_long:
             return LineText(text.replace("\t", "→") + end, None, True)
         return LineText(text + end, None, "\t" not in text)
-    text = text[:LAST_COLUMN]
+    if len(text) > _LONG_UNEVEN_LINE:
+        text = text.replace("\t", "→")
     if not first_hidden(text):
         return LineText(text + end)
     parts = [_drawn(char) for char in text]
@@ -371,11 +372,13 @@ def line_text(text: str, *, shows_line_ends: bool) -> LineText:
 
 def width_in_columns(text: str) -> int:
     """Return about how many columns of the code font a line takes; rather too many."""
+    if text.isascii() and text.isprintable():
+        return len(text)
     if first_hidden(text.removesuffix("\r")):  # its code is longer
         text = line_text(text, shows_line_ends=True).text
     width = len(text) + text.endswith("\r")
-    if width > LONG_LINE:
-        return width if text.isascii() else 2 * LAST_COLUMN
+    if width > LONG_LINE and text.isascii():
+        return width
     return (width if text.isascii() else 2 * width) + 7 * text.count("\t")
 
 
@@ -528,8 +531,11 @@ class LineLayout:
         # On the background of a word that differs not every color of code could be read.
         self._colored += [(span.start, span.end, theme.text) for span in spans]
         self._advance = QFontMetricsF(font).horizontalAdvance("0")
-        self._is_cut = text.is_plain and len(text.text) > LONG_LINE and not breaks
-        self._layout = None if self._is_cut else self._lay_out(0, len(text.text))
+        is_long = len(text.text) > (LONG_LINE if text.is_plain else _LONG_UNEVEN_LINE)
+        self._layout = None if is_long and not breaks else self._lay_out(0, len(text.text))
+        # Where the characters of a long line that is not plain begin, in columns: as a terminal places them.
+        is_uneven = self._layout is None and not text.is_plain
+        self._grid = [0, *accumulate(map(_columns_of, text.text))] if is_uneven else None
 
     @property
     def row_count(self) -> int:
@@ -539,7 +545,7 @@ class LineLayout:
         """Return the row that a character is in, and where it begins there."""
         place = self.text.place(column)
         if self._layout is None:
-            return 0, place * self._advance
+            return 0, self._x_of(place)
         row = bisect_right(self._breaks, place)
         x: float = self._layout.lineAt(row).cursorToX(self._unit(place))[0]  # type: ignore[index]  # the stubs miss the pair
         return row, x
@@ -554,14 +560,23 @@ class LineLayout:
     def column_at(self, x: float, row: int = 0) -> int:
         """Return the character in a row whose beginning is nearest to `x`."""
         if self._layout is None:
-            return self.text.column(max(0, min(len(self.text.text), round(x / self._advance))))
+            return self.text.column(self._place_at(x))
         line = self._layout.lineAt(max(0, min(row, len(self._breaks))))
         return self.text.column(len(slice_units(self.text.text, 0, line.xToCursor(x))))
+
+    def _x_of(self, place: int) -> float:
+        return (self._grid[place] if self._grid is not None else place) * self._advance
+
+    def _place_at(self, x: float) -> int:
+        column = round(x / self._advance)
+        if self._grid is not None:
+            column = bisect_right(self._grid, column) - 1
+        return max(0, min(len(self.text.text), column))
 
     @property
     def last_width(self) -> float:
         is_cut = self._layout is None
-        return len(self.text.text) * self._advance if is_cut else self._width_of(len(self._breaks))
+        return self._x_of(len(self.text.text)) if is_cut else self._width_of(len(self._breaks))
 
     def _width_of(self, row: int) -> float:
         assert self._layout is not None  # only one row is ever cut
@@ -581,11 +596,11 @@ class LineLayout:
         """
         layout, start = self._layout, 0
         if layout is None:
-            start = max(0, int((room[0] - x) / self._advance) - _SLACK)
-            end = max(start, int((room[1] - x) / self._advance) + _SLACK)
+            start = max(0, self._place_at(room[0] - x) - _SLACK)
+            end = self._place_at(room[1] - x) + _SLACK
             layout = self._lay_out(start, end)
         formats = [self._format(*part, start) for part in colored]
-        layout.draw(painter, QPointF(x + start * self._advance, y), formats)
+        layout.draw(painter, QPointF(x + self._x_of(start), y), formats)
 
     def _lay_out(self, start: int, end: int) -> QTextLayout:
         layout = QTextLayout(self.text.text[start:end], self._font)
@@ -608,12 +623,13 @@ class LineLayout:
         layout.endLayout()
         return layout
 
-    def _unit(self, place: int) -> int:
-        """Return the position of a place in Qt's layout of the whole line; one that is cut is ASCII."""
-        return place if self.text.text.isascii() else count_units(self.text.text[:place])
+    def _unit(self, place: int, start: int = 0) -> int:
+        """Return the position of a place in Qt's layout of the line from `start` on."""
+        is_ascii = self.text.text.isascii()
+        return max(0, place - start if is_ascii else count_units(self.text.text[start:place]))
 
     def _format(self, begin: int, end: int, color: str, start: int) -> QTextLayout.FormatRange:
-        begin, end = (max(0, self._unit(self.text.place(at)) - start) for at in (begin, end))
+        begin, end = (self._unit(self.text.place(at), start) for at in (begin, end))
         return colored_range(begin, end - begin, color)
 
 

@@ -20,17 +20,31 @@ from PySide6.QtWidgets import (
     QFrame,
     QMenu,
     QStackedWidget,
+    QTreeWidgetItem,
     QWidget,
 )
 
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.buttons import IconButton, ViewSwitch
+from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
 from helix_desktop.ui.design.diff.canvas import DiffCanvas, hunk_verb, hunk_words
 from helix_desktop.ui.design.diff.rows import END, DiffRows, DiffSelection, HunkMark, Side, line_on_side
-from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout import VerticalScrollArea, column, line, pane, row, shorten_row
+from helix_desktop.ui.design.fields import CheckList
+from helix_desktop.ui.design.labels import SelectableText, TextLine, label
+from helix_desktop.ui.design.layout import (
+    DIALOG_MARGINS,
+    FlowBox,
+    VerticalScrollArea,
+    column,
+    line,
+    pane,
+    row,
+    shorten_row,
+    splitter,
+)
+from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.viewer.content_viewer import FindBar, FindShortcut
 from helix_desktop.ui.design.viewer.paged_content import Match
@@ -489,3 +503,39 @@ class CountsLine(QFrame):
         lines = tr.plural(added, "%n line added", "%n lines added")
         gone = tr.plural(removed, "%n removed", "%n removed")
         self.setAccessibleName(tr("{added}, {removed}", added=lines, removed=gone))
+
+
+_SIZE, _MIN_SIZE = (1_100, 760), (560, 420)
+_LIST_PX = 250  # first width of the list
+
+
+class DiffsDialog(SizedDialog):
+    """The diffs of some files in a window: names at the left, the diff of the current one at the right."""
+
+    def __init__(self, parent: QWidget, title: str, diffs: Sequence[tuple[str, FileDiff]]) -> None:
+        """`diffs` have the paths of their files."""
+        super().__init__(parent, title, _SIZE, _MIN_SIZE)
+        self.view = DiffView()
+        self._diffs = diffs
+        self.list = CheckList(title)
+        self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # files differ at the end of their names
+        for path, _ in diffs:
+            item = QTreeWidgetItem([escape_hidden_name(path)])
+            item.setToolTip(0, escape_hidden_name(path))
+            self.list.addTopLevelItem(item)
+        self.list.setVisible(len(diffs) > 1)
+        split = splitter(self.list, self.view, sizes=(_LIST_PX, _SIZE[0] - _LIST_PX), handle_px=12)
+        split.setStretchFactor(1, 1)
+        close = PushButton(tr("Close"), "primary", name="close", on_click=self.reject)
+        name = [] if len(diffs) > 1 else [label(escape_hidden_name(diffs[0][0]), "muted", wrap=True)]
+        foot = FlowBox([close], right_from=0)
+        body = column(label(title, "title", wrap=True), *name, split, foot, margins=DIALOG_MARGINS, gap=10)
+        body.setStretchFactor(split, 1)
+        self.setLayout(body)
+        self.list.currentItemChanged.connect(self._show_item)
+        self.list.setCurrentItem(self.list.items()[0])
+        (self.list if len(diffs) > 1 else self.view.text).setFocus()
+
+    def _show_item(self, item: QTreeWidgetItem) -> None:
+        path, diff = self._diffs[self.list.indexOfTopLevelItem(item)]
+        self.view.show_diff(diff, path)

@@ -8,14 +8,15 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
-from helix_desktop.domain.tools import ApprovalRequest, LastingRefusal, McpChange
+from helix_desktop.domain.file_history.diff import diff_contents
+from helix_desktop.domain.tools import ApprovalRequest, EditedFile, LastingRefusal, McpChange
 from helix_desktop.permissions.rule_offers import suggest_command_rules
 from helix_desktop.permissions.rules import suggest_server_rules
 from helix_desktop.ui.chat.actions import Decide
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.presenter import AskRows
-from helix_desktop.ui.chat.rows.changed_files import color_lines, patch_files
+from helix_desktop.ui.chat.rows.changed_files import edited_file_lines
 from helix_desktop.ui.chat.rows.row_texts import bar_target
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ChatModel
 from helix_desktop.ui.chat.viewport.interactions import fill_rule_menu
@@ -275,14 +276,14 @@ def test_a_card_has_its_number_after_a_switch_of_sessions(qtbot: QtBot) -> None:
 
 
 def test_an_edit_has_the_colors_of_its_code(qtbot: QtBot) -> None:
-    patch = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-x = 'old'\n+x = 'new'\n def f(): pass\n"
-    lines = color_lines(patch_files(patch)[0].lines, "a.py")
+    diff = diff_contents(b"x = 'old'\ndef f(): pass\n", b"x = 'new'\ndef f(): pass\n")
+    lines = edited_file_lines(EditedFile("a.py", diff), 9).lines
     strings = [
         "".join(line.text[start:end] for start, end, role in line.runs if role == "string") for line in lines
     ]
     assert strings == ["'old'", "'new'", ""]
     assert [role for _, _, role in lines[2].runs].count("keyword") == 2
-    assert color_lines(lines[:1], "notes") == [lines[0]]
+    assert not edited_file_lines(EditedFile("notes", diff), 9).lines[0].runs
 
 
 def test_spaces_that_look_like_plain_ones_are_marked_in_commands_alone(qtbot: QtBot) -> None:

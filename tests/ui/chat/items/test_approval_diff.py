@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtGui import QFontMetricsF
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.domain.tools import ApprovalKind
-from helix_desktop.tools.files.edit import unified_diff
-from helix_desktop.ui.chat.rows.changed_files import patch_files
-from helix_desktop.ui.chat.rows.row_types import ChatModel
+from helix_desktop.domain.tools import EditedFile
+from helix_desktop.tools.files.edit import diff_to_approve
+from helix_desktop.ui.chat.rows.changed_files import edited_file_lines
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ChatModel
 from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.diff.view import DiffsDialog
+from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.chat_geometry import approval_row, click_area, questions_and_answers, row_widget
 
 _LINES = [f"line {number}\n" for number in range(40)]
 _OLD = "".join(_LINES).encode()
 _CHANGED = "".join(["first\n", *_LINES[1:20], "-- a/b\n", *_LINES[21:]]).encode()
-_EDIT = unified_diff("src/a.py", _OLD, _CHANGED)
-_BACK = unified_diff("src/a.py", _CHANGED, _OLD)
-_NEW = unified_diff("b.txt", None, b"one\n\ntwo")
+_EDIT = EditedFile("src/a.py", diff_to_approve(_OLD, _CHANGED))
+_NEW = EditedFile("b.txt", diff_to_approve(None, b"one\n\ntwo"))
 
 
-def test_a_diff_is_read_as_its_files_lines_and_numbers() -> None:
-    edited, created = patch_files(_EDIT + _NEW)
+def _edit(name: str, *edits: EditedFile) -> ApprovalRow:
+    return approval_row(name, "multi_edit", "Edit files", "", "edit", edits=edits)
+
+
+def _write(before: bytes | None, after: bytes, path: str = "c.txt") -> EditedFile:
+    return EditedFile(path, diff_to_approve(before, after))
+
+
+def test_an_edit_has_its_files_lines_and_numbers() -> None:
+    edited, created = (edited_file_lines(file, 100) for file in (_EDIT, _NEW))
     assert (edited.path, edited.note, edited.added, edited.removed) == ("src/a.py", "", 2, 2)
     changed = [(line.role, line.text, line.number) for line in edited.lines if line.role != "same"]
     assert changed == [
@@ -30,36 +40,67 @@ def test_a_diff_is_read_as_its_files_lines_and_numbers() -> None:
         ("removed", "- line 20", 21), ("added", "+ -- a/b", 21),
     ]  # fmt: skip
     assert (created.path, created.note) == ("b.txt", "new file")
-    assert [line.text for line in created.lines] == ["+ one", "+ ", "+ two  (no line end)"]
-    assert "- -- a/b" in [line.text for line in patch_files(_BACK)[0].lines], "a head in looks only"
+    assert [line.text for line in created.lines] == ["+ one", "+ ", "+ two   no newline at end of file"]
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("before", "after", "note"),
     [
-        "make test",
-        "(no change)\n",
-        unified_diff("empty.py", None, b""),
-        unified_diff("big.bin", b"\0", b"\0\0"),
-        unified_diff("long.txt", None, b"x\n" * 1_600),
-        unified_diff("one.txt", None, b"x" * 2_100),
-        _EDIT + "one more line",
-        _EDIT.replace("--- a/src/a.py", "--- a/src/another.py"),
-        _EDIT.rpartition("\n ")[0],
+        (b"a\n", b"a\n", "No changes."),
+        (None, b"", "Empty file created."),
+        (None, b"\0" * 9, "Binary file. · After: 9 B, SHA-256"),
+        (b"GIF89a\0", b"GIF89a\0\0", "Binary file. · Before: 7 B, SHA-256"),
     ],
 )
-def test_a_text_that_is_no_whole_diff_is_shown_word_for_word(text: str) -> None:
-    assert patch_files(text) == ()
+def test_what_has_no_lines_says_what_it_is(before: bytes | None, after: bytes, note: str) -> None:
+    assert edited_file_lines(_write(before, after), 12).note.startswith(note)
 
 
-def test_a_command_in_the_form_of_a_diff_is_shown_word_for_word(qtbot: QtBot) -> None:
-    """A shell runs its heads, too."""
+def test_a_few_control_characters_hide_no_change() -> None:
+    """A NUL in a text was taken for a binary file, of which only the sizes were shown."""
+    old, new = b"key = 1\nother = 2\n", b"key = 1\nother = '\0\x1b[2K'\n"
+    lines = [line.text for line in edited_file_lines(_write(old, new), 12).lines]
+    assert lines == ["  key = 1", "- other = 2", "+ other = '\\u0000\\u001b[2K'"]
+
+
+def test_the_lines_that_replace_a_binary_file_are_shown() -> None:
+    shown = edited_file_lines(_write(b"\x89PNG\0\0\xff", b"echo 1\n"), 12)
+    assert [line.text for line in shown.lines] == ["+ echo 1"]
+    assert shown.note.startswith("replaces a file that can't be compared: 7 B")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (None, b"x\n" * 20_000),
+        (b"a\n" * 20_000, b"b\n" * 20_000),
+        (None, b"x" * 2_100),
+        (None, "\N{CJK UNIFIED IDEOGRAPH-4E2D}".encode() * 5_000),
+    ],
+)
+def test_all_lines_of_a_long_edit_are_one_click_away(
+    qtbot: QtBot, before: bytes | None, after: bytes
+) -> None:
+    """At most 1,500 lines of a change could be read before it was allowed."""
     view = ChatView(ChatModel(), LIGHT)
     qtbot.addWidget(view)
-    command = "--- a/x; rm -r src\n+++ b/x; rm -r src\n@@ -1 +1 @@\n one"
-    view.chat_viewport.model.reset([approval_row("c", "run_command", "Run a command", command, "command")])
-    assert command in [text.text() for text in view.chat_viewport.item(0).texts]
-    view.highlighter.finish()
+    view.resize(900, 600)
+    with qtbot.waitExposed(view):
+        view.show()
+    row = _edit("c", _write(before, after))
+    view.chat_viewport.model.reset([row])
+    click_area(view, row.key, "open:edits")
+    dialog = view.findChild(DiffsDialog)
+    assert dialog is not None
+    rows = dialog.view.text.rows
+    shown = [rows.row(at) for at in range(len(rows))]
+    written = "".join(row.line.full_text for row in shown if row is not None and row.right is not None)
+    assert written.encode() == after
+    bar, room = dialog.view.text.horizontalScrollBar(), dialog.view.text.viewport().width()
+    line = QFontMetricsF(ui_font(12, is_code=True)).horizontalAdvance(after.decode().partition("\n")[0])
+    assert line <= bar.maximum() + room, "its end can be scrolled to"
+    view.chat_viewport.model.remove(row.key)
+    assert not dialog.isVisible(), "it was answered meanwhile"
 
 
 def test_an_approval_shows_the_lines_of_a_diff_without_its_heads(qtbot: QtBot) -> None:
@@ -68,28 +109,21 @@ def test_an_approval_shows_the_lines_of_a_diff_without_its_heads(qtbot: QtBot) -
     view.resize(800, 600)
     with qtbot.waitExposed(view):
         view.show()
-    long = unified_diff("c.txt", None, b"\xe2\x80\xaex\n" * 70)
-    rows = [
-        approval_row(detail, "edit_file", "Edit a file", detail, "edit")
-        for detail in (_EDIT, long, "--- a plan")
-    ]
-    view.chat_viewport.model.reset(rows)
-    edit, cut, plain = ([text.text() for text in view.chat_viewport.item(n).texts] for n in range(3))
+    long = _write(None, b"\xe2\x80\xaex\n" * 70)
+    view.chat_viewport.model.reset([_edit("edit", _EDIT), _edit("long", long)])
+    edit, cut = ([text.text() for text in view.chat_viewport.item(n).texts] for n in range(2))
     assert edit[1].startswith("- line 0\n+ first\n  line 1")
     assert cut[1] == "\n".join(["+ \\u202ex"] * 12)
     more = view.chat_viewport.item(1).hit_area("open:detail")
     assert more is not None
     assert more.label == "Show 58 more lines"
-    assert plain[1] == "--- a plan"
     view.highlighter.finish()
 
 
 def test_an_edit_of_several_files_names_each_above_the_lines(qtbot: QtBot) -> None:
     view = ChatView(ChatModel(), LIGHT)
     qtbot.addWidget(view)
-    long = unified_diff("c.txt", None, b"x\n" * 70)
-    row = approval_row("c", "multi_edit", "Edit 2 files", long + _EDIT, "edit")
-    view.chat_viewport.model.reset([row])
+    view.chat_viewport.model.reset([_edit("c", _write(None, b"x\n" * 70), _EDIT)])
     texts = [text.text() for text in view.chat_viewport.item(0).texts]
     assert texts[1] == "c.txt · new file · +70 \N{MINUS SIGN}0\nsrc/a.py · +2 \N{MINUS SIGN}2"
     view.highlighter.finish()
@@ -105,11 +139,10 @@ def test_the_answers_are_visible_with_the_card(qtbot: QtBot, size: tuple[int, in
     with qtbot.waitExposed(view):
         view.show()
     if kind == "edit":
-        detail = unified_diff("c.txt", None, b"x\n" * 200)
+        row = _edit("c", _write(None, b"x\n" * 90))
     else:
         detail = ("\n" if kind == "command" else "; ").join(f"echo {n}" for n in range(500))
-    row_kind: ApprovalKind = "edit" if kind == "edit" else "command"
-    row = approval_row("c", "run_command", "Do it", detail, row_kind)
+        row = approval_row("c", "run_command", "Do it", detail, "command")
     viewport = view.chat_viewport
     viewport.model.reset(questions_and_answers(5))
     viewport.model.put(row)
@@ -128,5 +161,5 @@ def test_the_answers_are_visible_with_the_card(qtbot: QtBot, size: tuple[int, in
     assert more is not None
     click_area(view, row.key, "open:detail")
     shown = "\n".join(text.text() for text in viewport.item(len(viewport.model) - 1).texts)
-    assert shown.count("echo" if kind != "edit" else "+ x") == (500 if kind != "edit" else 200)
+    assert shown.count("echo" if kind != "edit" else "+ x") == (500 if kind != "edit" else 90)
     view.highlighter.finish()

@@ -238,7 +238,9 @@ def test_a_last_line_without_an_end_and_other_line_ends_are_differences() -> Non
     ("before", "after", "kind"),
     [
         (b"a\0b", b"a\0c", "binary"),
-        (b"a" * 9_000 + b"\0", b"a", "binary"),
+        (b"a" * 9_000 + b"\0\xff", b"a", "binary"),
+        (b"a" * 9_000 + b"\0" * 1_100, b"a", "binary"),
+        (b"a" * 9_000 + b"\0" * 900, b"a", "text"),
         (None, _PNG, "image"),
         (_PNG, b"no image", "image"),
         (b"x" * 9_000_000, b"y" * 9_000_000, "too_large"),
