@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QFrame, QSizeP
 
 from helix_desktop.ui.design.accessibility import DisclosureInterface
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton
-from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine, show_text
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, show_text
 from helix_desktop.ui.design.layout import column, row
 from helix_desktop.ui.design.mirror import draw_chevron, draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
@@ -67,12 +67,11 @@ class Pill(EnterActivates, Themed, QAbstractButton):
         text: str,
         tone: Tone = "neutral",
         icon_name: str = "",
-        mono: bool = False,
         clickable: bool = False,
     ) -> None:
         super().__init__()
-        self._tone, self._icon_name, self._clickable, self._mono = tone, icon_name, clickable, mono
-        self._font = ui_font(11, 500, mono)
+        self._tone, self._icon_name, self._clickable = tone, icon_name, clickable
+        self._font = ui_font(11, 500)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if clickable else Qt.FocusPolicy.NoFocus)
         if clickable:
             self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -97,7 +96,7 @@ class Pill(EnterActivates, Themed, QAbstractButton):
 
     def apply_theme(self) -> None:
         super().apply_theme()
-        self._font = ui_font(11, 500, self._mono)
+        self._font = ui_font(11, 500)
         self.set_text(self.text())
 
     def sizeHint(self) -> QSize:
@@ -315,20 +314,18 @@ class Disclosure(QWidget):
 
 
 class HelpLink(QWidget):
-    """Opens the guide at a topic; a sentence may stand before the link.
+    """Opens the guide at a topic.
 
     It sends Qt's event for such links to the main window, so a view needs no way to the guide. The window
     hides it once the user has followed the link: from then on the guide is in the Help menu.
     """
 
-    def __init__(self, topic: str, lead: str = "") -> None:
-        """`topic` is one of the guide's."""
+    def __init__(self, topic: str) -> None:
         super().__init__()
         self.topic = topic
         self.link = PushButton(tr("How this works"), "link", name=f"what_is:{topic}")
         self.link.clicked.connect(self._send_request)
-        words = [TextLine(lead, role="muted")] if lead else []
-        self.setLayout(row(*words, self.link, *([None] if lead else []), gap=4))
+        self.setLayout(row(self.link))
 
     def _send_request(self) -> None:
         window = self.window()

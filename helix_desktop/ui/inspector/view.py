@@ -388,7 +388,7 @@ class Inspector(Themed, QWidget):
         show_request.setAccessibleName(tr("Show text of the next request"))
         show_request.clicked.connect(lambda: perform(self, ShowRequest()))
         self._request_title = TextLine(tr("Next request"), 13, 600)
-        title = row(ResponsiveRow(self._request_title, [], corner=show_request), margins=_SIDES)
+        title = row(self._request_title, None, show_request, margins=_SIDES)
         return pane(column(title, self.requests, row(self.own_count, margins=_SIDES), gap=4))
 
     def _show_window(self, state: InspectorState) -> None:

@@ -295,25 +295,12 @@ def test_it_makes_room_for_a_part_that_grows_on_screen(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: line.heightForWidth(300) == height and undo.width() == undo.sizeHint().width())
 
 
-@pytest.mark.parametrize("width", [300, 900])
-def test_a_corner_ends_the_first_line_at_every_width(qtbot: QtBot, width: int) -> None:
-    """It never stands alone in a line of its own."""
-    words, more = SelectableText(SENTENCE), QPushButton("…")
-    line = ResponsiveRow(words, [QPushButton("Compare…"), QPushButton("Undo")], corner=more)
-    qtbot.addWidget(line)
-    _boxes(line, width)
-    assert more.geometry().right() == width - 1
-    assert more.geometry().intersects(QRect(0, words.y(), width, words.height()))
-    assert not more.geometry().intersects(words.geometry())
-
-
 def test_what_stands_beside_it_is_mirrored(qtbot: QtBot) -> None:
-    words, more = SelectableText("Summary of 31 messages"), QPushButton("…")
-    line = ResponsiveRow(words, [QPushButton("Undo")], corner=more)
+    words = SelectableText("Summary of 31 messages")
+    line = ResponsiveRow(words, [QPushButton("Undo")])
     line.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
     qtbot.addWidget(line)
     _boxes(line, 600)
-    assert more.geometry().left() == 0
     assert words.geometry().right() == 599
 
 

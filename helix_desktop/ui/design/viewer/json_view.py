@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QRectF, QSize, Qt
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QTreeView
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeWidget,
+    QTreeWidgetItem,
+)
 
 from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.mirror import keep_left_to_right
@@ -47,7 +53,6 @@ class JsonNode:
     value: object
     name: str = ""
     parent: JsonNode | None = None
-    place: int = 0  # among the children of the parent, from 0
     bounds: tuple[int, int] | None = None  # of a group: its first child among all, and behind its last
     _children: list[JsonNode] | None = field(default=None, repr=False)
 
@@ -105,15 +110,15 @@ class JsonNode:
         step = 1
         while (stop - start) > step * GROUP_SIZE:
             step *= GROUP_SIZE
-        for place, first in enumerate(range(start, stop, step)):
+        for first in range(start, stop, step):
             last = min(first + step, stop)
             if step > 1:
-                yield JsonNode(self.value, f"{first}–{last - 1}", self, place, (first, last))
+                yield JsonNode(self.value, f"{first}–{last - 1}", self, (first, last))
             elif isinstance(self.value, tuple):
                 name, value = self.value[first]
-                yield JsonNode(value, name, self, place)
+                yield JsonNode(value, name, self)
             else:
-                yield JsonNode(items[first], str(first), self, place)
+                yield JsonNode(items[first], str(first), self)
 
 
 def may_be_json(data: bytes) -> bool:
@@ -162,102 +167,60 @@ _MAX_CHARACTERS = 300  # of a value on its row; the text has the rest
 _FIRST_ROWS = 60  # rows that are unfolded at first, level by level
 _ROWS_AT_ONCE, _LEVELS_AT_ONCE = 200, 12  # that one key unfolds at most
 
-_ROOT = QModelIndex()
+
+class _Item(QTreeWidgetItem):
+    def __init__(self, node: JsonNode) -> None:
+        name, value = row_texts(node)
+        super().__init__([tr("{name}: {value}", name=name, value=value) if value else name])
+        self.node = node
+        if node.size:
+            self.setChildIndicatorPolicy(QTreeWidgetItem.ChildIndicatorPolicy.ShowIndicator)
 
 
-class JsonModel(QAbstractItemModel):
-    """The nodes of a tree, whose root's parts are the first rows."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._root = JsonNode([])
-
-    def set_root(self, root: JsonNode) -> None:
-        old_root = self._root  # views ask for its rows until the end
-        self.beginResetModel()
-        self._root = root
-        self.endResetModel()
-        del old_root
-
-    def node(self, index: Index) -> JsonNode:
-        """Return the node of a row; the root for none."""
-        pointer = index.internalPointer() if index.isValid() else None
-        return pointer if isinstance(pointer, JsonNode) else self._root
-
-    def index(self, row: int, column: int, parent: Index = _ROOT) -> QModelIndex:
-        children = self.node(parent).children
-        if column or not 0 <= row < len(children):
-            return QModelIndex()
-        return self.createIndex(row, 0, children[row])
-
-    def parent(self, index: Index = _ROOT) -> QModelIndex:  # type: ignore[override]  # Qt's second parent()
-        above = self.node(index).parent
-        if above is None or above is self._root:
-            return QModelIndex()
-        return self.createIndex(above.place, 0, above)
-
-    def hasChildren(self, parent: Index = _ROOT) -> bool:
-        """Return True if a row can be unfolded, without making its parts."""
-        return self.node(parent).size > 0
-
-    def rowCount(self, parent: Index = _ROOT) -> int:
-        return len(self.node(parent).children) if self.node(parent).size else 0
-
-    def columnCount(self, _parent: Index = _ROOT) -> int:
-        return 1
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> str | None:
-        if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return None
-        name, value = row_texts(self.node(index))
-        return tr("{name}: {value}", name=name, value=value) if value else name
-
-
-class JsonView(Themed, QTreeView):
+class JsonView(Themed, QTreeWidget):
     """Shows a JsonNode. Arrows fold and unfold, * unfolds what a row holds, Ctrl+C copies its value."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._model = JsonModel(self)
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
-        self._delegate = _JsonDelegate(self._model, self)
-        self.setModel(self._model)
+        self._delegate = _JsonDelegate(self)
         self.setItemDelegate(self._delegate)
         self.setObjectName("json-tree")
         self.setAccessibleName(tr("JSON tree"))
         self.setHeaderHidden(True)
         self.setUniformRowHeights(True)
-        self.setFrameShape(QTreeView.Shape.NoFrame)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setFrameShape(QTreeWidget.Shape.NoFrame)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.header().setStretchLastSection(False)
         self.header().setSectionResizeMode(self.header().ResizeMode.ResizeToContents)
+        self.itemExpanded.connect(self._add_parts)
         self.apply_theme()
 
     def show_root(self, root: JsonNode) -> None:
-        """Show a tree, its upper levels unfolded as far as they take few rows."""
-        self._model.set_root(root)
-        self._unfold(QModelIndex(), _FIRST_ROWS)
-        self.setCurrentIndex(self._model.index(0, 0))
+        """Show a tree, whose root's parts are the first rows, its upper levels unfolded if that is little."""
+        self.clear()
+        self.addTopLevelItems([_Item(part) for part in root.children])
+        self._unfold(self._parts(self.invisibleRootItem()), _FIRST_ROWS - len(root.children))
+        self.setCurrentIndex(self.model().index(0, 0))
         self.scrollToTop()
 
     def copy(self) -> None:
         """Copy the value of the current row; of what holds others the row's text."""
-        index = self.currentIndex()
-        if index.isValid():
-            node = self._model.node(index)
+        item = self.currentItem()
+        if isinstance(item, _Item):
+            node = item.node
             text = node.value if isinstance(node.value, str) and node.bounds is None else node.text
-            QGuiApplication.clipboard().setText(str(text or self._model.data(index)))
+            QGuiApplication.clipboard().setText(str(text or item.text(0)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        index = self.currentIndex()
+        item = self.currentItem()
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
-        elif event.key() == Qt.Key.Key_Asterisk and index.isValid():
-            self._unfold(index, _ROWS_AT_ONCE)
+        elif event.key() == Qt.Key.Key_Asterisk and isinstance(item, _Item):
+            self._unfold([item], _ROWS_AT_ONCE)
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
-            self.setExpanded(index, not self.isExpanded(index))
+            self.setExpanded(self.currentIndex(), not self.isExpanded(self.currentIndex()))
         elif event.key() == Qt.Key.Key_Space:
             event.ignore()
         else:
@@ -281,34 +244,46 @@ class JsonView(Themed, QTreeView):
         self.setFont(ui_font(12, is_code=True))
         self.setIndentation(scaled(18))
 
-    def _unfold(self, top: QModelIndex, max_rows: int) -> None:
-        """Unfold a row and what it holds, level by level, while no more than so many rows come."""
-        rows, waiting = 0, deque([(top, 0)])
+    def _add_parts(self, item: QTreeWidgetItem) -> None:
+        """Make the rows of what a row holds, when it is unfolded for the first time."""
+        if isinstance(item, _Item) and not item.childCount():
+            item.addChildren([_Item(part) for part in item.node.children])
+
+    @staticmethod
+    def _parts(item: QTreeWidgetItem) -> Iterator[_Item]:
+        for place in range(item.childCount()):
+            part = item.child(place)
+            if isinstance(part, _Item) and part.node.size:
+                yield part
+
+    def _unfold(self, items: Iterable[_Item], max_rows: int) -> None:
+        """Unfold rows and what they hold, level by level, while no more than so many rows come."""
+        rows, waiting = 0, deque((item, 0) for item in items)
         while waiting:
-            index, level = waiting.popleft()
-            count = min(self._model.node(index).size, GROUP_SIZE)
-            if rows + count > max_rows and index != top:
-                continue
-            rows += count
-            self.expand(index)
-            parts = (self._model.index(row, 0, index) for row in range(self._model.rowCount(index)))
-            if level + 1 < _LEVELS_AT_ONCE:
-                waiting.extend((part, level + 1) for part in parts if self._model.hasChildren(part))
+            item, level = waiting.popleft()
+            count = min(item.node.size, GROUP_SIZE)
+            if rows + count <= max_rows:
+                rows += count
+                self.expandItem(item)
+                if level + 1 < _LEVELS_AT_ONCE:
+                    waiting.extend((part, level + 1) for part in self._parts(item))
 
 
 class _JsonDelegate(QStyledItemDelegate):
-    def __init__(self, model: JsonModel, parent: QObject) -> None:
-        super().__init__(parent)
-        self._model = model
+    def __init__(self, view: JsonView) -> None:
+        super().__init__(view)
+        self._view = view
 
     def sizeHint(self, _option: QStyleOptionViewItem, index: Index) -> QSize:
-        text, metrics = str(self._model.data(index)), QFontMetricsF(ui_font(12, is_code=True))
+        text, metrics = str(index.data()), QFontMetricsF(ui_font(12, is_code=True))
         is_plain = text.isascii()  # then all are of one width
         width = len(text) * metrics.horizontalAdvance("0") if is_plain else metrics.horizontalAdvance(text)
         return QSize(int(width) + 2 * _PAD_PX + 8, scaled(_ROW_PX))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        node, theme = self._model.node(index), current_theme()
+        item = self._view.itemFromIndex(index)
+        assert isinstance(item, _Item)
+        node, theme = item.node, current_theme()
         code, rect = theme.code, QRectF(option.rect).adjusted(_PAD_PX, 0, 0, 0)
         painter.save()
         keep_left_to_right(painter)
