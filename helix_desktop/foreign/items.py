@@ -11,9 +11,10 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.choices import ForeignAgent
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
@@ -149,16 +150,32 @@ class Record(msgspec.Struct, frozen=True):
     raw: bytes
 
 
-class Reader(Protocol):
+class Reader:
+    """Makes items of the records of one conversation, one after the other."""
+
     agent: ForeignAgent
 
     def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
-        """Yield what came of one record, which is decoded JSON and its bytes."""
-        ...
+        """Yield what came of one record, which is decoded JSON and its bytes, with time and place."""
+        yield from placed(self.items(data, raw), self.place(data))
+
+    def place(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields of `Item` that say where a record stands."""
+        raise NotImplementedError
+
+    def items(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
+        raise NotImplementedError
 
     def end(self) -> Iterator[AnyItem]:
         """Yield what is left when the source ends. Records may follow later."""
-        ...
+        return iter(())
+
+
+def placed(items: Iterator[AnyItem], place: dict[str, Any]) -> Iterator[AnyItem]:
+    """Yield items with the time and place of their record: those of the talk that have none of their own."""
+    for item in items:
+        is_placed = isinstance(item, About | Title) or item.at_ms or item.node
+        yield item if is_placed else replace(item, **place)
 
 
 def read_record(reader: Reader, record: Record) -> Iterator[AnyItem]:

@@ -19,6 +19,7 @@ from helix_desktop.foreign.items import (
     DataRecord,
     Output,
     Picture,
+    Reader,
     Title,
     TurnOver,
     UserMessage,
@@ -32,6 +33,7 @@ from helix_desktop.foreign.items import (
     encode,
     kind_name,
     picture,
+    placed,
     rest_of,
     time_ms,
     tool_call,
@@ -57,7 +59,7 @@ _BESIDE = ("ui-message", "context-history", "task-metadata", "history-item", "se
 _FAILED = "[ERROR]"  # how Roo Code begins the output of a call that failed, in its second format
 
 
-class ClineReader:
+class ClineReader(Reader):
     """Cline and Roo Code: `api_conversation_history.json` in the folder of a task, a list of messages.
 
     Known: the blocks of Anthropic's interface that both write, with calls as blocks (Cline from 3.30, Roo
@@ -77,22 +79,24 @@ class ClineReader:
         self._requests = 0
         self._has_usage = False  # with the messages: then what the screen says of it is the same
 
-    def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
-        at_ms = time_ms(data.get("ts"))
+    def place(self, data: dict[str, Any]) -> dict[str, Any]:
+        return {"at_ms": time_ms(data.get("ts"))}
+
+    def items(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         role = data.get("role")
         if data.get("isSummary") is True or data.get("isTruncationMarker") is True:
             is_summary = data.get("isSummary") is True
             text = "\n\n".join(_texts(data.get("content")))
-            yield Compacted(at_ms=at_ms, summary=text if is_summary else "")
+            yield Compacted(summary=text if is_summary else "")
             kind = "summary: marks" if is_summary else "truncation: marker"
-            yield DataRecord(at_ms=at_ms, kind=kind, data=encode(rest_of(data, "content") if text else data))
+            yield DataRecord(kind=kind, data=encode(rest_of(data, "content") if text else data))
             return
         if data.get("type") == "reasoning":
             blocks = filter(None, _texts(data.get("summary")) or [as_text(data.get("text"))])
             group = f"answer-{self._answers + 1}"
-            yield AnswerPart(at_ms=at_ms, group=group, reasoning="\n\n".join(blocks))
+            yield AnswerPart(group=group, reasoning="\n\n".join(blocks))
             if opaque := rest_of(data, "type", "role", "content", "summary", "text", "ts"):
-                yield DataRecord(at_ms=at_ms, kind="reasoning: encrypted", data=encode(opaque))
+                yield DataRecord(kind="reasoning: encrypted", data=encode(opaque))
             return
         if data.get("type") == "task" and role is None:
             task = as_dict(data.get("entry"))
@@ -108,27 +112,22 @@ class ClineReader:
             yield from self._request_usage(as_dict(data.get("entry")))
         match role:
             case "user":
-                yield from self._user(data, at_ms)
+                yield from self._user(data)
             case "assistant":
-                yield from self._assistant(data, at_ms)
+                yield from self._assistant(data)
             case "tool":
-                yield from self._outputs(blocks_of(data.get("content")), at_ms)
+                yield from self._outputs(blocks_of(data.get("content")))
             case _:
                 is_known = data.get("type") in _BESIDE
-                yield DataRecord(
-                    at_ms=at_ms, kind=kind_name(role, data.get("type")), data=raw, is_known=is_known
-                )
+                yield DataRecord(kind=kind_name(role, data.get("type")), data=raw, is_known=is_known)
                 return
         if rest := rest_of(data, *_FIELDS):
-            yield DataRecord(at_ms=at_ms, kind=kind_name(role, "fields"), data=encode(rest))
+            yield DataRecord(kind=kind_name(role, "fields"), data=encode(rest))
 
-    def end(self) -> Iterator[AnyItem]:
-        return iter(())
-
-    def _user(self, data: dict[str, Any], at_ms: int) -> Iterator[AnyItem]:
+    def _user(self, data: dict[str, Any]) -> Iterator[AnyItem]:
         blocks = blocks_of(data.get("content"))
         yield from self._outputs(
-            [block for block in blocks if block.get("type") in ("tool_result", "tool-result")], at_ms
+            [block for block in blocks if block.get("type") in ("tool_result", "tool-result")]
         )
         texts, output, pictures, pasted = [], list[str](), list[Picture](), list[tuple[str, str]]()
         is_output = False
@@ -141,9 +140,9 @@ class ClineReader:
             elif kind == "file" and (content := as_text(block.get("content"))):
                 pasted.append((as_text(block.get("path")), content))
             elif kind != "text":
-                yield DataRecord(at_ms=at_ms, kind=kind_name("user", kind), data=encode(block))
+                yield DataRecord(kind=kind_name("user", kind), data=encode(block))
             elif _ADDED.match(text):
-                yield DataRecord(at_ms=at_ms, kind="user: added by the agent", data=encode(block))
+                yield DataRecord(kind="user: added by the agent", data=encode(block))
             elif self._open is not None and (result := _RESULT.match(text)):
                 is_output = True
                 if rest := text[result.end() :]:
@@ -155,17 +154,17 @@ class ClineReader:
             elif text:
                 texts.append(text)
         if self._open is not None and is_output:
-            yield Output(at_ms=at_ms, call_id=self._open.id, text="\n".join(output), pictures=tuple(pictures))
+            yield Output(call_id=self._open.id, text="\n".join(output), pictures=tuple(pictures))
             pictures = []
         self._open = None
         if texts or pictures or pasted:
             text = "\n\n".join(texts)
-            yield UserMessage(at_ms=at_ms, text=text, pictures=tuple(pictures), pasted=tuple(pasted))
+            yield UserMessage(text=text, pictures=tuple(pictures), pasted=tuple(pasted))
 
-    def _outputs(self, blocks: list[dict[str, Any]], at_ms: int) -> Iterator[AnyItem]:
+    def _outputs(self, blocks: list[dict[str, Any]]) -> Iterator[AnyItem]:
         for block in blocks:
             if block.get("type") not in ("tool_result", "tool-result"):
-                yield DataRecord(at_ms=at_ms, kind=kind_name("tool", block.get("type")), data=encode(block))
+                yield DataRecord(kind=kind_name("tool", block.get("type")), data=encode(block))
                 continue
             output = block.get("content", block.get("output"))
             if isinstance(output, dict):
@@ -177,17 +176,16 @@ class ClineReader:
             for part, image in zip(parts, found, strict=False):
                 if image is None and not _texts([part]) and part.get("type") != "text":
                     kind = kind_name("output", part.get("type"))
-                    yield DataRecord(at_ms=at_ms, kind=kind, data=encode(part))
+                    yield DataRecord(kind=kind, data=encode(part))
             is_failed = block.get("type") == "tool-result" and text.lstrip().startswith(_FAILED)
             yield Output(
-                at_ms=at_ms,
                 call_id=as_text(block.get("tool_use_id")) or as_text(block.get("toolCallId")),
                 text=text,
                 ok=block.get("is_error") is not True and not is_failed,
                 pictures=tuple(one for one in found if one is not None),
             )
 
-    def _assistant(self, data: dict[str, Any], at_ms: int) -> Iterator[AnyItem]:
+    def _assistant(self, data: dict[str, Any]) -> Iterator[AnyItem]:
         self._answers += 1
         group, texts, reasoning, calls = f"answer-{self._answers}", list[str](), list[str](), list[ToolCall]()
         for block in blocks_of(data.get("content")):
@@ -197,7 +195,7 @@ class ClineReader:
                 case "thinking" | "reasoning":
                     reasoning.append(as_text(block.get("thinking")) or as_text(block.get("text")))
                     if opaque := rest_of(block, "type", "thinking", "text"):
-                        yield DataRecord(at_ms=at_ms, kind="thinking: signature", data=encode(opaque))
+                        yield DataRecord(kind="thinking: signature", data=encode(opaque))
                 case "tool_use" | "tool-call":
                     self._calls += 1
                     call_id, name = (
@@ -206,7 +204,7 @@ class ClineReader:
                     )
                     calls.append(tool_call(call_id, name, block.get("input"), f"call-{self._calls}"))
                 case kind:
-                    yield DataRecord(at_ms=at_ms, kind=kind_name("assistant", kind), data=encode(block))
+                    yield DataRecord(kind=kind_name("assistant", kind), data=encode(block))
         text = "\n\n".join(filter(None, texts))
         if not calls and "</" in text:
             written = text
@@ -215,14 +213,11 @@ class ClineReader:
             self._open = call
             calls += [call] if call is not None else []
             if text != written:
-                yield DataRecord(
-                    at_ms=at_ms, kind="assistant: calls as written", data=encode({"text": written})
-                )
+                yield DataRecord(kind="assistant: calls as written", data=encode({"text": written}))
         info = as_dict(data.get("modelInfo"))
         names = (info.get("providerId", info.get("provider")), info.get("modelId", info.get("id")))
         model = "/".join(filter(None, map(as_text, names)))
         yield AnswerPart(
-            at_ms=at_ms,
             group=group,
             model=model,
             text=text,
@@ -232,7 +227,7 @@ class ClineReader:
         )
         if usage := as_dict(data.get("usage")):
             self._has_usage = True
-            yield CallUsage(at_ms=at_ms, group=group, usage=anthropic_usage(usage))
+            yield CallUsage(group=group, usage=anthropic_usage(usage))
         elif metrics := as_dict(data.get("metrics")):
             self._has_usage = True
             tokens = as_dict(metrics.get("tokens")) or metrics
@@ -241,7 +236,7 @@ class ClineReader:
             total = as_count(tokens.get("inputTokens", tokens.get("prompt"))) + cached + writes
             output = as_count(tokens.get("outputTokens", tokens.get("completion")))
             call_usage = Usage(total, output, cached, writes, 0, True, True)
-            yield CallUsage(at_ms=at_ms, group=group, usage=call_usage, cost=as_cost(metrics.get("cost")))
+            yield CallUsage(group=group, usage=call_usage, cost=as_cost(metrics.get("cost")))
 
     def _request_usage(self, message: dict[str, Any]) -> Iterator[AnyItem]:
         """Yield what a model call took, as the screen of a task says it."""
@@ -306,7 +301,7 @@ _NOTES = frozenset(("agent-switched", "model-switched", "synthetic", "system", "
 """Kinds of messages in the second format that are kept as data."""
 
 
-class OpencodeReader:
+class OpencodeReader(Reader):
     """opencode: a session is a record of its own, and one for each message, which holds the message's parts.
 
     Known: the files of versions up to 1.1 in `storage/session`, `storage/message` and `storage/part`, the
@@ -317,32 +312,30 @@ class OpencodeReader:
 
     agent: ForeignAgent = "opencode"
 
-    def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
+    def place(self, data: dict[str, Any]) -> dict[str, Any]:
+        return {"at_ms": time_ms(as_dict(as_dict(data.get("info")).get("time")).get("created"))}
+
+    def items(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         info, parts = as_dict(data.get("info")), [as_dict(part) for part in as_list(data.get("parts"))]
-        at_ms = time_ms(as_dict(info.get("time")).get("created"))
         match info.get("role"):
             case "user":
-                yield from self._user(info, parts, at_ms)
+                yield from self._user(info, parts)
             case "assistant":
-                yield from self._assistant(info, parts, at_ms)
+                yield from self._assistant(info, parts)
             case None if "parts" not in data and as_text(info.get("id")):
                 yield About(
-                    at_ms=at_ms,
                     source=as_text(info.get("id")),
                     folder=as_text(info.get("directory")),
                     version=as_text(info.get("version")),
                 )
                 if title := as_text(info.get("title")):
                     yield Title(text=title)
-                yield DataRecord(at_ms=at_ms, kind="session", data=raw)
+                yield DataRecord(kind="session", data=raw)
             case role:
-                is_known = role in _NOTES
-                yield DataRecord(at_ms=at_ms, kind=kind_name("message", role), data=raw, is_known=is_known)
+                is_known = as_text(role) in _NOTES
+                yield DataRecord(kind=kind_name("message", role), data=raw, is_known=is_known)
 
-    def end(self) -> Iterator[AnyItem]:
-        return iter(())
-
-    def _user(self, info: dict[str, Any], parts: list[dict[str, Any]], at_ms: int) -> Iterator[AnyItem]:
+    def _user(self, info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[AnyItem]:
         texts, pictures = [], list[Picture]()
         for part in parts:
             is_added = part.get("synthetic") is True or part.get("ignored") is True
@@ -352,22 +345,18 @@ class OpencodeReader:
                 pictures.append(found)
             else:
                 name = "text: added by opencode" if is_added else kind_name("user", part.get("type"))
-                yield DataRecord(
-                    at_ms=at_ms, kind=name, data=encode(part), is_known=as_text(part.get("type")) in _KNOWN
-                )
+                yield DataRecord(kind=name, data=encode(part), is_known=as_text(part.get("type")) in _KNOWN)
         text = "\n\n".join(filter(None, texts))
         if text or pictures:
-            yield UserMessage(at_ms=at_ms, text=text, pictures=tuple(pictures))
+            yield UserMessage(text=text, pictures=tuple(pictures))
         if rest := rest_of(info, "id", "sessionID", "role", "time"):
-            yield DataRecord(at_ms=at_ms, kind="user: info", data=encode(rest))
+            yield DataRecord(kind="user: info", data=encode(rest))
 
-    def _assistant(self, info: dict[str, Any], parts: list[dict[str, Any]], at_ms: int) -> Iterator[AnyItem]:
+    def _assistant(self, info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[AnyItem]:
         if info.get("summary") is True:
             texts = [as_text(part.get("text")) for part in parts if part.get("type") == "text"]
-            yield Compacted(at_ms=at_ms, summary="\n\n".join(filter(None, texts)))
-            yield DataRecord(
-                at_ms=at_ms, kind="assistant: summary", data=encode(rest_of(info, "id", "sessionID", "role"))
-            )
+            yield Compacted(summary="\n\n".join(filter(None, texts)))
+            yield DataRecord(kind="assistant: summary", data=encode(rest_of(info, "id", "sessionID", "role")))
             return
         step = 0
         model = "/".join(filter(None, (as_text(info.get("providerID")), as_text(info.get("modelID")))))
@@ -377,12 +366,12 @@ class OpencodeReader:
             match as_text(part.get("type")):
                 case "text" | "reasoning" as kind:
                     text = as_text(part.get("text"))
-                    answer = AnswerPart(at_ms=at_ms, group=group, model=model)
+                    answer = AnswerPart(group=group, model=model)
                     yield replace(answer, text=text) if kind == "text" else replace(answer, reasoning=text)
                     if metadata := rest_of(as_dict(part.get("metadata"))):
-                        yield DataRecord(at_ms=at_ms, kind=kind_name(kind, "metadata"), data=encode(metadata))
+                        yield DataRecord(kind=kind_name(kind, "metadata"), data=encode(metadata))
                 case "tool":
-                    call, *rest = self._tool(part, group, model, at_ms)
+                    call, *rest = self._tool(part, group, model)
                     yield call
                     outputs += rest
                 case "step-start":
@@ -390,30 +379,30 @@ class OpencodeReader:
                     outputs, step = [], step + 1
                 case "step-finish":
                     has_usage = True
-                    yield _usage(part, group, at_ms)
+                    yield _usage(part, group)
                 case kind:
                     name = kind_name("assistant", kind)
-                    yield DataRecord(at_ms=at_ms, kind=name, data=encode(part), is_known=kind in _KNOWN)
+                    yield DataRecord(kind=name, data=encode(part), is_known=kind in _KNOWN)
         if not has_usage and info.get("tokens"):
-            yield _usage(info, f"{as_text(info.get('id'))}-{step}", at_ms)
+            yield _usage(info, f"{as_text(info.get('id'))}-{step}")
         yield from outputs
         error = as_dict(info.get("error"))
         if error:
             why = as_text(as_dict(error.get("data")).get("message")) or as_text(error.get("name"))
             is_stop = error.get("name") == "MessageAbortedError"
-            yield TurnOver(at_ms=at_ms, how="stopped" if is_stop else "failed", why=why)
+            yield TurnOver(how="stopped" if is_stop else "failed", why=why)
 
-    def _tool(self, part: dict[str, Any], group: str, model: str, at_ms: int) -> Iterator[AnyItem]:
+    def _tool(self, part: dict[str, Any], group: str, model: str) -> Iterator[AnyItem]:
         state = as_dict(part.get("state"))
         began, ended = (time_ms(as_dict(state.get("time")).get(name)) for name in ("start", "end"))
         fallback = as_text(part.get("id")) or f"{group}-call"
         call: ToolCall = tool_call(part.get("callID"), part.get("tool"), state.get("input"), fallback)
-        yield AnswerPart(at_ms=began or at_ms, group=group, model=model, calls=(call,), stop="calls")
+        yield AnswerPart(at_ms=began, group=group, model=model, calls=(call,), stop="calls")
         status = state.get("status")
         if status in ("completed", "error"):
             found = (_file_picture(as_dict(file)) for file in as_list(state.get("attachments")))
             yield Output(
-                at_ms=ended or at_ms,
+                at_ms=ended,
                 call_id=call.id,
                 text=as_text(state.get("output" if status == "completed" else "error")),
                 ok=status == "completed",
@@ -422,7 +411,7 @@ class OpencodeReader:
             )
         rest = rest_of(state, "status", "input", "output", "error", "time", "title")
         if rest:
-            yield DataRecord(at_ms=at_ms, kind="tool: metadata", data=encode({"callID": call.id, **rest}))
+            yield DataRecord(kind="tool: metadata", data=encode({"callID": call.id, **rest}))
 
 
 def of_second_format(
@@ -472,12 +461,11 @@ def _file_picture(part: dict[str, Any]) -> Picture | None:
     return picture(url, as_text(part.get("filename"))) if url.startswith("data:image/") else None
 
 
-def _usage(holder: dict[str, Any], group: str, at_ms: int) -> CallUsage:
+def _usage(holder: dict[str, Any], group: str) -> CallUsage:
     tokens = as_dict(holder.get("tokens"))
     cache = as_dict(tokens.get("cache"))
     cached, writes = as_count(cache.get("read")), as_count(cache.get("write"))
     return CallUsage(
-        at_ms=at_ms,
         group=group,
         usage=Usage(
             as_count(tokens.get("input")) + cached + writes,
@@ -504,7 +492,7 @@ _TAKEN = (
 )
 
 
-class ChatMessagesReader:
+class ChatMessagesReader(Reader):
     """JSON lines with one chat message each, as OpenAI's interface takes them, or one list `messages` a line.
 
     Known: roles system, developer, user, assistant, tool and function; content as text or as parts; calls as
@@ -520,24 +508,23 @@ class ChatMessagesReader:
         self._function_call = ""  # the id given to the newest call of the older kind
         self._has_list = False
 
+    def place(self, data: dict[str, Any]) -> dict[str, Any]:
+        return {"at_ms": time_ms(data.get("timestamp") or data.get("created_at"))}
+
     def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         if "messages" not in data:
-            yield from self._message(data, raw)
+            yield from placed(self._message(data, raw), self.place(data))
             return
         if self._has_list:
             yield DataRecord(kind="another conversation", data=raw)
             return
         self._has_list = True
         for message in as_list(data.get("messages")):
-            yield from self._message(as_dict(message), encode(message))
+            yield from placed(self._message(as_dict(message), encode(message)), self.place(as_dict(message)))
         if rest := rest_of(data, "messages"):
             yield DataRecord(kind="fields of the conversation", data=encode(rest))
 
-    def end(self) -> Iterator[AnyItem]:
-        return iter(())
-
     def _message(self, message: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
-        at_ms = time_ms(message.get("timestamp") or message.get("created_at"))
         content = message.get("content")
         texts, pictures = [], list[Picture]()
         for block in blocks_of(content):
@@ -548,26 +535,24 @@ class ChatMessagesReader:
             elif (found := picture(url)) is not None:
                 pictures.append(found)
             elif block.get("type") != "text":
-                yield DataRecord(
-                    at_ms=at_ms, kind=kind_name(message.get("role"), block.get("type")), data=encode(block)
-                )
+                yield DataRecord(kind=kind_name(message.get("role"), block.get("type")), data=encode(block))
         text = "\n\n".join(texts)
         match message.get("role"):
             case "user" if text or pictures:
-                yield UserMessage(at_ms=at_ms, text=text, pictures=tuple(pictures))
+                yield UserMessage(text=text, pictures=tuple(pictures))
             case "assistant":
-                yield self._answer(message, text, at_ms)
+                yield self._answer(message, text)
             case "tool" | "function":
                 call_id = as_text(message.get("tool_call_id")) or self._function_call
-                yield Output(at_ms=at_ms, call_id=call_id, text=text, pictures=tuple(pictures))
+                yield Output(call_id=call_id, text=text, pictures=tuple(pictures))
             case role:
                 is_known = role in ("system", "developer", "user")
-                yield DataRecord(at_ms=at_ms, kind=kind_name(role), data=raw, is_known=is_known)
+                yield DataRecord(kind=kind_name(role), data=raw, is_known=is_known)
                 return
         if rest := rest_of(message, *_TAKEN):
-            yield DataRecord(at_ms=at_ms, kind=kind_name(message.get("role"), "fields"), data=encode(rest))
+            yield DataRecord(kind=kind_name(message.get("role"), "fields"), data=encode(rest))
 
-    def _answer(self, message: dict[str, Any], text: str, at_ms: int) -> AnswerPart:
+    def _answer(self, message: dict[str, Any], text: str) -> AnswerPart:
         self._answers += 1
         calls: list[ToolCall] = []
         for call in map(as_dict, as_list(message.get("tool_calls"))):
@@ -577,7 +562,6 @@ class ChatMessagesReader:
             calls.append(self._call("", function))
             self._function_call = calls[-1].id
         return AnswerPart(
-            at_ms=at_ms,
             group=f"answer-{self._answers}",
             model=as_text(message.get("model")),
             text=text,

@@ -17,6 +17,7 @@ from helix_desktop.foreign.items import (
     DataRecord,
     Output,
     Picture,
+    Reader,
     RolledBack,
     Title,
     TurnOver,
@@ -62,7 +63,7 @@ _ENVELOPE = (
 )
 
 
-class ClaudeCodeReader:
+class ClaudeCodeReader(Reader):
     """Claude Code: one JSON record a line, a tree by `uuid` and `parentUuid`.
 
     Known: the files of versions 1.0 to 2.1 in `projects/FOLDER/SESSION.jsonl`, with their subagents, which
@@ -81,7 +82,7 @@ class ClaudeCodeReader:
         self._boundary: Compacted | None = None  # whose summary has not come yet
         self._calls = 0
 
-    def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
+    def items(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         if not self._is_described and as_text(data.get("cwd")):
             self._is_described = True
             yield About(
@@ -90,28 +91,27 @@ class ClaudeCodeReader:
                 version=as_text(data.get("version")),
             )
         kind, message = as_text(data.get("type")), as_dict(data.get("message"))
-        place = self._place(data)
         match kind:
             case "user" if message:
-                yield from self._user(data, message, place)
+                yield from self._user(data, message)
             case "assistant" if message:
                 yield from self._boundary_summary()
-                yield from self._assistant(data, message, place)
+                yield from self._assistant(data, message)
             case "system" if data.get("subtype") == "compact_boundary":
                 yield from self._boundary_summary()
                 facts = as_dict(data.get("compactMetadata"))
                 tokens, trigger = as_count(facts.get("preTokens")), as_text(facts.get("trigger"))
-                self._boundary = Compacted(**place, tokens=tokens, trigger=trigger)
+                self._boundary = Compacted(**self.place(data), tokens=tokens, trigger=trigger)
             case "attachment" if as_dict(data.get("attachment")).get("type") == "queued_command":
                 prompt = as_dict(data.get("attachment")).get("prompt")
                 text = "\n\n".join(as_text(block.get("text")) for block in blocks_of(prompt))
-                yield UserMessage(**place, text=text, steered=True)
+                yield UserMessage(text=text, steered=True)
             case "summary" | "custom-title" | "ai-title" if title := as_text(data.get(_TITLES[kind])):
                 yield Title(text=title)
             case _:
                 detail = data.get("subtype") or as_dict(data.get("data")).get("type")
                 detail = detail or as_dict(data.get("attachment")).get("type")
-                yield DataRecord(**place, kind=kind_name(kind, detail), data=raw, is_known=kind in _KNOWN)
+                yield DataRecord(kind=kind_name(kind, detail), data=raw, is_known=kind in _KNOWN)
 
     def end(self) -> Iterator[AnyItem]:
         """Yield a compaction whose summary never came."""
@@ -122,7 +122,7 @@ class ClaudeCodeReader:
             yield self._boundary
             self._boundary = None
 
-    def _place(self, data: dict[str, Any]) -> dict[str, Any]:
+    def place(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return time and place of a record in the tree, and the subagent's thread that it is in."""
         node, parent = as_text(data.get("uuid")), as_text(data.get("parentUuid"))
         parent = parent or as_text(data.get("logicalParentUuid"))
@@ -132,21 +132,19 @@ class ClaudeCodeReader:
             self._threads[node] = thread
         return {"at_ms": time_ms(data.get("timestamp")), "node": node, "parent": parent, "thread": thread}
 
-    def _user(
-        self, data: dict[str, Any], message: dict[str, Any], place: dict[str, Any]
-    ) -> Iterator[AnyItem]:
+    def _user(self, data: dict[str, Any], message: dict[str, Any]) -> Iterator[AnyItem]:
         blocks = blocks_of(message.get("content"))
         texts = [as_text(block.get("text")) for block in blocks if block.get("type") == "text"]
         text = "\n\n".join(filter(None, texts))
         if data.get("isCompactSummary") is True:
-            before = self._boundary or Compacted(**place)
+            before = self._boundary or Compacted()
             self._boundary = None
-            yield Compacted(**place, summary=text, tokens=before.tokens, trigger=before.trigger)
+            yield Compacted(summary=text, tokens=before.tokens, trigger=before.trigger)
             return
         yield from self._boundary_summary()
         for block in blocks:
             if block.get("type") == "tool_result":
-                yield from self._output(block, as_dict(data.get("toolUseResult")), place)
+                yield from self._output(block, as_dict(data.get("toolUseResult")))
         rest = rest_of(data, *_ENVELOPE)
         pictures = []
         for block in blocks:
@@ -156,22 +154,20 @@ class ClaudeCodeReader:
             if found is not None:
                 pictures.append(found)
             else:
-                yield DataRecord(**place, kind=kind_name("user", block.get("type")), data=encode(block))
+                yield DataRecord(kind=kind_name("user", block.get("type")), data=encode(block))
         if text and (data.get("isMeta") is True or text.startswith(_LOCAL)):
-            yield DataRecord(**place, kind="user: added by Claude Code", data=encode({"text": text}))
+            yield DataRecord(kind="user: added by Claude Code", data=encode({"text": text}))
         elif text.startswith(_STOPPED):
-            yield TurnOver(**place, how="stopped")
-            yield DataRecord(**place, kind="user: interrupted", data=encode({"text": text}))
+            yield TurnOver(how="stopped")
+            yield DataRecord(kind="user: interrupted", data=encode({"text": text}))
         elif text or pictures:
-            yield UserMessage(**place, text=text, pictures=tuple(pictures))
+            yield UserMessage(text=text, pictures=tuple(pictures))
         for name, value in rest.items():
             yield DataRecord(
-                **place, kind=kind_name("user", name), data=encode({"uuid": place["node"], name: value})
+                kind=kind_name("user", name), data=encode({"uuid": as_text(data.get("uuid")), name: value})
             )
 
-    def _output(
-        self, block: dict[str, Any], details: dict[str, Any], place: dict[str, Any]
-    ) -> Iterator[AnyItem]:
+    def _output(self, block: dict[str, Any], details: dict[str, Any]) -> Iterator[AnyItem]:
         texts, pictures = [], []
         for part in blocks_of(block.get("content")):
             if part.get("type") == "text":
@@ -179,9 +175,8 @@ class ClaudeCodeReader:
             elif (found := _picture(part)) is not None:
                 pictures.append(found)
             else:
-                yield DataRecord(**place, kind=kind_name("output", part.get("type")), data=encode(part))
+                yield DataRecord(kind=kind_name("output", part.get("type")), data=encode(part))
         yield Output(
-            **place,
             call_id=as_text(block.get("tool_use_id")),
             text="\n".join(texts),
             ok=block.get("is_error") is not True,
@@ -189,16 +184,14 @@ class ClaudeCodeReader:
             subagent=as_text(details.get("agentId")),
         )
 
-    def _assistant(
-        self, data: dict[str, Any], message: dict[str, Any], place: dict[str, Any]
-    ) -> Iterator[AnyItem]:
+    def _assistant(self, data: dict[str, Any], message: dict[str, Any]) -> Iterator[AnyItem]:
         blocks = blocks_of(message.get("content"))
         texts = [as_text(block.get("text")) for block in blocks if block.get("type") == "text"]
         text = "\n\n".join(filter(None, texts))
         model = as_text(message.get("model"))
         if data.get("isApiErrorMessage") is True or model == "<synthetic>":
-            yield TurnOver(**place, how="failed", why=text)
-            yield DataRecord(**place, kind="assistant: error", data=encode({"text": text}))
+            yield TurnOver(how="failed", why=text)
+            yield DataRecord(kind="assistant: error", data=encode({"text": text}))
             return
         group, reasoning, calls = as_text(message.get("id")), [], list[ToolCall]()
         for block in blocks:
@@ -208,17 +201,16 @@ class ClaudeCodeReader:
                 case "thinking":
                     reasoning.append(as_text(block.get("thinking")))
                     if opaque := rest_of(block, "type", "thinking"):
-                        rest = encode({"uuid": place["node"], **opaque})
-                        yield DataRecord(**place, kind="thinking: signature", data=rest)
+                        rest = encode({"uuid": as_text(data.get("uuid")), **opaque})
+                        yield DataRecord(kind="thinking: signature", data=rest)
                 case "tool_use":
                     self._calls += 1
                     fallback = f"call-{self._calls}"
                     calls.append(tool_call(block.get("id"), block.get("name"), block.get("input"), fallback))
                 case other:
-                    yield DataRecord(**place, kind=kind_name("assistant", other), data=encode(block))
+                    yield DataRecord(kind=kind_name("assistant", other), data=encode(block))
         stop = _STOPS.get(as_text(message.get("stop_reason")), "calls" if calls else "end")
         yield AnswerPart(
-            **place,
             group=group,
             model=model,
             text=text,
@@ -228,10 +220,11 @@ class ClaudeCodeReader:
         )
         usage = as_dict(message.get("usage"))
         if usage:
-            yield CallUsage(**place, group=group, usage=anthropic_usage(usage))
+            yield CallUsage(group=group, usage=anthropic_usage(usage))
         for name, value in rest_of(data, *_ENVELOPE, "requestId").items():
             yield DataRecord(
-                **place, kind=kind_name("assistant", name), data=encode({"uuid": place["node"], name: value})
+                kind=kind_name("assistant", name),
+                data=encode({"uuid": as_text(data.get("uuid")), name: value}),
             )
 
 
@@ -293,7 +286,7 @@ _EXIT = re.compile(r"(?:^|\n)(?:Process exited with code|Exit code:) (-?\d{1,10}
 _EXIT_WITHIN = 400  # characters at the beginning of an output that say how a command ended
 
 
-class CodexReader:
+class CodexReader(Reader):
     """Codex: JSON lines in `sessions/YEAR/MONTH/DAY/rollout-TIME-ID.jsonl` and `archived_sessions/`.
 
     Known: records of kind and payload, as versions 0.32 to 0.160 write them, in both history modes, also
@@ -314,61 +307,61 @@ class CodexReader:
         self._total: object = None  # that the newest count of tokens said
         self._records_usage = False  # of each call, apart from those counts
 
-    def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
-        kind, at_ms = as_text(data.get("type")), time_ms(data.get("timestamp"))
+    def place(self, data: dict[str, Any]) -> dict[str, Any]:
+        return {"at_ms": time_ms(data.get("timestamp"))}
+
+    def items(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
+        kind = as_text(data.get("type"))
         payload = as_dict(data.get("payload"))
         if kind in _KINDS:
-            yield from self._record(kind, payload, raw, at_ms)
+            yield from self._record(kind, payload, raw)
         elif kind in _ITEMS:  # as earlier versions wrote them
-            yield from self._item(data, raw, at_ms)
+            yield from self._item(data, raw)
         elif not kind and as_text(data.get("id")) and not self._is_described:
-            yield from self._about(data, raw, at_ms)
+            yield from self._about(data, raw)
         else:
             if kind == "inter_agent_communication":
-                yield from self._agent_message(payload, at_ms)
+                yield from self._agent_message(payload)
             name = kind or data.get("record_type")
             is_known = kind in _KEPT or "record_type" in data
-            yield DataRecord(at_ms=at_ms, kind=kind_name(name), data=raw, is_known=is_known)
+            yield DataRecord(kind=kind_name(name), data=raw, is_known=is_known)
 
-    def end(self) -> Iterator[AnyItem]:
-        return iter(())
-
-    def _about(self, meta: dict[str, Any], raw: bytes, at_ms: int) -> Iterator[AnyItem]:
+    def _about(self, meta: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         if not self._is_described:
             self._is_described = True
             self._provider = as_text(meta.get("model_provider"))
             self._agent_path = as_text(meta.get("agent_path"))
             yield About(
-                at_ms=time_ms(meta.get("timestamp")) or at_ms,
+                at_ms=time_ms(meta.get("timestamp")),
                 source=as_text(meta.get("id")),
                 folder=as_text(meta.get("cwd")),
                 version=as_text(meta.get("cli_version")),
             )
-        yield DataRecord(at_ms=at_ms, kind="session_meta", data=raw)
+        yield DataRecord(kind="session_meta", data=raw)
 
-    def _record(self, kind: str, payload: dict[str, Any], raw: bytes, at_ms: int) -> Iterator[AnyItem]:
+    def _record(self, kind: str, payload: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         match kind:
             case "session_meta":
-                yield from self._about(payload, raw, at_ms)
+                yield from self._about(payload, raw)
             case "turn_context":
                 self._model = as_text(payload.get("model")) or self._model
-                yield DataRecord(at_ms=at_ms, kind=kind, data=raw)
+                yield DataRecord(kind=kind, data=raw)
             case "response_item":
-                yield from self._item(payload, raw, at_ms)
+                yield from self._item(payload, raw)
             case "token_usage_record":
                 self._records_usage = True
                 if usage := _usage(as_dict(payload.get("usage"))):
                     group = as_text(payload.get("response_id")) or self._group
-                    yield CallUsage(at_ms=at_ms, group=group, usage=usage)
-                yield DataRecord(at_ms=at_ms, kind=kind, data=raw)
+                    yield CallUsage(group=group, usage=usage)
+                yield DataRecord(kind=kind, data=raw)
             case "compacted":
-                yield Compacted(at_ms=at_ms, summary=as_text(payload.get("message")))
+                yield Compacted(summary=as_text(payload.get("message")))
                 if rest := rest_of(payload, "message"):
-                    yield DataRecord(at_ms=at_ms, kind="compacted: replacement history", data=encode(rest))
+                    yield DataRecord(kind="compacted: replacement history", data=encode(rest))
             case _:
-                yield from self._event(payload, raw, at_ms)
+                yield from self._event(payload, raw)
 
-    def _event(self, event: dict[str, Any], raw: bytes, at_ms: int) -> Iterator[AnyItem]:
+    def _event(self, event: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         kind = as_text(event.get("type"))
         match kind:
             case "token_count":
@@ -378,80 +371,73 @@ class CodexReader:
                 self._total = total
                 usage = _usage(as_dict(info.get("last_token_usage")))
                 if is_news and usage and not self._records_usage:
-                    yield CallUsage(at_ms=at_ms, group=self._group, usage=usage)
+                    yield CallUsage(group=self._group, usage=usage)
                 self._answers += 1
             case "turn_aborted":
-                yield TurnOver(at_ms=at_ms, how="stopped", why=as_text(event.get("reason")))
+                yield TurnOver(how="stopped", why=as_text(event.get("reason")))
             case "error":
-                yield TurnOver(at_ms=at_ms, how="failed", why=as_text(event.get("message")))
+                yield TurnOver(how="failed", why=as_text(event.get("message")))
             case "task_complete" | "turn_complete":
                 error = event.get("error")
                 why = as_text(error) or as_text(as_dict(error).get("message"))
-                yield TurnOver(at_ms=at_ms, how="failed" if error else "done", why=why)
+                yield TurnOver(how="failed" if error else "done", why=why)
             case "thread_rolled_back":
-                yield RolledBack(at_ms=at_ms, messages=as_count(event.get("num_turns")))
+                yield RolledBack(messages=as_count(event.get("num_turns")))
             case "thread_name_updated" if title := as_text(event.get("thread_name")):
                 yield Title(text=title)
-        yield DataRecord(at_ms=at_ms, kind=kind_name("event_msg", kind), data=raw, is_known=kind in _EVENTS)
+        yield DataRecord(kind=kind_name("event_msg", kind), data=raw, is_known=kind in _EVENTS)
 
     @property
     def _group(self) -> str:
         return f"answer-{self._answers}"
 
-    def _item(self, item: dict[str, Any], raw: bytes, at_ms: int) -> Iterator[AnyItem]:
+    def _item(self, item: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         kind, call_id = as_text(item.get("type")), item.get("call_id") or item.get("id")
         match kind:
             case "message" if item.get("role") == "assistant":
                 text = "\n\n".join(filter(None, map(_block_text, blocks_of(item.get("content")))))
-                yield self._part(at_ms, text=text)
+                yield self._part(text=text)
             case "message":
-                yield from self._message(item, raw, at_ms)
+                yield from self._message(item, raw)
             case "reasoning":
                 blocks = [*as_list(item.get("summary")), *as_list(item.get("content"))]
-                yield self._part(
-                    at_ms, reasoning="\n\n".join(filter(None, map(_block_text, map(as_dict, blocks))))
-                )
+                yield self._part(reasoning="\n\n".join(filter(None, map(_block_text, map(as_dict, blocks)))))
                 if opaque := rest_of(item, "type", "summary", "content"):
-                    yield DataRecord(at_ms=at_ms, kind="reasoning: encrypted", data=encode(opaque))
+                    yield DataRecord(kind="reasoning: encrypted", data=encode(opaque))
             case "function_call":
-                yield self._call(at_ms, call_id, _tool_name(item), item.get("arguments"))
+                yield self._call(call_id, _tool_name(item), item.get("arguments"))
             case "tool_search_call":
-                yield self._call(at_ms, call_id, "tool_search", item.get("arguments"))
+                yield self._call(call_id, "tool_search", item.get("arguments"))
             case "custom_tool_call":
-                yield self._call(at_ms, call_id, _tool_name(item), item.get("input"))
+                yield self._call(call_id, _tool_name(item), item.get("input"))
             case "local_shell_call":
-                yield self._call(at_ms, call_id, "local_shell", item.get("action"))
+                yield self._call(call_id, "local_shell", item.get("action"))
             case "web_search_call":
-                yield from self._provider_call(item, "web_search", item.get("action"), (), at_ms)
+                yield from self._provider_call(item, "web_search", item.get("action"), ())
             case "image_generation_call":
                 found = picture(item.get("result"))
                 pictures = () if found is None else (found,)
                 arguments = {"prompt": item.get("revised_prompt")}
-                yield from self._provider_call(item, "image_generation", arguments, pictures, at_ms)
+                yield from self._provider_call(item, "image_generation", arguments, pictures)
                 if found is None:
-                    yield DataRecord(at_ms=at_ms, kind="image_generation_call", data=raw)
+                    yield DataRecord(kind="image_generation_call", data=raw)
             case "agent_message":
-                yield from self._agent_message(item, at_ms)
-                yield DataRecord(at_ms=at_ms, kind=kind_name("response_item", kind), data=raw)
+                yield from self._agent_message(item)
+                yield DataRecord(kind=kind_name("response_item", kind), data=raw)
             case "function_call_output" | "custom_tool_call_output" | "local_shell_call_output":
-                yield from self._output(as_text(call_id), item.get("output"), at_ms)
+                yield from self._output(as_text(call_id), item.get("output"))
             case "tool_search_output":
                 tools = encode(as_list(item.get("tools"))).decode()
-                yield Output(at_ms=at_ms, call_id=as_text(call_id), text=tools)
+                yield Output(call_id=as_text(call_id), text=tools)
             case "compaction" | "compaction_summary" | "context_compaction":
-                yield Compacted(at_ms=at_ms)
-                yield DataRecord(at_ms=at_ms, kind="compaction: encrypted", data=raw)
+                yield Compacted()
+                yield DataRecord(kind="compaction: encrypted", data=raw)
             case _:
-                yield DataRecord(
-                    at_ms=at_ms, kind=kind_name("response_item", kind), data=raw, is_known=kind in _ITEMS
-                )
+                yield DataRecord(kind=kind_name("response_item", kind), data=raw, is_known=kind in _ITEMS)
 
-    def _part(
-        self, at_ms: int, *, text: str = "", reasoning: str = "", calls: tuple[ToolCall, ...] = ()
-    ) -> AnswerPart:
+    def _part(self, *, text: str = "", reasoning: str = "", calls: tuple[ToolCall, ...] = ()) -> AnswerPart:
         model = "/".join(filter(None, (self._provider, self._model)))
         return AnswerPart(
-            at_ms=at_ms,
             group=self._group,
             model=model,
             text=text,
@@ -460,21 +446,21 @@ class CodexReader:
             stop="calls" if calls else "end",
         )
 
-    def _call(self, at_ms: int, call_id: object, name: object, arguments: object) -> AnswerPart:
+    def _call(self, call_id: object, name: object, arguments: object) -> AnswerPart:
         self._calls += 1
-        return self._part(at_ms, calls=(tool_call(call_id, name, arguments, f"call-{self._calls}"),))
+        return self._part(calls=(tool_call(call_id, name, arguments, f"call-{self._calls}"),))
 
     def _provider_call(
-        self, item: dict[str, Any], name: str, arguments: object, pictures: tuple[Picture, ...], at_ms: int
+        self, item: dict[str, Any], name: str, arguments: object, pictures: tuple[Picture, ...]
     ) -> Iterator[AnyItem]:
         """Yield a call that the provider answered itself: of what came of it only pictures are recorded."""
-        part = self._call(at_ms, item.get("id"), name, arguments)
+        part = self._call(item.get("id"), name, arguments)
         yield part
         self._answers += 1
         if pictures:
-            yield Output(at_ms=at_ms, call_id=part.calls[0].id, text="", pictures=pictures)
+            yield Output(call_id=part.calls[0].id, text="", pictures=pictures)
 
-    def _agent_message(self, message: dict[str, Any], at_ms: int) -> Iterator[AnyItem]:
+    def _agent_message(self, message: dict[str, Any]) -> Iterator[AnyItem]:
         """Yield what another agent told this one: the task of a subagent, and what followed."""
         name = as_text(message.get("id"))
         texts = filter(None, map(_block_text, blocks_of(message.get("content"))))
@@ -482,9 +468,9 @@ class CodexReader:
         is_mine = self._agent_path != "" and message.get("recipient") == self._agent_path
         if is_mine and text and not (name and name in self._messages):
             self._messages.add(name)
-            yield UserMessage(at_ms=at_ms, text=text, steered=True)
+            yield UserMessage(text=text, steered=True)
 
-    def _message(self, item: dict[str, Any], raw: bytes, at_ms: int) -> Iterator[AnyItem]:
+    def _message(self, item: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         texts, pictures, blocks = [], [], blocks_of(item.get("content"))
         kinds = as_list(
             as_dict(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
@@ -499,14 +485,14 @@ class CodexReader:
             elif block.get("type") == "input_image" and (found := picture(block.get("image_url"))):
                 pictures.append(found)
             else:
-                yield DataRecord(at_ms=at_ms, kind="message: added by Codex", data=encode(block))
+                yield DataRecord(kind="message: added by Codex", data=encode(block))
         if item.get("role") != "user":
-            yield DataRecord(at_ms=at_ms, kind=kind_name("message", item.get("role")), data=raw)
+            yield DataRecord(kind=kind_name("message", item.get("role")), data=raw)
         elif texts or pictures:
             self._answers += 1
-            yield UserMessage(at_ms=at_ms, text="\n\n".join(texts), pictures=tuple(pictures))
+            yield UserMessage(text="\n\n".join(texts), pictures=tuple(pictures))
 
-    def _output(self, call_id: str, output: object, at_ms: int) -> Iterator[AnyItem]:
+    def _output(self, call_id: str, output: object) -> Iterator[AnyItem]:
         text, is_ok, exit_code, pictures = "", True, None, list[Picture]()
         if isinstance(output, str):
             text = output
@@ -518,16 +504,13 @@ class CodexReader:
                 elif words := _block_text(block):
                     texts.append(words)
                 else:
-                    yield DataRecord(
-                        at_ms=at_ms, kind=kind_name("output", block.get("type")), data=encode(block)
-                    )
+                    yield DataRecord(kind=kind_name("output", block.get("type")), data=encode(block))
             text = "\n".join(texts)
         else:
             text, is_ok = as_text(as_dict(output).get("content")), as_dict(output).get("success") is not False
         exit_code = _exit_code(text)
         self._answers += 1
         yield Output(
-            at_ms=at_ms,
             call_id=call_id,
             text=text,
             ok=is_ok and not exit_code,
@@ -577,7 +560,7 @@ _PI_KNOWN = frozenset(
 )
 
 
-class PiReader:
+class PiReader(Reader):
     """Pi: one JSON record a line, below `sessions/` in its folder.
 
     Known: versions 1 (a sequence) to 3 (a tree by `id` and `parentId`).
@@ -589,12 +572,15 @@ class PiReader:
         self._answers = 0
         self._calls = 0
 
-    def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
-        place: dict[str, Any] = {
+    def place(self, data: dict[str, Any]) -> dict[str, Any]:
+        node = "" if data.get("type") == "session" else as_text(data.get("id"))
+        return {
             "at_ms": time_ms(data.get("timestamp")),
-            "node": as_text(data.get("id")),
+            "node": node,
             "parent": as_text(data.get("parentId")),
         }
+
+    def items(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         match as_text(data.get("type")):
             case "session":
                 version = data.get("version", 1)
@@ -606,67 +592,52 @@ class PiReader:
                 )
                 yield DataRecord(kind="session", data=raw)
             case "message":
-                yield from self._message(as_dict(data.get("message")), place, raw)
+                yield from self._message(as_dict(data.get("message")), raw)
             case "compaction":
                 summary, tokens = as_text(data.get("summary")), as_count(data.get("tokensBefore"))
-                yield Compacted(**place, summary=summary, tokens=tokens)
+                yield Compacted(summary=summary, tokens=tokens)
                 rest = rest_of(data, "type", "summary", "tokensBefore", "timestamp", "id", "parentId")
                 if rest:
-                    yield DataRecord(**place, kind="compaction", data=encode(rest))
+                    yield DataRecord(kind="compaction", data=encode(rest))
             case "branch_summary":
-                yield Compacted(**place, summary=as_text(data.get("summary")), trigger="branch")
+                yield Compacted(summary=as_text(data.get("summary")), trigger="branch")
             case "custom_message":
-                yield UserMessage(
-                    **place, text=_text(data.get("content")), pictures=_pictures(data.get("content"))
-                )
+                yield UserMessage(text=_text(data.get("content")), pictures=_pictures(data.get("content")))
             case "session_info" if name := as_text(data.get("name")):
                 yield Title(text=name)
             case kind:
-                yield DataRecord(
-                    **place,
-                    kind=kind_name(kind, data.get("customType")),
-                    data=raw,
-                    is_known=kind in _PI_KNOWN,
-                )
+                name = kind_name(kind, data.get("customType"))
+                yield DataRecord(kind=name, data=raw, is_known=kind in _PI_KNOWN)
 
-    def end(self) -> Iterator[AnyItem]:
-        return iter(())
-
-    def _message(self, message: dict[str, Any], place: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
+    def _message(self, message: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         content = message.get("content")
         match message.get("role"):
             case "user":
-                yield UserMessage(**place, text=_text(content), pictures=_pictures(content))
+                yield UserMessage(text=_text(content), pictures=_pictures(content))
             case "assistant":
-                yield from self._answer(message, place)
+                yield from self._answer(message)
             case "toolResult":
                 yield Output(
-                    **place,
                     call_id=as_text(message.get("toolCallId")),
                     text=_text(content, "\n"),
                     ok=message.get("isError") is not True,
                     pictures=_pictures(content),
                 )
                 if details := rest_of(as_dict(message.get("details"))):
-                    yield DataRecord(**place, kind="toolResult: details", data=encode(details))
+                    yield DataRecord(kind="toolResult: details", data=encode(details))
             case "bashExecution" if message.get("excludeFromContext") is not True:
                 command, output = as_text(message.get("command")), as_text(message.get("output"))
-                yield UserMessage(**place, text=f"$ {command}", pasted=((command, output),) if output else ())
-                yield DataRecord(
-                    **place,
-                    kind="bashExecution",
-                    data=encode(rest_of(message, "role", "command", "output", "timestamp")),
-                )
+                yield UserMessage(text=f"$ {command}", pasted=((command, output),) if output else ())
+                rest = rest_of(message, "role", "command", "output", "timestamp")
+                yield DataRecord(kind="bashExecution", data=encode(rest))
             case "custom" | "hookMessage":
-                yield UserMessage(**place, text=_text(content), pictures=_pictures(content))
+                yield UserMessage(text=_text(content), pictures=_pictures(content))
             case "branchSummary" | "compactionSummary":
-                yield Compacted(**place, summary=as_text(message.get("summary")))
+                yield Compacted(summary=as_text(message.get("summary")))
             case role:
-                yield DataRecord(
-                    **place, kind=kind_name("message", role), data=raw, is_known=role == "bashExecution"
-                )
+                yield DataRecord(kind=kind_name("message", role), data=raw, is_known=role == "bashExecution")
 
-    def _answer(self, message: dict[str, Any], place: dict[str, Any]) -> Iterator[AnyItem]:
+    def _answer(self, message: dict[str, Any]) -> Iterator[AnyItem]:
         self._answers += 1
         group, texts, reasoning, calls = f"answer-{self._answers}", [], [], list[ToolCall]()
         for block in blocks_of(message.get("content")):
@@ -676,7 +647,7 @@ class PiReader:
                 case "thinking":
                     reasoning.append(as_text(block.get("thinking")))
                     if opaque := rest_of(block, "type", "thinking"):
-                        yield DataRecord(**place, kind="thinking: signature", data=encode(opaque))
+                        yield DataRecord(kind="thinking: signature", data=encode(opaque))
                 case "toolCall":
                     self._calls += 1
                     fallback = f"call-{self._calls}"
@@ -684,11 +655,10 @@ class PiReader:
                         tool_call(block.get("id"), block.get("name"), block.get("arguments"), fallback)
                     )
                 case other:
-                    yield DataRecord(**place, kind=kind_name("assistant", other), data=encode(block))
+                    yield DataRecord(kind=kind_name("assistant", other), data=encode(block))
         stop = as_text(message.get("stopReason"))
         provider, model = as_text(message.get("provider")), as_text(message.get("model"))
         yield AnswerPart(
-            **place,
             group=group,
             model="/".join(filter(None, (provider, model))),
             text="\n\n".join(filter(None, texts)),
@@ -701,16 +671,15 @@ class PiReader:
             cached, writes = as_count(usage.get("cacheRead")), as_count(usage.get("cacheWrite"))
             tokens = as_count(usage.get("input")) + cached + writes
             yield CallUsage(
-                **place,
                 group=group,
                 usage=Usage(tokens, as_count(usage.get("output")), cached, writes, 0, True, True),
                 cost=as_cost(as_dict(usage.get("cost")).get("total")),
             )
         error = as_text(message.get("errorMessage"))
         if stop == "aborted":
-            yield TurnOver(**place, how="stopped")
+            yield TurnOver(how="stopped")
         elif stop == "error":
-            yield TurnOver(**place, how="failed", why=error)
+            yield TurnOver(how="failed", why=error)
 
 
 def _text(content: object, separator: str = "\n\n") -> str:

@@ -842,6 +842,11 @@ def test_no_record_makes_a_reader_fail(records: list[dict[str, Any]], number: in
             assert not isinstance(value, str) or value.encode() is not None
 
 
+def test_a_message_of_opencode_whose_role_is_an_object_is_kept_as_data() -> None:
+    (item,) = read(OpencodeReader(), [{"info": {"id": "m", "role": {"a": 1}}, "parts": []}])
+    assert isinstance(item, DataRecord) and not item.is_known
+
+
 @given(st.binary(max_size=200), st.integers(0, 5))
 def test_no_bytes_make_a_reader_fail(raw: bytes, number: int) -> None:
     assert len([*read_record(READERS[number](), Record(1, raw))]) <= 1
