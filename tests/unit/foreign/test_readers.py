@@ -844,7 +844,8 @@ def test_no_record_makes_a_reader_fail(records: list[dict[str, Any]], number: in
 
 def test_a_message_of_opencode_whose_role_is_an_object_is_kept_as_data() -> None:
     (item,) = read(OpencodeReader(), [{"info": {"id": "m", "role": {"a": 1}}, "parts": []}])
-    assert isinstance(item, DataRecord) and not item.is_known
+    assert isinstance(item, DataRecord)
+    assert not item.is_known
 
 
 @given(st.binary(max_size=200), st.integers(0, 5))
