@@ -3,7 +3,7 @@
 owner.lock   who has it open          db/           the LevelDB
 format       schema and workspace     quarantine/   damaged rows
 doubt        damage was met: repair   kept/1/ ...   damaged databases as they were found
-db.mend/     made of a damaged one    former/       the LevelDB before a migration
+db.mend/     made of a damaged one
 untold       a repair's report that the user has not seen yet
 clean        sequence, ends of logs and files at the last close: less than that means that data was lost
 search.db    the index for searching and sorting: derived from db/, and rebuilt whenever it is missing
@@ -387,7 +387,7 @@ class StoreFiles(msgspec.Struct, frozen=True):
 
     @property
     def repair_db(self) -> Path:
-        """Return the path of a LevelDB that is being made of a damaged or an older one."""
+        """Return the path of a LevelDB that is being made of a damaged one."""
         return self.folder / "db.mend"
 
     @property
@@ -398,11 +398,6 @@ class StoreFiles(msgspec.Struct, frozen=True):
     @property
     def quarantine(self) -> Path:
         return self.folder / "quarantine"
-
-    @property
-    def before_migration(self) -> Path:
-        """Return the folder of the LevelDB before a migration, kept until the next clean close."""
-        return self.folder / "former"
 
     @property
     def repair_notes(self) -> RepairNotes:

@@ -1,7 +1,4 @@
-"""Opening and closing of a store: its lock, migration, the steps of a repair, and its health when open.
-
-A migration copies row by row into a new database; the old one is kept until the store was closed cleanly.
-After an interruption at any point, the next opening starts again or continues with what was complete.
+"""Opening and closing of a store: its lock, the steps of a repair, and its health when open.
 
 Nothing damaged is changed or deleted: a database that had to be rebuilt is kept as it was found.
 """
@@ -12,7 +9,7 @@ import asyncio
 import logging
 import shutil
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -41,7 +38,6 @@ from helix_desktop.store.files import (
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowUnknown, RowView
 from helix_desktop.store.repair.integrity_check import IntegrityChecker
 from helix_desktop.store.repair.salvage import (
-    BulkWriter,
     Salvage,
     StagedProgress,
     file_sizes,
@@ -56,125 +52,6 @@ from helix_desktop.system.clock import ClockMs, wall_clock_ms
 _log = logging.getLogger(__name__)
 
 text = TextContext("Store")
-
-Row = tuple[bytes, bytes]
-MigrationStep = Callable[[Iterable[Row]], Iterator[Row]]
-"""Convert the rows of one schema into those of the next; the schema's own number is written for it."""
-
-MIGRATION_STEPS: Mapping[int, MigrationStep] = {}
-"""The step from each older schema to the next."""
-
-Repair = Callable[[StoreFormat], None]
-"""Open and close a store of an older format, which repairs it if it is damaged. Raise StoreUnreadable."""
-
-
-def needs_migration(
-    current_format: StoreFormat, target_format: StoreFormat, steps: Mapping[int, MigrationStep]
-) -> bool:
-    """Return True if a store has an older schema and steps lead to the target."""
-    schemas = range(current_format.schema, target_format.schema)
-    return (
-        current_format.workspace_id == target_format.workspace_id
-        and bool(schemas)
-        and all(schema in steps for schema in schemas)
-    )
-
-
-def migrate(
-    store_files: StoreFiles,
-    current_format: StoreFormat,
-    target_format: StoreFormat,
-    steps: Mapping[int, MigrationStep],
-    repair: Repair,
-) -> None:
-    """Bring a store to the target schema; repair it first if it is damaged.
-
-    Raise StoreUnreadable; then nothing of the old store was changed, or a copy of it was kept.
-    """
-    try:
-        if not _is_swapped_in(store_files, target_format):
-            repair(current_format)
-            try:
-                _copy_migrated(store_files, current_format, target_format, steps)
-            except RowUnknown as error:
-                raise another_version(error) from error
-            except RowDamaged as error:
-                store_files.repair_notes.mark_suspect(
-                    f"{error}"
-                )  # no opening has met it, but a repair reads every row
-                repair(current_format)
-                _copy_migrated(store_files, current_format, target_format, steps)
-            shutil.rmtree(store_files.before_migration, ignore_errors=True)
-            store_files.swap_in_repair_db(store_files.before_migration)
-        store_files.write_format(target_format)
-    except (OSError, RowDamaged, StoreWriteFailed) as error:
-        raise StoreUnreadable(
-            text(
-                "The workspace data couldn't be upgraded from schema {old} to {new}.",
-                old=current_format.schema,
-                new=target_format.schema,
-            ),
-            write_failure_reason(error),
-            text("Nothing was changed. Free up disk space, or open it with the version that wrote it."),
-        ) from error
-
-
-def _is_swapped_in(store_files: StoreFiles, target_format: StoreFormat) -> bool:
-    """Return True if a migration was interrupted after its database was in place."""
-    if not store_files.db.exists():
-        store_files.adopt_new_db()
-    try:
-        handle = Database(store_files.db)
-    except StoreDamaged:
-        return False
-    try:
-        return _read_stored_format(handle) == target_format
-    except (RowDamaged, StoreUnreadable):  # the repair reports what is wrong with it
-        return False
-    finally:
-        handle.close()
-
-
-def _copy_migrated(
-    store_files: StoreFiles,
-    current_format: StoreFormat,
-    target_format: StoreFormat,
-    steps: Mapping[int, MigrationStep],
-) -> None:
-    shutil.rmtree(store_files.repair_db, ignore_errors=True)
-    source = Database(store_files.db)
-    try:
-        target = Database(store_files.repair_db, create=True)
-        try:
-            writer = BulkWriter(target)
-
-            def fill(rows: Iterable[Row]) -> None:
-                for schema in range(current_format.schema, target_format.schema):
-                    rows = steps[schema](rows)
-                for key, row in rows:
-                    writer.put(key, row)
-
-            source.read(lambda view: fill(view.scan(kinds.ALL_ROWS)))
-            for key, row in _identity_rows(target_format).items():
-                writer.put(key, row)
-            writer.flush()
-            _check_copy(target, store_files)
-        finally:
-            target.close()
-    finally:
-        source.close()
-
-
-def _check_copy(database: Database, store_files: StoreFiles) -> None:
-    """Raise StoreUnreadable if the copy is inconsistent."""
-    checker = IntegrityChecker(ContentStore(database, Quarantine(store_files.quarantine)))
-    while database.read(checker.check_next_slice):
-        pass
-    if checker.result.problems:
-        raise store_unreadable(
-            text("The copied data is inconsistent: {problem}.", problem=checker.result.problems[0])
-        )
-
 
 _STAGES = 3  # of a repair: reading the files, verifying what was in them, checking the result
 
@@ -362,7 +239,6 @@ class OpenFiles(msgspec.Struct, frozen=True):
             files, current = file_sizes(db), read_current_name(db)
             clean_state = msgspec.structs.replace(state, ends=ends, files=files, current=current)
             self.store_files.write_clean(clean_state)
-            shutil.rmtree(self.store_files.before_migration, ignore_errors=True)
         except RowDamaged as error:
             self.mark_suspect(error)
         except (OSError, StoreUnreadable, StoreWriteFailed) as error:
@@ -395,13 +271,11 @@ def open_files(
     folder: Path,
     workspace_id: str,
     clock: ClockMs = wall_clock_ms,
-    steps: Mapping[int, MigrationStep] = MIGRATION_STEPS,
     on_progress: OnProgress = no_progress,
 ) -> OpenFiles:
     """Open the store of the workspace with this UUID; create it if nothing is there.
 
-    A store of an older schema is migrated to the current one by `steps`, a damaged one is repaired as far as
-    possible; `on_progress` reports the progress of that.
+    A damaged store is repaired as far as possible; `on_progress` reports the progress of that.
     Raise StoreLocked, StoreUnreadable, DataDirUnavailable; ValueError if `workspace_id` is not a UUID.
     """
     store_format = StoreFormat(CURRENT_SCHEMA, str(uuid.UUID(workspace_id)))
@@ -409,14 +283,8 @@ def open_files(
     layout.create_folders()
     lock = OwnerLock.acquire(layout.owner_lock)
     try:
-
-        def open_repaired(expected_format: StoreFormat) -> Database:
-            return RepairLadder(layout, expected_format, clock, on_progress).open_database()
-
-        _create_or_migrate(
-            layout, store_format, steps, lambda current_format: open_repaired(current_format).close()
-        )
-        handle = open_repaired(store_format)
+        _create_missing(layout, store_format)
+        handle = RepairLadder(layout, store_format, clock, on_progress).open_database()
         return OpenFiles(layout, lock, handle, layout.repair_notes.read_unreported())
     except BaseException:
         lock.release()
@@ -441,9 +309,7 @@ def _read_or_restore_format(store_files: StoreFiles) -> StoreFormat | None:
     return store_format
 
 
-def _create_or_migrate(
-    store_files: StoreFiles, store_format: StoreFormat, steps: Mapping[int, MigrationStep], repair: Repair
-) -> None:
+def _create_missing(store_files: StoreFiles, store_format: StoreFormat) -> None:
     """Create what is missing. Each step can be interrupted and is then continued, or done again."""
     try:
         current_format = _read_or_restore_format(store_files)
@@ -455,8 +321,6 @@ def _create_or_migrate(
             shutil.rmtree(store_files.new_db, ignore_errors=True)
             create_db(store_files.new_db, _identity_rows(store_format))
             store_files.write_format(store_format)
-        elif needs_migration(current_format, store_format, steps):
-            migrate(store_files, current_format, store_format, steps, repair)
         else:
             _check_format(current_format, store_format)
         if store_files.new_db.exists() and not store_files.db.exists():

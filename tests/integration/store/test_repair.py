@@ -18,6 +18,7 @@ from helix_desktop.domain.events.session import SessionArchived, SessionPinned, 
 from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.opening import open_files
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.words.store_reports import repair_notice
 from tests.support.store.builders import WORKSPACE, make_content, make_summary, tool_answer_event
@@ -92,6 +93,40 @@ async def test_a_pipe_in_the_place_of_a_file_is_a_lost_file(
         assert name.startswith("*") or not await compare_store(store, expected)
     finally:
         await store.close()
+
+
+class Crash(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("done", range(3))
+async def test_a_crash_between_two_renames_of_a_repair_is_resumed(
+    tmp_path: Path, expected: ExpectedState, done: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new database gets its name, the old one goes aside, the new one takes its place."""
+    folder, left = tmp_path / "store", done
+    (folder / "db" / "CURRENT").unlink()
+    rename = Path.rename
+
+    def crashing(self: Path, to: Path) -> Path:
+        nonlocal left
+        if not left:
+            raise Crash
+        left -= 1
+        return rename(self, to)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", crashing)
+        with pytest.raises(Crash):
+            open_files(folder, WORKSPACE)
+    store = await LevelDbStore.open(folder, WORKSPACE)
+    try:
+        assert not await compare_store(store, expected)
+        assert store.health.report is not None
+        assert store.health.report.copy == str(folder / "kept" / "1" / "db")
+    finally:
+        await store.close()
+    assert not [name for name in ("db.new", "db.mend") if (folder / name).exists()]
 
 
 @pytest.mark.parametrize("cut", [1, 60, 5000])
