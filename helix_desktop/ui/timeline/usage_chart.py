@@ -31,6 +31,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import (
     UsageGauge,
+    answered_tokens,
     estimate_of,
     is_small_answer,
     latest_report,
@@ -165,8 +166,7 @@ class _UsageReducer:
         self._before_rewrites = list[tuple[int, int]]()  # since the last answer: seq, what it counted before
         self._quoted_before: dict[int, int] = {}  # by handover: how many more the policy of then let it quote
         self._sizes: dict[int, tuple[int, int]] = {}  # of the next request, by rewrite, before and after it
-        self._freed: dict[int, int] = {}  # tokens, by the rewrites since the last answer
-        self._request = 0  # tokens of the next request after the newest rewrite
+        self._freed: dict[int, int] = {}  # tokens, by the rewrites before the next request
         self._model = ""  # PROVIDER/NAME of the one that answered or was chosen last
         self._report: ReportedUsage | None = None  # its newest
         self._window, self._at_ms = window_size, 0
@@ -197,7 +197,7 @@ class _UsageReducer:
 
     def complete(self) -> tuple[UsagePoint, ...]:
         """Return all points, those of rewrites with what each made of the next request."""
-        self._end_group()
+        self._end_group(self._used_tokens())
         return tuple(
             replace(point, before=size[0], after=size[1])
             if point.kind != "turn" and (size := self._sizes.get(point.seq))
@@ -218,7 +218,9 @@ class _UsageReducer:
         self._messages += self._transcript.window.entry_tokens(self._transcript.window.entries()[-1])
 
     def _on_response(self, recorded: RecordedEvent, event: AssistantSpoke) -> None:
-        self._end_group()
+        newest_seq = max(self._freed, default=0)
+        if newest_seq and newest_seq <= (event.sent_after or newest_seq):  # else they are of the next request
+            self._end_group(answered_tokens(event) or self._used_tokens())
         if event.estimate:
             missed = [before for seq, before in self._before_rewrites if 0 < event.sent_after < seq]
             messages = missed[0] if missed else self._messages + self._quoted_tokens
@@ -249,7 +251,6 @@ class _UsageReducer:
         self._quoted_before[recorded.seq] = max(0, words) - self._quoted_tokens
         self._recount(recorded.seq, "handover")
         self._freed[recorded.seq] = event.before - event.after
-        self._request = self._used_tokens()
 
     def _rewrite(self, recorded: RecordedEvent, kind: PointKind) -> None:
         self._add_growth_point(recorded.seq)
@@ -257,17 +258,19 @@ class _UsageReducer:
         self._find_report(self._model)
         self._recount(recorded.seq, kind)
         match recorded.event:
-            case Undone() | Redone():
-                self._end_group()
             case SweepMade(reason=SweepReason.HANDOVER):
-                self._request = self._used_tokens()  # what it freed is in the handover's figures
+                pass  # what it freed is in the handover's figures
             case (SweepMade() | FoldMade() | ObservationsPlaced() | Excluded()) as rewrite:
-                self._request = self._used_tokens()
-                self._freed[recorded.seq] = self._used_tokens(rewrite.saved) - self._request
+                self._freed[recorded.seq] = self._used_tokens(rewrite.saved) - self._used_tokens()
 
-    def _end_group(self) -> None:
-        """Say of the rewrites before a request what each made of it, at the time of the last of them."""
-        after = self._request
+    def _end_group(self, request: int) -> None:
+        """Say of the rewrites before a request of so many tokens what each made of it.
+
+        Of those that were undone before, what they would have made of it.
+        """
+        rewrites = self._transcript.rewrites
+        undone = {each for seq in rewrites.undone for each in (seq, rewrites.attached_to(seq))}
+        after = request - sum(freed for seq, freed in self._freed.items() if seq in undone)
         for seq, freed in reversed(self._freed.items()):
             self._sizes[seq] = after + freed, after
             after += freed

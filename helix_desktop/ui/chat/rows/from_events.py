@@ -12,7 +12,12 @@ from PySide6.QtGui import QImage
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.window.usage_gauge import estimate_of, latest_report, projected_tokens
+from helix_desktop.context.window.usage_gauge import (
+    answered_tokens,
+    estimate_of,
+    latest_report,
+    projected_tokens,
+)
 from helix_desktop.context.window.window_breakdown import MessageStates, covers_around
 from helix_desktop.domain.choices import AGENT_NAMES, ForeignAgent, PermissionMode
 from helix_desktop.domain.events.conversation import (
@@ -131,8 +136,8 @@ ContextRewrite: TypeAlias = SweepMade | FoldMade | ObservationsPlaced | Handover
 class _Group(msgspec.Struct, eq=False):
     """The rewrites before one request, by their events; sizes in tokens as the model counts them.
 
-    `used` is the size of the next request right after the newest of them, which would have had `freed` more.
-    It stays: what comes later is not what they did.
+    `used` is what the request has, which without them would have `freed` more: what still comes into it
+    counts until it is answered. If they were undone before, it is what it would have had with them.
     """
 
     seqs: list[int] = []
@@ -141,12 +146,18 @@ class _Group(msgspec.Struct, eq=False):
     handover: tuple[str, str] = ("", "")  # what it did and why: stands for all others
     changes: dict[str, int] = {}  # with what each freed
     reasons: dict[str, None] = {}
+    freed_by: dict[int, int] = {}  # the same by rewrite
     used: int = 0
     retaken: int = 0  # outputs among what left that the user had brought back
 
     @property
     def freed(self) -> int:
         return sum(self.changes.values())
+
+    def set_request(self, tokens: int, transcript: Transcript) -> None:
+        """Take the tokens of the request that comes after them."""
+        undone = transcript.rewrites.undone
+        self.used = tokens - sum(freed for seq, freed in self.freed_by.items() if seq in undone)
 
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
         """Return the line about them; of those inside others (`around`) nothing is offered."""
@@ -169,22 +180,50 @@ class ContextLines:
     """One line for all rewrites before a request that freed enough for one.
 
     Also if a handover is among them, or they took what the user had brought back. Sizes are counted event by
-    event, as the gauge does, from the newest report of the model.
+    event, as the gauge does, from the newest report of the model, until that of the request itself.
     """
 
     def __init__(self) -> None:
         self._group = _Group()
+        self._unsent = [self._group]  # those whose request was not answered, the newest last
         self._shown: list[_Group] = []  # those that have a line
         self._overhead = 0  # tokens by our count of what is sent beside messages and handover
         self._handover_tokens: dict[int, int] = {}  # by our count, with the user's words that it quotes
         self._window = 0  # tokens of the context window; 0: not known yet
 
-    def on_answer(self, response: AssistantSpoke, transcript: Transcript) -> None:
-        """Begin a new group: the request was answered."""
+    def on_answer(self, response: AssistantSpoke, transcript: Transcript) -> list[DividerRow]:
+        """Begin a new group: the request was answered. Return the lines that this changed.
+
+        What was rewritten while the model answered is of the next request, with all before it.
+        """
+        answer = transcript.window.entry_tokens(transcript.messages.items[-1])
         if response.estimate and not response.sent_after:  # else the window is not what was sent
-            answer = transcript.window.entry_tokens(transcript.messages.items[-1])
             self._overhead = max(0, response.estimate - (self._messages(transcript) - answer))
-        self._window, self._group = response.window or self._window, _Group()
+        self._window, changed = response.window or self._window, list[DividerRow]()
+        newest_seq = max((seq for group in self._unsent for seq in group.seqs), default=0)
+        if newest_seq <= (response.sent_after or newest_seq):
+            if newest_seq:
+                sent = answered_tokens(response) or self._used(transcript, -answer)
+                changed = self._follow(sent, transcript)
+            self._unsent.clear()
+        self._group = _Group()
+        self._unsent.append(self._group)
+        return changed
+
+    def _follow(self, tokens: int, transcript: Transcript) -> list[DividerRow]:
+        """Let the groups before the next request have its tokens; return their lines."""
+        for group in reversed(self._unsent):
+            group.set_request(tokens, transcript)
+            tokens = group.used + group.freed
+        shown = [group for group in self._unsent if group in self._shown]
+        around = covers_around(transcript) if shown else {}
+        return [group.row(transcript, around) for group in shown]
+
+    def unsent_rows(self, transcript: Transcript) -> list[DividerRow]:
+        """Return the lines before the request that is not answered yet, with what came into it since."""
+        if not any(group in self._shown for group in self._unsent):
+            return []
+        return self._follow(self._used(transcript), transcript)
 
     def on_rewrite(
         self, recorded: RecordedEvent, event: ContextRewrite, transcript: Transcript
@@ -207,23 +246,26 @@ class ContextLines:
                 freed = 0  # the handover's sizes count it
             case _:
                 freed = self._used(transcript, event.saved) - self._used(transcript)
-        group.used = self._used(transcript)
         group.retaken += transcript.retaken.get(seq, 0)
         reason = divider_reason_text(event)
         if isinstance(event, HandoverMade):
             group.handover = change, reason
         if freed:
             group.changes[change] = group.changes.get(change, 0) + freed
+            by = group.seqs[-1]
+            group.freed_by[by] = group.freed_by.get(by, 0) + freed
             group.reasons |= {reason: None} if reason and not is_attached else {}
         is_large = group.freed >= MIN_FREED_SHARE * self._window
         if not (group.handover_seq or group.retaken or is_large):
             return None
         if group not in self._shown:
             self._shown.append(group)
+        group.set_request(self._used(transcript), transcript)
         return group.row(transcript, {})
 
     def rows(self, transcript: Transcript) -> list[DividerRow]:
         """Return all lines as they are now: something may be undone, redone, or inside a later rewrite."""
+        self.unsent_rows(transcript)
         around = covers_around(transcript) if self._shown else {}
         return [group.row(transcript, around) for group in self._shown]
 
@@ -460,6 +502,8 @@ class ChatRows(ToolRows):
     def apply(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Return the rows that this event adds or changes; `after` is the transcript with it applied."""
         rows = self.add(recorded, transcript)
+        if isinstance(recorded.event, UserSpoke | ToolAnswered | InstructionsAdded | TurnRetried):
+            rows += self._changed(self._context.unsent_rows(transcript))
         match recorded.event:
             case ToolAnswered() | FilesChanged() | TurnRetried():
                 rows += self._updated_staleness(transcript)
@@ -481,13 +525,16 @@ class ChatRows(ToolRows):
                 rows += self._change(key, context_note=note, cover_seq=cover_seq)
             elif isinstance(row, AssistantRow) and transcript.messages.item(key.seq) is not None:
                 rows += self._change(key, context_note=context_note(states.state_of(key.seq)))
-        for line in self._context.rows(transcript):
-            if line != self.rows[line.key]:
-                self.rows[line.key] = line
-                rows.append(line)
+        rows += self._changed(self._context.rows(transcript))
         if (first := self._first_handover) is not None:
             rows += self._change(first, what=_title(is_undone=transcript.can_redo(first.seq)))
         return rows
+
+    def _changed(self, lines: Sequence[DividerRow]) -> list[Row]:
+        """Put lines in place of those before; return the ones that are others now."""
+        changed = [line for line in lines if line != self.rows[line.key]]
+        self.rows |= {line.key: line for line in changed}
+        return [*changed]
 
     def _update_notes(self, change: Callable[[UserRow, AttachmentNote], AttachmentNote]) -> list[Row]:
         rows = list[Row]()
@@ -539,8 +586,7 @@ class ChatRows(ToolRows):
                 answer = self._answer_row(recorded, response)
                 rows: list[Row] = [*([answer] if answer else []), *self._call_rows(seq, response)]
                 self.ends.on_answer(recorded, response, rows[0] if rows else None)
-                self._context.on_answer(response, transcript)
-                return rows
+                return [*rows, *self._changed(self._context.on_answer(response, transcript))]
             case ToolAnswered() as output:
                 return self._on_answer(seq, output, transcript)
             case SideQuestionAnswered() as side_question:

@@ -9,24 +9,28 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.agent.session import EventRecorded
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import RewriteEvent
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
+from helix_desktop.context.window.usage_gauge import UsageGauge, answered_tokens, measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, HandoverTrigger, SweepMade, SweepReason, Undone
 from helix_desktop.domain.events.session import ModelChosen, OpeningGiven, StandingText, WindowLearned
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.messages import Usage
-from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from helix_desktop.domain.messages import ModelRequest, Usage
+from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.usage_chart import usage_points
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrites import context_change_text
+from tests.support.agent_rig import SWEEPING, AgentRig
 from tests.support.histories import SessionSimulator, histories
 from tests.support.rewrite_histories import histories_with_rewrites
+from tests.support.scripted_model import ScriptedModel, ScriptedReply, text_reply, tool_call_reply
 
 
 @given(histories() | histories_with_rewrites(), st.sampled_from((None, 0.8, 1.3)), st.booleans())
@@ -48,15 +52,15 @@ def test_every_point_matches_the_gauge_at_that_time(
     assert {point.window for point in points.values()} <= {simulator.frame.info.window}
 
 
-@given(histories_with_rewrites(), st.sampled_from((None, 0.8, 1.3)))
+@given(histories_with_rewrites(), st.sampled_from((None, 0.8, 1.3)), st.booleans())
 def test_the_chat_and_the_timeline_say_the_same_of_each_rewrite(
-    simulator: SessionSimulator, ratio: float | None
+    simulator: SessionSimulator, ratio: float | None, rewrites_while_answering: bool
 ) -> None:
     """A line's last size stands on the card of its last rewrite; before them all it would have had more.
 
-    That is what all freed, by their cards: between two of them an output may come.
+    That is what all freed, by their cards. It is the size of the request that was answered next.
     """
-    log, _ = measured(simulator, ratio, rewrites_while_answering=False)
+    log, _ = measured(simulator, ratio, rewrites_while_answering)
     transcript, frame = Transcript(log), simulator.frame
     points = usage_points(log, simulator.policy, frame.info.window, frame.fixed_tokens)
     sizes = {point.seq: (point.before, point.after) for point in points if point.before}
@@ -66,6 +70,10 @@ def test_the_chat_and_the_timeline_say_the_same_of_each_rewrite(
             end = next((seq for seq in answers if seq > row.key.seq), transcript.last_seq + 1)
             own = [size for seq, size in sorted(sizes.items()) if row.key.seq <= seq < end]
             after = own[-1][1]
+            answer = log[end - 1].event if end <= len(log) else None
+            is_undone = any(row.key.seq <= seq < end for seq in transcript.rewrites.undone)
+            if isinstance(answer, AssistantSpoke) and not (answer.sent_after or is_undone):
+                assert after == answered_tokens(answer)
             before = after + sum(more - less for more, less in own)
             words = {
                 context_change_text(before + more, after + less)
@@ -73,6 +81,42 @@ def test_the_chat_and_the_timeline_say_the_same_of_each_rewrite(
                 for less in range(-2, 3)
             }
             assert row.text.partition(" · ")[0] in words, (row.text, own)
+
+
+async def test_a_change_while_tools_run_has_the_size_of_the_request_that_follows() -> None:
+    """The outputs that were still to come were missing in it, beside a larger total in the panel."""
+    rows, requests = ChatRows(), list[tuple[int, list[str]]]()
+
+    def lines() -> list[str]:
+        found = [row for row in rows.rows.values() if isinstance(row, DividerRow) and row.kind == "context"]
+        return [row.text.partition(" · ")[0] for row in found]
+
+    def answer(_: ModelRequest) -> ScriptedReply:
+        requests.append((rig.conversation.window.measure()[1].used, lines()))
+        step = len(requests)
+        if step > 8:
+            return text_reply("Done.")
+        return tool_call_reply(("say", {"text": f"word{step}", "times": 300}), id_prefix=f"s{step}-")
+
+    policy = msgspec.structs.replace(SWEEPING, sweep="fixed", sweep_fixed=1_000)
+    rig = AgentRig(ScriptedModel(answer), policy)
+    await rig.begin()
+    session = rig.conversation.session
+    session.on(EventRecorded, lambda update: rows.apply(update.recorded, session.transcript))
+    await rig.conversation.run("Work.")
+
+    before = 0
+    for used, shown in requests:
+        if len(shown) > before:
+            assert shown[-1].endswith(f" → {format_tokens(used)}")
+            assert shown == lines()[: len(shown)], "of what was sent it stays as it is"
+        before = len(shown)
+    assert before > 1
+    points = usage_points(
+        session.log, policy, rig.model.info.window, rig.conversation.window.frame.fixed_tokens
+    )
+    swept = [point for point in points if point.kind == "sweep"]
+    assert [context_change_text(point.before, point.after) for point in swept] == lines()
 
 
 def measured(
