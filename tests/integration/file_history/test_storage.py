@@ -6,11 +6,15 @@ import shutil
 import subprocess
 import sys
 import xml
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
+import pytest
 import zstandard
 
-from helix_desktop.domain.file_history.changes import CapturedChanges
+from helix_desktop.domain.file_history.changes import CapturedChanges, FileHistoryCheck
+from helix_desktop.domain.redaction import Redaction, RedactionRequest
 from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_changes.rig import HistoryRig, database_file, open_rig
@@ -114,3 +118,46 @@ async def test_a_command_beside_an_open_history_takes_nothing_from_it(tmp_path: 
         assert log.stat().st_ino == opened
         assert await rig.run_command("echo new > new.txt") is not None
         assert captures_seen_by_a_command() == before + 1
+
+
+_TAKE = """if True:
+    import fcntl, sys
+    SHARED_FIRST, SHARED_SIZE = 0x40000002, 510  # the bytes that each SQLite with the file open has locked
+    with open(sys.argv[1], "r+b") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, SHARED_SIZE, SHARED_FIRST)
+        except OSError:
+            print("in use")
+        else:
+            print("free")
+"""
+
+
+def who_has(database: Path) -> str:
+    """Return what another process finds that tries to take a database for its own."""
+    command = (sys.executable, "-c", _TAKE, str(database))
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "operation", ["totals", "captures", "plan", "clean_up", "preview", "redact", "notice", "check", "repair"]
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="there a lock belongs to the handle")
+async def test_an_open_history_stays_locked_whatever_opens_it_beside(tmp_path: Path, operation: str) -> None:
+    (tmp_path / "work").mkdir()
+    async with open_rig(tmp_path):
+        storage, secret = storage_of(tmp_path), Redaction(RedactionRequest("a secret of many letters"), 1)
+        operations: dict[str, Callable[[], Awaitable[object]]] = {
+            "totals": storage.totals,
+            "captures": storage.captures,
+            "plan": partial(storage.plan, (), 0),
+            "clean_up": partial(storage.clean_up, (), 0),
+            "preview": partial(storage.preview, secret),
+            "redact": partial(storage.redact, secret),
+            "notice": storage.notice,
+            "check": storage.check,
+            "repair": partial(storage.repair, FileHistoryCheck()),
+        }
+        await operations[operation]()
+        assert who_has(database_file(tmp_path)) == "in use"
+    assert who_has(database_file(tmp_path)) == "free"
