@@ -27,7 +27,8 @@ from helix_desktop.tools.environment import (
     read_for_run,
     read_own,
 )
-from helix_desktop.tools.files.skills import read_skills
+from helix_desktop.tools.files.jail import WorkspaceAway, root_in_place
+from helix_desktop.tools.files.skills import SkillCatalog, read_skills
 
 text = TextContext("Services")
 
@@ -131,17 +132,18 @@ class WorkspaceInstructions:
 
     async def opening(self, window_size: int) -> tuple[StandingText, ...]:
         """Return what is told at a session's first message, of a model with a window of so many tokens."""
-        environment, skills, files = await asyncio.gather(
-            describe_environment(self._environment),
-            self._skills(window_size),
-            asyncio.to_thread(self._current, (), window_size),
+        environment, instructions = await asyncio.gather(
+            describe_environment(self._environment), self._instructions(window_size)
         )
-        return (StandingText("environment", environment), *skills, *files)
+        return (StandingText("environment", environment), *instructions)
 
     async def changes(
         self, in_force: Mapping[Key, StandingText], window_size: int
     ) -> tuple[tuple[StandingText, bool], ...]:
-        """Return what is new or changed of the instructions in force, and whether it is a change."""
+        """Return what is new or changed of the instructions in force, and whether it is a change.
+
+        Raises WorkspaceAway: then nothing is known of them.
+        """
         if not self._run.enabled:
             return ()
         skills = await self._skills(window_size)
@@ -154,11 +156,24 @@ class WorkspaceInstructions:
             return ()
         return await asyncio.to_thread(self._in_folders, tuple(folders), in_force, window_size)
 
+    async def _instructions(self, window_size: int) -> tuple[StandingText, ...]:
+        """Return the skills and instructions; none while the folder is away: they come as news later."""
+        try:
+            skills = await self._skills(window_size)
+            return (*skills, *await asyncio.to_thread(self._current, (), window_size))
+        except WorkspaceAway:
+            return ()
+
     async def _skills(self, window_size: int) -> list[StandingText]:
-        """Return the list of skills that the agent is told of, if there is one."""
+        """Return the list of skills that the agent is told of, if there is one. Raises WorkspaceAway."""
         if not self._run.enabled:
             return []
-        catalog = await asyncio.to_thread(read_skills, self._environment.jail, self._is_trusted())
+
+        def read() -> SkillCatalog:
+            with root_in_place(self._environment.jail):
+                return read_skills(self._environment.jail, self._is_trusted())
+
+        catalog = await asyncio.to_thread(read)
         skills = catalog.listed
         if not skills:
             return []
@@ -196,7 +211,8 @@ class WorkspaceInstructions:
     def _changes(
         self, in_force: Mapping[Key, StandingText], skills: list[StandingText], window_size: int
     ) -> tuple[tuple[StandingText, bool], ...]:
-        now = {text.key: text for text in (*skills, *self._current(in_force, window_size))}
+        with root_in_place(self._environment.jail):
+            now = {text.key: text for text in (*skills, *self._current(in_force, window_size))}
         changes: list[tuple[StandingText, bool]] = []
         for key, text in now.items():
             previous = in_force.get(key)

@@ -5,10 +5,11 @@ A path can be swapped for a link between a check and its use; an open folder's d
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -85,6 +86,32 @@ def open_file(folder: Handle, name: str) -> Iterator[int]:
         yield file
     finally:
         os.close(file)
+
+
+class WorkspaceRoot:
+    """The workspace's folder, known again by what it was when the workspace was opened.
+
+    While it is away (renamed, its drive removed, another one in its place) nothing is known of its files:
+    what is not found then is not gone.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._place: tuple[int, int] | None = None
+        with suppress(OSError):
+            self.check()
+
+    def check(self) -> None:
+        """Raise OSError if the folder is away; ENODEV: another drive's folder is in its place.
+
+        A folder that was made anew on the same drive is as good, and so is its drive at another time.
+        """
+        now = os.stat(self._root)
+        if not stat.S_ISDIR(now.st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(self._root))
+        drive, number = self._place = self._place or (now.st_dev, now.st_ino)
+        if now.st_dev != drive and now.st_ino != number:
+            raise OSError(errno.ENODEV, os.strerror(errno.ENODEV), str(self._root))
 
 
 class OpenFolders:

@@ -25,7 +25,7 @@ from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.system.files import open_regular
-from helix_desktop.tools.files.jail import Jail
+from helix_desktop.tools.files.jail import Jail, WorkspaceAway
 from helix_desktop.tools.git import GitProgram, read_status
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.run_command import shell_path
@@ -43,7 +43,8 @@ def read_folder(
 ) -> list[StandingText]:
     """Return the instructions in a folder of the workspace, at most `limit` bytes of each file; blocks.
 
-    A second file that says the same is left out, unless it is in force. The common one comes last.
+    Raises WorkspaceAway. A second file that says the same is left out, unless it is in force. The common one
+    comes last.
     """
     common, other = (
         _read_in_jail(jail, f"{folder}/{name}" if folder else name, limit) for name in FILE_NAMES
@@ -101,6 +102,8 @@ def _read_in_jail(jail: Jail, path: str, limit: int) -> StandingText | None:
     try:
         with jail.open_file(path) as opened:
             return _read(opened.file, "project", path, limit, opened.stamp.size)
+    except WorkspaceAway:
+        raise
     except ToolError as error:
         if isinstance(error.__cause__, _GONE):
             return None

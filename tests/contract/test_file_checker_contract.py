@@ -12,8 +12,10 @@ import pytest
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.files.content import ChangedFile, ChangeReport, FileVersion
 from helix_desktop.tools.files.file_versions import MAX_HASHED, JailedFileVersionChecker, version_of
+from helix_desktop.tools.files.jail import WorkspaceAway
 from helix_desktop.tools.workspace_tools import open_jail
 from tests.support.memory_files import MemoryFiles
+from tests.support.workspace_away import HOW_AWAY, HowAway, away
 
 
 class Files(Protocol):
@@ -131,3 +133,14 @@ async def test_a_huge_file_is_compared_without_being_read(workspace: WorkspaceFi
     assert await workspace.check([version]) == ChangeReport()
     os.utime(path, ns=(1, 1))
     assert await workspace.check([version]) == ChangeReport((ChangedFile("huge"),))
+
+
+@pytest.mark.parametrize("how", HOW_AWAY)
+async def test_of_a_folder_that_is_away_nothing_is_known(tmp_path: Path, how: HowAway) -> None:
+    (tmp_path / "root").mkdir()
+    workspace = WorkspaceFiles(tmp_path / "root")
+    workspace.write("a.txt", b"one")
+    versions = [workspace.version("a.txt")]
+    with away(workspace.root, how), pytest.raises(WorkspaceAway):
+        await workspace.check(versions)
+    assert await workspace.check(versions) == ChangeReport(())

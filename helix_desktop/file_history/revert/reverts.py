@@ -54,6 +54,7 @@ from helix_desktop.file_history.revert.folders import (
 from helix_desktop.file_history.rows import ContentRows, SeenPath
 from helix_desktop.file_history.tree.rules import STAGED_PREFIX
 from helix_desktop.system.clock import ClockMs
+from helix_desktop.system.folders import WorkspaceRoot
 
 _MAX_LARGE = 128 * 1024 * 1024  # bytes of a file over the size limit that are stored when it is reverted
 
@@ -376,7 +377,7 @@ class Reverts:
     ) -> None:
         """`clock` returns milliseconds since 1970; `on_operation` gets the name of each one before it."""
         self._root, self._database, self._tree, self._clock = root.resolve(), database, tree, clock
-        self._on_operation = on_operation
+        self._opened_root, self._on_operation = WorkspaceRoot(root), on_operation
         lock = database.path.with_name(f"{database.path.name}.revert-lock")
         self._lock = FileLock(lock, thread_local=False)
 
@@ -389,6 +390,7 @@ class Reverts:
         self.recover()
         folders = Folders(self._root)
         try:
+            self._opened_root.check()
             with self._database.write():
                 return Planner(folders, self._database.contents, self._tree).plan(changes, capture_ids)
         except (FolderUnreachable, OSError) as error:
@@ -407,6 +409,7 @@ class Reverts:
             self.recover()
             folders = Folders(self._root)
             try:
+                self._opened_root.check()
                 targets = TargetFinder(folders, self._tree, plan, choices).find()
                 operations = build_operations(targets)
                 return self._apply(session_id, plan, targets, operations) if operations else None
@@ -423,6 +426,10 @@ class Reverts:
         """
         if not self._database.journal.all():
             return
+        try:
+            self._opened_root.check()  # what is staged in it is not gone while it is away
+        except OSError as error:
+            raise refusal_of(error) from error
         with suppress(Timeout), self._lock.acquire(timeout=0):
             for revert_id, state, data in self._database.journal.all():
                 swap = RevertExecutor(Folders(self._root), JournalEntry.decode(data), self._on_operation)

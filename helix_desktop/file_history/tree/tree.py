@@ -36,7 +36,7 @@ from helix_desktop.file_history.rows import RunningCallRow, SeenPath, file_stamp
 from helix_desktop.file_history.tree.rules import FileCoverageRules
 from helix_desktop.file_history.tree.scan import PathRecorder, Scan, ScanResult, TooManyPaths, unread
 from helix_desktop.system.clock import ClockMs
-from helix_desktop.system.folders import OpenFolders, is_folder, stat_in
+from helix_desktop.system.folders import OpenFolders, WorkspaceRoot, is_folder, stat_in
 
 _PENDING_PLACES = 500  # named; of the others the number is
 
@@ -113,6 +113,7 @@ class WorkspaceTree:
     ) -> None:
         """`own_data` are paths of the app's own data in the workspace."""
         self.root, self._database, self._own_data = root, database, tuple(own_data)
+        self._opened_root = WorkspaceRoot(Path(root))
         self.rules = FileCoverageRules(settings, self._own_data)
         self._recorder = PathRecorder(database, self.rules)
         self.rows: dict[str, SeenPath] = {}
@@ -139,12 +140,17 @@ class WorkspaceTree:
 
     @contextmanager
     def write(self) -> Iterator[None]:
-        """Run a block as one transaction of the database, with the tree in memory as it is stored."""
+        """Run a block as one transaction of the database, with the tree in memory as it is stored.
+
+        Raises OSError if the workspace's folder was away: then nothing of it holds, and no file is gone.
+        """
+        self._opened_root.check()
         try:
             with self._database.write():
                 if not self._is_loaded or self._database.version != self._version:
                     self._load()
                 yield
+                self._opened_root.check()
         except BaseException:
             self.discard()  # memory may be ahead of what was rolled back
             raise

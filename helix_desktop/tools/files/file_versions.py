@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.content import FINGERPRINT_DIGITS, ChangedFile, ChangeReport, FileVersion
-from helix_desktop.tools.files.jail import FileStamp, Jail, OpenFile
+from helix_desktop.tools.files.jail import FileStamp, Jail, OpenFile, WorkspaceAway, root_in_place
 
 MAX_HASHED = 8 * 1024 * 1024  # bytes of one file: about 10 ms
 MAX_HASHED_TOGETHER = 64 * 1024 * 1024  # bytes of all files in one check: about 0.1 s
@@ -69,7 +69,13 @@ class JailedFileVersionChecker:
         return await asyncio.to_thread(versions_of, self._jail, tuple(paths))
 
     async def check(self, versions: Sequence[FileVersion]) -> ChangeReport:
-        return await asyncio.to_thread(self._check, tuple(versions))
+        """Return what changed. Raises WorkspaceAway: then nothing is known."""
+
+        def check() -> ChangeReport:
+            with root_in_place(self._jail):
+                return self._check(versions)
+
+        return await asyncio.to_thread(check)
 
     def _check(self, versions: Sequence[FileVersion]) -> ChangeReport:
         changed: list[ChangedFile] = []
@@ -88,6 +94,8 @@ class JailedFileVersionChecker:
                             self._touched[version] = opened.stamp
                     else:
                         changed.append(ChangedFile(version.path, version.fingerprint, after))
+            except WorkspaceAway:
+                raise
             except ToolError as error:
                 if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, _GONE):
                     unchecked += 1

@@ -7,11 +7,12 @@ builds and tests need files that a model need not read. Their approval says so.
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from difflib import get_close_matches
 from io import BufferedReader
 from pathlib import Path, PureWindowsPath
@@ -22,6 +23,7 @@ import msgspec
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.names import IgnoreRules, normalized_name
 from helix_desktop.domain.unicode_safety import escape_hidden_name, escape_undecodable
+from helix_desktop.system.folders import WorkspaceRoot
 from helix_desktop.tools.tool import PathRefused, path_refused
 
 IGNORE_FILE = ".agentignore"
@@ -255,6 +257,10 @@ class Jail(Protocol):
     @property
     def limits(self) -> PathLimits: ...
 
+    def check_root(self) -> None:
+        """Raise WorkspaceAway if the workspace's folder is away."""
+        ...
+
     def open_file(self, path: str) -> AbstractContextManager[OpenFile]:
         """Open a regular file to read."""
         ...
@@ -279,42 +285,34 @@ class Jail(Protocol):
         ...
 
 
-class WorkspaceRoot:
-    """The workspace's folder, known again by what it was when the workspace was opened."""
+class WorkspaceAway(ToolError):
+    """The workspace's folder is away: nothing is known of its files, not even that one is gone."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._place = _place_of(root)
 
-    def check(self) -> None:
-        """Raise ToolError if the folder is gone, or another drive's folder is in its place.
-
-        A folder that was made anew on the same drive is as good, and so is its drive at another time.
-        """
-        now = _place_of(self._root)
-        if now is None:
-            raise ToolError(
-                "The workspace's folder is missing.",
-                "It was moved, renamed or deleted, or its drive was removed.",
-                "No path works until it is back: tell the user, and do not look for it.",
-            )
-        if self._place is None:
-            self._place = now
-        if now[0] != self._place[0] and now[1] != self._place[1]:
-            raise ToolError(
+def check_root(root: WorkspaceRoot) -> None:
+    """Raise WorkspaceAway if the workspace's folder is away."""
+    try:
+        root.check()
+    except OSError as error:
+        if error.errno == errno.ENODEV:
+            raise WorkspaceAway(
                 "The workspace's folder is on another drive than when it was opened.",
                 "Its own drive was removed, or another one is in front of it.",
                 "Nothing was changed: tell the user to connect the drive, or to open the folder again.",
-            )
+            ) from None
+        raise WorkspaceAway(
+            "The workspace's folder is missing.",
+            "It was moved, renamed or deleted, or its drive was removed.",
+            "No path works until it is back: tell the user, and do not look for it.",
+        ) from None
 
 
-def _place_of(root: Path) -> tuple[int, int] | None:
-    """Return the drive and the number of a folder there; None if there is none."""
-    try:
-        stat = os.stat(root)
-    except OSError:
-        return None
-    return stat.st_dev, stat.st_ino
+@contextmanager
+def root_in_place(jail: Jail) -> Iterator[None]:
+    """Run a block that takes what it does not find for gone; raise WorkspaceAway if the folder was away."""
+    jail.check_root()
+    yield
+    jail.check_root()
 
 
 class PathLimits:

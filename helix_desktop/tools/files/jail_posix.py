@@ -16,7 +16,15 @@ from pathlib import Path
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.unicode_safety import escape_undecodable, unescape_name
-from helix_desktop.system.folders import NEW_FILE, Handle, OpenFolders, link_in, open_in, stat_in
+from helix_desktop.system.folders import (
+    NEW_FILE,
+    Handle,
+    OpenFolders,
+    WorkspaceRoot,
+    link_in,
+    open_in,
+    stat_in,
+)
 from helix_desktop.tools.files.jail import (
     DirEntry,
     EntryKind,
@@ -24,8 +32,8 @@ from helix_desktop.tools.files.jail import (
     OpenFile,
     PathLimits,
     SearchRoot,
-    WorkspaceRoot,
     changed_file_refused,
+    check_root,
     hard_link_refused,
     parts_of,
     special_file_refused,
@@ -120,6 +128,9 @@ class PosixJail:
         self.limits = PathLimits(self._root, hidden, read_only)
         self._opened_root = WorkspaceRoot(self._root)
 
+    def check_root(self) -> None:
+        check_root(self._opened_root)
+
     @contextmanager
     def open_file(self, path: str) -> Iterator[OpenFile]:
         with os_errors_as_tool_errors("read", path), self._walk(path) as walk:
@@ -166,7 +177,7 @@ class PosixJail:
 
     @contextmanager
     def _walk(self, path: str, create: bool = False) -> Iterator[_Walk]:
-        self._opened_root.check()
+        self.check_root()
         with _Walk(self._root, path, parts_of(path, (self._unresolved_root, self._root)), create) as walk:
             walk.run()
             self.limits.check_read(path, walk.parts, is_folder=not walk.last)

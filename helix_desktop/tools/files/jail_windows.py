@@ -17,6 +17,7 @@ from pathlib import Path
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.system.files import replace_file
+from helix_desktop.system.folders import WorkspaceRoot
 from helix_desktop.tools.files.jail import (
     DirEntry,
     EntryKind,
@@ -24,8 +25,8 @@ from helix_desktop.tools.files.jail import (
     OpenFile,
     PathLimits,
     SearchRoot,
-    WorkspaceRoot,
     changed_file_refused,
+    check_root,
     hard_link_refused,
     parts_of,
     special_file_refused,
@@ -43,6 +44,9 @@ class WindowsJail:
         self._unresolved_root, self._root = root.absolute(), root.resolve()
         self.limits = PathLimits(self._root, hidden, read_only)
         self._opened_root = WorkspaceRoot(self._root)
+
+    def check_root(self) -> None:
+        check_root(self._opened_root)
 
     @contextmanager
     def open_file(self, path: str) -> Iterator[OpenFile]:
@@ -98,7 +102,7 @@ class WindowsJail:
             return rel
 
     def _resolve(self, path: str) -> tuple[Path, str]:
-        self._opened_root.check()
+        self.check_root()
         parts = parts_of(path, (self._unresolved_root, self._root))
         try:
             target = self._root.joinpath(*parts).resolve()

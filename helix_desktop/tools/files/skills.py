@@ -46,6 +46,9 @@ class SkillJail:
     def limits(self) -> PathLimits:
         return self._jail.limits
 
+    def check_root(self) -> None:
+        self._jail.check_root()
+
     def open_file(self, path: str) -> AbstractContextManager[OpenFile]:
         folder, inside = self._split(path)
         return self._open_file(folder, inside) if folder else self._jail.open_file(path)

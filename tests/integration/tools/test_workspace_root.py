@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
 
 from helix_desktop.domain.errors import ToolError
 from tests.support.tool_rig import make_call, make_tools
+from tests.support.workspace_away import away
 
 CALLS = (
     make_call("read_file", path="a.py"),
@@ -18,7 +18,6 @@ CALLS = (
     make_call("write_file", path="new.py", content="x = 1\n"),
     make_call("run_command", command="ls"),
 )
-DRIVES = (Path("/dev/shm"), Path(tempfile.gettempdir()))  # the tests lie in one of them
 
 
 @pytest.fixture
@@ -50,21 +49,10 @@ async def test_a_folder_made_anew_is_the_workspace(root: Path) -> None:
     assert os.listdir(root) == ["new.py"]
 
 
-def _other_drive(root: Path) -> Path | None:
-    return next(
-        (drive for drive in DRIVES if drive.is_dir() and drive.stat().st_dev != root.stat().st_dev), None
-    )
-
-
 async def test_nothing_is_written_to_another_drive_in_its_place(root: Path) -> None:
     """As into an empty mount point: the file was hidden once the drive was back."""
-    drive = _other_drive(root)
-    if drive is None:
-        pytest.skip("no second file system to write to")
     box = make_tools(root)
-    with tempfile.TemporaryDirectory(dir=drive) as other:
-        shutil.move(root, root.with_name("away"))
-        os.symlink(other, root)
+    with away(root, "behind another drive") as other:
         for call in CALLS:
             with pytest.raises(ToolError, match=r"on another drive|a link to another place"):
                 await box.run(call)

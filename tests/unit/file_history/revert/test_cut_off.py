@@ -32,6 +32,7 @@ from tests.support.revert_rig import (
     run_in_child,
 )
 from tests.support.small_disk import fill_disk, mount_small_disk
+from tests.support.workspace_away import HOW_AWAY, HowAway, away
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="forks, and has permissions")
 
@@ -112,6 +113,18 @@ def test_a_revert_after_a_killed_one_repairs_it_first(prepared: Prepared) -> Non
     rig = RevertRig(folder)
     assert rig.revert(prepared.changes) is not None
     assert assert_whole(rig, prepared) == prepared.before
+
+
+@pytest.mark.parametrize("how", HOW_AWAY)
+def test_a_killed_one_waits_for_its_folder(prepared: Prepared, how: HowAway) -> None:
+    """What is staged in the folder is not gone while the folder is away."""
+    folder = prepared.copy()
+    assert die(partial(revert, folder, prepared.changes, at_operation("commit", kill)))
+    rig = RevertRig(folder)
+    with away(rig.root, how), pytest.raises(RevertRefused):
+        rig.reverts.recover()
+    rig.reverts.recover()
+    assert assert_whole(rig, prepared) == prepared.after
 
 
 @pytest.mark.parametrize("died_at", ["mode", "clean"])

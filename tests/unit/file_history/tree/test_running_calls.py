@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.domain.errors import StoreUnreadable
+from helix_desktop.domain.errors import RevertRefused, StoreUnreadable
 from helix_desktop.domain.file_history.changes import CallMark
 from tests.support.file_history_rig import kinds, opened_history
+from tests.support.workspace_away import HOW_AWAY, HowAway, away
 
 
 @pytest.fixture
@@ -151,3 +152,27 @@ def test_a_call_whose_process_was_killed_ends_with_it_and_its_changes_are_kept(r
         outside = history.scan("s")
         assert outside is not None
         assert outside.capture.source == "outside"
+
+
+@pytest.mark.parametrize("how", HOW_AWAY)
+def test_while_the_folder_is_away_no_file_is_gone(root: Path, how: HowAway) -> None:
+    with opened_history(root.parent) as history:
+        with away(root, how):
+            for look in (
+                lambda: history.scan("s"),
+                lambda: history.begin_call(CallMark("s", "any", "make")),
+                lambda: history.begin_call(CallMark("s", "a", "write_file", ("a",))),
+                lambda: history.current_states(["a"]),
+                lambda: history.plan_revert((), ()),
+            ):
+                with pytest.raises((StoreUnreadable, RevertRefused)):
+                    look()
+        assert history.scan("s") is None
+        assert history.current_states(["a"])["a"] is not None
+        history.begin_call(CallMark("s", "call", "make"))
+        (root / "a").write_text("by make")
+        with away(root, how), pytest.raises(StoreUnreadable):
+            history.end_call("s", "call")
+        assert history.scan("s") is None
+        (captured,) = history.unrecorded("s")
+        assert (captured.capture.source, kinds(captured)) == ("command", {"a": "changed"})
