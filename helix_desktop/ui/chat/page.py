@@ -224,10 +224,6 @@ class ChatPage(Themed, QWidget):
         self._loading_timer.timeout.connect(lambda: self._pages.setCurrentWidget(self.loading))
         for changed in (self.model.rows_reset, self.model.row_added, self.model.row_removed):
             changed.connect(self._update_page)
-        self._has_left_end = False  # to show the first of several cards that wait
-        self.model.rows_reset.connect(partial(setattr, self, "_has_left_end", False))
-        self.model.row_added.connect(self._show_first_ask)
-        self.model.row_removed.connect(self._go_on_after_asks)
         strips = (self.past_strip, self.trust_strip, self.key_strip)
         parts = (self.next_messages, *strips, self.todo_panel, self.composer)
         self._frame_widths = {part.frame: part.frame.maximumWidth() for part in parts}  # at 100 %
@@ -338,24 +334,6 @@ class ChatPage(Themed, QWidget):
     def _show_end(self) -> None:
         """Show where the answer will stand; several approvals stay in sight until they are answered."""
         if self.composer.approval_count <= 1:
-            self.view.chat_viewport.go_to_end()
-
-    def show_first_ask(self) -> None:
-        """Bring the first card that waits for the user into sight, with its buttons; else do nothing."""
-        if (first := self.model.first_ask) < len(self.model):
-            self.view.chat_viewport.show_ask(first)
-            self._has_left_end = not self.view.chat_viewport.is_following
-
-    def _show_first_ask(self, index: int) -> None:
-        """Keep the first of several cards that wait for the user in sight: the end has only the last one."""
-        if self.model.first_ask < index and self.view.chat_viewport.is_following:
-            self.show_first_ask()
-
-    def _go_on_after_asks(self) -> None:
-        if self._has_left_end and (first := self.model.first_ask) < len(self.model):
-            self.view.chat_viewport.show_ask(first)
-        elif self._has_left_end:
-            self._has_left_end = False
             self.view.chat_viewport.go_to_end()
 
     def _update_page(self) -> None:

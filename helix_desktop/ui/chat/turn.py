@@ -250,7 +250,7 @@ class TurnController(QObject):
     @handles(ShowWaiting)
     def show_waiting(self) -> None:
         self._session.perform(ShowPage("chat"))
-        self._page.show_first_ask()
+        self._page.view.chat_viewport.show_first_ask()
 
     @handles(AnswerQuestion)
     async def answer_question(self, call_id: str, reply: QuestionReply, has_message: bool) -> None:

@@ -132,10 +132,6 @@ def _reason_texts(row: ApprovalRow) -> list[str]:
         reasons.append(tr("It may hold keys or passwords. What the agent reads is sent to the model."))
     if request.kind == "mcp":
         reasons.append(tr("MCP servers run outside the sandbox: only files in this folder can be undone."))
-    if row.others:
-        names = escape_invisible(" · ".join(row.others))
-        count = len(row.allowed_together)
-        reasons.append(tr("“Allow all {count}” also allows: {names}", count=count, names=names))
     return reasons
 
 
@@ -174,6 +170,11 @@ class ApprovalItem(RowItem):
         )
         answers = Flow(self._buttons(context), 8, line_gap=8)
         parts = [Frame(head, (0, 0, 0, 4)), *body, *self._uncovered(tools), Frame(answers, (0, 6, 0, 0))]
+        if row.others:  # below the answers, which must not move when another call comes to wait
+            names = escape_invisible(" · ".join(row.others))
+            count = len(row.allowed_together)
+            also = tr("“Allow all {count}” also allows: {names}", count=count, names=names)
+            parts.append(paragraph(also, tools, theme.muted))
         card = Frame(Column(parts, 6), (16, 12, 16, 15), "surface", "warn")
         super().__init__(row, context, tools, card)
 

@@ -80,8 +80,15 @@ class MouseHandler(ListMouse):
     def __init__(self, chat_viewport: ChatViewport, viewport: QWidget, clock: Callable[[], float]) -> None:
         super().__init__(chat_viewport, viewport)
         self.guard = ApprovalClickGuard(chat_viewport, clock)
+        self._clock, self._moved_at = clock, float("-inf")
         self._dragged: TextLayout | None = None  # by the bar that scrolls it sideways
         self._grip = 0.0  # pixels from the left edge of that bar's handle
+
+    @property
+    def is_pointing(self) -> bool:
+        """Whether a button of the mouse is held, or the pointer came to a place to click a moment ago."""
+        is_held = self.pressed is not None or self._is_selecting or self._dragged is not None
+        return is_held or (self.hovered is not None and self._clock() - self._moved_at < POINTING_S)
 
     def _press_area(self, located: HitResult, area: HitArea) -> None:
         if self.guard.accepts_click(located.item.key, area.action):
@@ -117,6 +124,7 @@ class MouseHandler(ListMouse):
         return True
 
     def move(self, event: QMouseEvent) -> None:
+        self._moved_at = self._clock()
         self.guard.note_move(event.globalPosition())
         if self._dragged is None:
             super().move(event)
@@ -159,6 +167,8 @@ def text_under(located: HitResult | None) -> TextLayout | None:
 
 SETTLE_S = 0.4
 """Seconds that a card has to stand still before it takes an answer."""
+POINTING_S = 3.0
+"""Seconds after its last move in which a pointer on a place to click is about to click it."""
 REST_S = 2.0
 """Seconds that it takes none from a pointer that still rests where it answered another card."""
 
@@ -217,8 +227,9 @@ class ApprovalClickGuard(QObject):
             areas = widget.item.hit_areas if widget.item is not None else []
             buttons = [area.rect for area in areas if isinstance(area.action, Decide | AllowAllOnce)]
             if buttons:
-                tops = (round(widget.mapToGlobal(rect.topLeft()).y()) for rect in buttons)
-                places[key] = self._chat_viewport.height, *tops
+                corners = (widget.mapToGlobal(rect.topLeft()) for rect in buttons)
+                lefts_and_tops = (round(at) for corner in corners for at in (corner.x(), corner.y()))
+                places[key] = self._chat_viewport.height, *lefts_and_tops
                 if self._places.get(key, places[key]) != places[key]:
                     self._still_since[key] = self._clock()
         self._places = places

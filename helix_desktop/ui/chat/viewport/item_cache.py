@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QScrollBar
@@ -324,6 +324,9 @@ class ChatViewport(ListViewport):
     def __init__(self, model: ChatModel, item_cache: ItemCache, viewport: RowArea, bar: QScrollBar) -> None:
         super().__init__(item_cache, viewport, bar, BOTTOM_GAP, follows_end=True)
         self.model, self.item_cache = model, item_cache
+        self.is_in_use: Callable[[], bool] = lambda: False
+        """Whether the user points at, marks or has the keyboard on something of it."""
+        self._has_left_end = False  # for cards that wait, until they have their answers
         self._pending_keys: set[RowKey] = set()
         self._pause_ms = FLUSH_MS
         self._flush_timer = QTimer(self, singleShot=True)
@@ -363,6 +366,12 @@ class ChatViewport(ListViewport):
         self.show_row(index)
         self.show_answers(index)
 
+    def show_first_ask(self) -> None:
+        """Bring the first card that waits into sight, with its buttons; else do nothing."""
+        if (first := self.model.first_ask) < len(self.model):
+            self.show_ask(first)
+            self._has_left_end = not self.is_following
+
     def show_answers(self, index: int) -> None:
         """Bring the end of a row's buttons into sight, and as much above them as there is room for."""
         areas = self.item(index).hit_areas
@@ -382,7 +391,16 @@ class ChatViewport(ListViewport):
         spent_ms = (time.perf_counter() - start) * 1000
         self._pause_ms = max(FLUSH_MS, round(spent_ms * _PAUSE_FACTOR))
 
+    def reset(self) -> None:
+        self._has_left_end = False
+        super().reset()
+
     def _on_row_added(self, index: int) -> None:
+        """Take a row in; a card that waits moves neither an earlier one nor what is about to be clicked."""
+        first = self.model.first_ask
+        if self.is_following and index >= first and (index > first or self.is_in_use()):
+            self.set_following(False)
+            self._has_left_end = True
         self.scroll_layout.insert(index, _HEIGHT_ESTIMATES[type(self.model.raw_row(index))])
         if not self.is_following:
             self.unseen_count += 1
@@ -391,7 +409,13 @@ class ChatViewport(ListViewport):
     def _on_row_removed(self, index: int) -> None:
         self.scroll_layout.remove(index)
         self.unseen_count = max(0, self.unseen_count - 1)
-        self.refresh()
+        if not self._has_left_end:
+            self.refresh()
+        elif self.model.first_ask < len(self.model):
+            self.show_ask(self.model.first_ask)
+        else:
+            self._has_left_end = False
+            self.go_to_end()
 
     def _on_rows_changed(self, indexes: list[int]) -> None:
         for index in indexes:
@@ -400,6 +424,16 @@ class ChatViewport(ListViewport):
                 self.item_cache.drop(key)
             self._repaint(key)
         self.refresh()
+
+    def refresh(self) -> None:
+        """Lay out again; the first card in sight that waits stays where it is, whatever grows above it."""
+        if not self.is_following:
+            asks = range(self.model.first_ask, len(self.model))
+            shown = ((index, self.widget_pool.visible.get(self.item_cache.key(index))) for index in asks)
+            index, widget = next((pair for pair in shown if pair[1] is not None), (0, None))
+            if widget is not None:
+                self.scroll_layout.scroll_to_row(index, widget.y() - self.source.gap(index))
+        super().refresh()
 
     def _on_row_streamed(self, index: int, _delta: str) -> None:
         self._pending_keys.add(self.model.raw_row(index).key)

@@ -59,7 +59,7 @@ from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import EnterActivates, popup_below
 from helix_desktop.ui.design.diff.view import DiffsDialog
 from helix_desktop.ui.design.highlight import Highlighter
-from helix_desktop.ui.design.style.fonts import scale
+from helix_desktop.ui.design.style.fonts import scale, scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme, set_style_sheet
 from helix_desktop.ui.kit.boxes import HitArea, PaintState, TextMark
@@ -73,6 +73,7 @@ tr = Translator("Chat")
 _COPIED_MS = 1_600
 _PAGE = 0.8  # of the visible width
 _BOTTOM_MARGIN = 14  # pixels above the lower edge
+_EDGE = 60  # pixels of a card that are too few to see what it asks
 
 
 class NewRowsButton(EnterActivates, QPushButton):
@@ -101,16 +102,39 @@ class NewRowsButton(EnterActivates, QPushButton):
         )
 
     def watch(self, chat_viewport: ChatViewport, area: QWidget) -> None:
-        """Show the button above the lower edge of an area while a viewport does not follow."""
+        """Show the button above the lower edge of an area while a viewport does not follow.
+
+        It leads to a card that waits out of sight, else to the end.
+        """
         chat_viewport.layout_changed.connect(lambda: self._update(chat_viewport, area))
-        self.clicked.connect(chat_viewport.go_to_end)
+        self.clicked.connect(
+            lambda: (
+                chat_viewport.show_first_ask()
+                if self._hidden_ask(chat_viewport) is not None
+                else chat_viewport.go_to_end()
+            )
+        )
+
+    @staticmethod
+    def _hidden_ask(chat_viewport: ChatViewport) -> AskRow | None:
+        """Return the first card that waits, if of none of them more than an edge is in sight."""
+        asks, first, edge = chat_viewport.model.asks(), chat_viewport.model.first_ask, scaled(_EDGE)
+        is_shown = any(
+            row.row_index >= first and row.y < chat_viewport.height - edge and row.y + row.height > edge
+            for row in chat_viewport.scroll_layout.placed
+        )
+        return asks[0] if asks and not is_shown else None
 
     def _update(self, chat_viewport: ChatViewport, area: QWidget) -> None:
-        unseen_count = chat_viewport.unseen_count
+        unseen_count, ask = chat_viewport.unseen_count, self._hidden_ask(chat_viewport)
         words = tr.plural(unseen_count, "%n new", "%n new") if unseen_count else tr("Latest")
+        name = tr("{label}: go to the end of the conversation", label=words)
+        if ask is not None:
+            words = tr("Approval needed") if isinstance(ask, ApprovalRow) else tr("The agent asks")
+            name = tr("{label}: go to what waits for you", label=words)
         if words != self.text():
             self.setText(words)
-            self.setAccessibleName(tr("{label}: go to the end of the conversation", label=words))
+            self.setAccessibleName(name)
         at_end = chat_viewport.is_following or chat_viewport.is_at_end
         size, corner = self.sizeHint(), area.geometry()
         left = corner.x() + (corner.width() - size.width()) // 2
@@ -122,7 +146,7 @@ class NewRowsButton(EnterActivates, QPushButton):
             and row.y + row.height > top
             for row in chat_viewport.scroll_layout.placed
         )
-        is_shown = not at_end and not covers_ask
+        is_shown = not at_end and (ask is not None or not covers_ask)
         if is_shown:
             self.setGeometry(place)
             self.raise_()
@@ -150,6 +174,10 @@ class ChatView(RowListView):
         mouse = MouseHandler(self.chat_viewport, self.viewport(), clock)
         self._guard = mouse.guard
         self.use(self.chat_viewport, mouse)
+        pool = self.chat_viewport.widget_pool
+        self.chat_viewport.is_in_use = lambda: (
+            mouse.is_pointing or bool(self._selection) or pool.focused_widget() is not None
+        )
         self._copied: AreaId | None = None
         self._copied_timer = QTimer(self, singleShot=True, interval=_COPIED_MS)
         self._copied_timer.timeout.connect(lambda: self._show_copied(None))

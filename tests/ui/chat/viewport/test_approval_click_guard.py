@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
+from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.chat.viewport.interactions import REST_S, SETTLE_S
 from helix_desktop.ui.chat.viewport.view import ChatView, NewRowsButton
@@ -123,3 +124,21 @@ def test_a_second_click_at_the_same_place_does_not_answer_the_next_card(
             QTest.mouseMove(view.viewport(), place)
         _click(view, key, "decide:once")
     assert decided == ["p", "q", "r"]
+
+
+def test_a_button_that_moves_sideways_under_the_pointer_ignores_clicks(
+    view: ChatView, clock: ManualClock
+) -> None:
+    """A button grows beside it, as more words come to stand on that one."""
+    decided: list[str] = []
+    take_intents(view, lambda action: decided.append(action.answer))
+    rule = PermissionRule("run_command", "make *", kind="pattern")
+    row = approval_row("p", "run_command", "Run it", "make it", "command", suggested_rules=(rule,))
+    view.chat_viewport.model.reset([row])
+    clock.now += 1.0
+    view.show_message(is_reason=True, is_answer=False)
+    _click(view, "p", "decide:always")
+    assert decided == []
+    clock.now += 2 * SETTLE_S
+    _click(view, "p", "decide:always")
+    assert decided == ["always"]

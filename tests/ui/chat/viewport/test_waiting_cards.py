@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from msgspec import structs
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.chat.actions import RowKey
+from helix_desktop.ui.chat.presenter import AskRows
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, DividerRow
-from helix_desktop.ui.chat.viewport.view import ChatView
-from tests.support.window.chat_geometry import approval_row, row_key, row_widget
+from helix_desktop.ui.chat.viewport.view import ChatView, NewRowsButton
+from tests.support.window.chat_geometry import (
+    approval_row,
+    hit_area_point,
+    row_key,
+    row_widget,
+    tool_row,
+)
 
 ANSWER = AssistantRow(row_key("a"), "Some words to fill the page.\n\n" * 60)
 DIVIDER = DividerRow(row_key("d"), "context", "Context: 12k → 9k")
@@ -58,3 +67,64 @@ def test_a_hit_in_a_card_is_still_the_current_one(qtbot: QtBot, view: ChatView) 
     assert view.finder.current is not None
     assert view.finder.current[0].row == 2
     assert (view.finder.position, view.finder.counter.total) == (1, 1)
+
+
+def _buttons(view: ChatView, call_id: str) -> list[QRect]:
+    widget = row_widget(view, RowKey(0, call_id, "approval"))
+    assert widget.item is not None
+    areas = [area for area in widget.item.hit_areas if area.name.startswith("decide:")][:2]
+    return [view.chat_viewport.place_of(widget.index, area) for area in areas]
+
+
+def _pill(view: ChatView) -> NewRowsButton:
+    (pill,) = view.findChildren(NewRowsButton)
+    return pill
+
+
+def test_another_card_moves_no_button_of_the_first(view: ChatView) -> None:
+    """Also where one click could allow both: what that allows is said below the buttons."""
+    asks = AskRows(view.chat_viewport.model)
+    view.chat_viewport.model.reset([ANSWER])
+    view.chat_viewport.go_to_end()
+    asks.show(structs.replace(_card("p").request, is_safe=True))
+    stood = _buttons(view, "p")
+    asks.show(structs.replace(_card("q").request, is_safe=True))
+    assert view.chat_viewport.item(1).hit_area("decide:all") is not None
+    assert _buttons(view, "p") == stood
+    view.chat_viewport.model.append(DIVIDER)
+    assert _buttons(view, "p") == stood, "a rewrite comes above it"
+    asks.drop_others()
+    assert view.chat_viewport.is_following, "the conversation goes on at its end"
+
+
+def test_a_card_moves_nothing_that_is_about_to_be_clicked(view: ChatView) -> None:
+    viewport = view.chat_viewport
+    viewport.model.reset([ANSWER, tool_row("t", "read_file", "a.py", text="words")])
+    viewport.go_to_end()
+    stood = row_widget(view, "t").geometry()
+    QTest.mouseMove(view.viewport(), hit_area_point(view, "t", "open:card"))
+    viewport.model.append(_card("p"))
+    assert row_widget(view, "t").geometry() == stood
+    assert _pill(view).isVisible()
+    assert _pill(view).text() == "Approval needed"
+    _pill(view).click()
+    assert row_widget(view, "p").isVisible()
+    viewport.model.remove(row_key("p"))
+    assert viewport.is_following
+
+
+def test_a_card_leaves_what_is_read_further_up_where_it_is(view: ChatView) -> None:
+    viewport = view.chat_viewport
+    viewport.model.reset([*map(_card, "vw"), ANSWER, DIVIDER])
+    viewport.show_row(0)
+    stood = row_widget(view, "v").geometry()
+    viewport.model.append(_card("p"))
+    assert row_widget(view, "v").geometry() == stood
+    assert _pill(view).text() == "Approval needed"
+
+
+def test_at_the_end_a_card_comes_into_sight(view: ChatView) -> None:
+    view.chat_viewport.model.reset([ANSWER])
+    view.chat_viewport.go_to_end()
+    view.chat_viewport.model.append(_card("p"))
+    assert view.chat_viewport.is_at_end
