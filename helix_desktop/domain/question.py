@@ -19,6 +19,10 @@ UNANSWERED = "The turn ended before the user answered this question."
 DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
 DENIED_TOO = "The user did not allow this call. Do what they said on another call of this step."
 CORRECTED = "The user did not allow this call. Do what they say instead: "
+CORRECTED_ALONE = (  # one of several calls of a step
+    "The user did not allow this call. Each other call of this step has its own result. "
+    "Do what they say instead: "
+)
 _USER_SAYS = " The user says: "  # in logs of before, behind DENIED
 
 
@@ -164,7 +168,8 @@ def answered_text(question: str, reply: str) -> str:
 
 def denial_reason(model_text: str) -> str:
     """Return the reason that the user gave, in what the model reads of a denied call; empty: none."""
-    return model_text.partition(CORRECTED)[2] or model_text.partition(f"{DENIED}{_USER_SAYS}")[2]
+    words_before = CORRECTED, CORRECTED_ALONE, f"{DENIED}{_USER_SAYS}"
+    return next(filter(None, (model_text.partition(words)[2] for words in words_before)), "")
 
 
 def late_reply_text(question: Question, reply: QuestionReply) -> str:

@@ -38,6 +38,8 @@ from helix_desktop.domain.files.file_use import call_target, mcp_call_target, to
 from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ToolCall
 from helix_desktop.domain.own_tools import ToolKind
 from helix_desktop.domain.question import (
+    CORRECTED,
+    CORRECTED_ALONE,
     DENIED,
     DENIED_TOO,
     AskUser,
@@ -259,6 +261,7 @@ class _CallProgress:
 
 class _Step(msgspec.Struct):
     rewrites: EarlyRewrites
+    call_count: int
     held_outputs: list[HeldOutput] = []
     has_denial_reason: bool = False
 
@@ -296,7 +299,7 @@ class ToolRunner:
         while `rewrites` are being made.
         """
         self.running_calls.begin_step()
-        step = _Step(rewrites)
+        step = _Step(rewrites, len(calls))
         progress = [_CallProgress() for _ in calls]
         try:
             async with asyncio.TaskGroup() as group:
@@ -475,6 +478,8 @@ class ToolRunner:
         reason = ellipsize(one_line(denial_reason(model_text)), _REASON_CHARS)
         if model_text == DENIED and step.has_denial_reason:
             model_text = DENIED_TOO
+        elif step.call_count > 1:
+            model_text = model_text.replace(CORRECTED, CORRECTED_ALONE, 1)
         step.has_denial_reason |= bool(reason)
         tokens = await self._session.count_tokens(model_text)
         answer = ToolAnswered(

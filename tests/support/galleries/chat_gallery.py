@@ -235,7 +235,10 @@ def _output_form_rows(head: str) -> list[Row]:
             "s3", "write_file", "src/helix/render/blocks.py", "ok", "+212 lines", size=40, tokens=12,
             duration_ms=8, digest=DIGEST, badge="cached", argument_digests=(DIGEST,), arguments_cached=True,
         ),
-        tool_row("s4", "read_file", "docs/DESIGN.md", "ok", text, badge="pinned", changed_since=212, **facts),
+        tool_row(
+            *("s4", "read_file", "docs/DESIGN.md", "ok", text),
+            badge="pinned", is_changed_outside=True, **facts,
+        ),
         tool_row("s5", "read_file", "src/helix/stream.py", "ok", text, badge="observed", **facts),
         tool_row("s6", "search_text", "StreamFlush", "ok", text, badge="left_out", **facts),
     ]  # fmt: skip

@@ -277,8 +277,8 @@ def excerpt_card(row: ToolRow, excerpt: Excerpt, context: ItemContext, tools: It
     label = tr("Hide {title}", title=title) if is_open else tr("Show {title}", title=title)
     words = [
         Icon("eye", "accent"),
-        Text(title, 13, "text", 600, shrink=True),
-        Text(source, 12, "muted", is_code=True, grow=True, shrink=True),
+        Text(title, 13, "text", 600, elide=Qt.TextElideMode.ElideMiddle, shrink=True),
+        Text(source, 12, "muted", is_code=True, elide=Qt.TextElideMode.ElideMiddle, grow=True, shrink=True),
         Icon("chevron-down" if is_open else "chevron-right", "faint"),
     ]
     head = Button("open:card", ToggleSection("card"), Frame(Row(words, 9), (14, 0, 14, 0)), label, high=40)
@@ -578,9 +578,8 @@ def unusual_words(row: ToolRow) -> list[_Word]:
     if form := output_form_text(row):
         token = "warn" if row.has_no_extract else "muted"
         words.append(_Word(form, token, tip=form_choice_text(row)))
-    if row.changed_since:
-        tip = explain_changed()
-        words.append(_Word(tr("Changed since"), "warn", "changed", tip))
+    if row.is_changed_outside:
+        words.append(_Word(tr("Changed since"), "warn", "changed", explain_changed()))
     if row.changes is not None and row.changes.uncovered:
         words.append(_Word(uncovered_text(row.changes.uncovered), "warn"))
     return words

@@ -282,7 +282,7 @@ def _tool_summary(row: ToolRow) -> list[str]:
         words.append(form)
     if row.arguments_cached:
         words.append(tr("text cached"))
-    if row.changed_since:
+    if row.is_changed_outside:
         words.append(translate(CHANGED_SINCE))
     if row.subagent_status is not None:
         words.append(tr("subagent: {state}", state=phase_text(row.subagent_status)))

@@ -200,9 +200,10 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
     `answer_seq` is the event of the answer; 0 if there is none, if its form is not chosen yet, or if it is an
     excerpt. `user_form` is what the user chose for it since. `argument_digests` are those of large
     arguments. `started` is the subagent that does it, `progress` how far that is. `changed_since` is the
-    event that changed the file which the output shows (0: none did). `auto_run` is what the answer says, and
-    what became of it since. `removed_at_ms` says when the user removed the output as a secret (0: it was not
-    removed). `original`, `excerpt_content` and `changed_files` are read on demand.
+    event that changed the file which the output shows (0: none did), `is_changed_outside` if that was no call
+    of this session. `auto_run` is what the answer says, and what became of it since. `removed_at_ms` says
+    when the user removed the output as a secret (0: it was not removed). `original`, `excerpt_content` and
+    `changed_files` are read on demand.
     """
 
     key: RowKey
@@ -219,6 +220,7 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
     progress: SubagentProgress | None = None
     running_output: RunningOutput | None = None
     changed_since: int = 0
+    is_changed_outside: bool = False
     excerpt_content: ExcerptContent | None = None
     changes: ChangesRecorded | None = None
     auto_run: tuple[AutoRunChange, ...] = ()

@@ -168,7 +168,7 @@ class ToolRows:
         self._stale_digests = dict(now)
         changed = {digest for digest in {**before, **now} if now.get(digest) != before.get(digest)}
         keys = ((key, digest) for digest in changed for key in self._keys_by_digest.get(digest, ()))
-        return [row for key, digest in keys for row in self._change(key, changed_since=now.get(digest, 0))]
+        return [row for key, digest in keys for row in self._change(key, **_staleness(digest, transcript))]
 
     def _updated_badges(self, transcript: Transcript) -> list[Row]:
         """Let calls say where their output stands, and in which form, since the window was rewritten."""
@@ -189,8 +189,15 @@ class ToolRows:
         badge: Badge = states.state_of(row.answer_seq) if row.digest or row.removed_at_ms else ""
         if badge == "in_window" and row.answer.recalled:
             badge = "recalled"
-        since, form = transcript.stale_digests.get(row.digest, 0), transcript.rewrites.chosen_forms
-        return self._change(key, badge=badge, changed_since=since, user_form=form.get(row.answer_seq))
+        form = transcript.rewrites.chosen_forms.get(row.answer_seq)
+        return self._change(key, badge=badge, user_form=form, **_staleness(row.digest, transcript))
+
+
+def _staleness(digest: str, transcript: Transcript) -> dict[str, Any]:
+    """Return what a row says of a change of its file since."""
+    since, changes = transcript.stale_digests.get(digest, 0), transcript.staleness.file_changes
+    is_outside = any(seq == since and not event.call_id for seq, event in changes) if since else False
+    return {"changed_since": since, "is_changed_outside": is_outside}
 
 
 def outcome_fields(output: ToolAnswered) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def test_an_open_card_states_where_its_output_is(view: ChatView, badge: Badge, w
 
 def test_a_card_says_that_its_file_has_changed(qtbot: QtBot, view: ChatView) -> None:
     """In a chip, which opens the output as it was, in the open card and to screen readers."""
-    view.chat_viewport.model.reset([replace(CARD, changed_since=212)])
+    view.chat_viewport.model.reset([replace(CARD, changed_since=212, is_changed_outside=True)])
     assert "Changed since" in widget(view).accessibleName()
     with performed(view) as signal:
         press(view, "changed")
@@ -337,7 +337,11 @@ def test_bar_items_never_overlap_at_any_width(view: ChatView, width: int) -> Non
 def test_a_call_is_one_line_at_any_width(view: ChatView, target: str, width: int) -> None:
     """The target has the room behind its verb; what is unusual stands behind it, and nothing overlaps."""
     view.chat_viewport.model.reset(
-        [tool_row("t", "run_command", target, text="1", digest=DIGEST, badge="cached", changed_since=9)]
+        [
+            tool_row(
+                "t", "run_command", target, text="1", digest=DIGEST, badge="cached", is_changed_outside=True
+            )
+        ]
     )
     card = laid_out_card(view)
     card.layout(width)
@@ -366,7 +370,8 @@ TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"},
         (replace(CARD, badge="cached"), ["Cached"]),
         (replace(CARD, badge="excluded"), ["Left out"]),
         (replace(CARD, arguments_cached=True), ["Cached"]),
-        (replace(CARD, changed_since=9), ["Changed since"]),
+        (replace(CARD, changed_since=9), []),
+        (replace(CARD, changed_since=9, is_changed_outside=True), ["Changed since"]),
         (PREVIEW, ["Shortened"]),
         (replace(PREVIEW, badge="cached"), ["Cached"]),
         (replace(PREVIEW, badge="folded"), []),

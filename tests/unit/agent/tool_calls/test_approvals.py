@@ -15,7 +15,13 @@ from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.question import CORRECTED, DENIED, DENIED_TOO, Question
+from helix_desktop.domain.question import (
+    CORRECTED_ALONE,
+    DENIED,
+    DENIED_TOO,
+    Question,
+    denial_reason,
+)
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
 from tests.support.agent_rig import AgentRig, ScriptedTools
 from tests.support.intake_rig import run_loop_iterations
@@ -267,9 +273,26 @@ async def test_a_call_denied_without_words_refers_to_those_of_the_denial_before_
     conversation.decide(second, "deny")
     await rig.wait_until_idle()
     texts = tool_result_texts(rig.model.requests[1])
-    assert texts == [f"{CORRECTED}Build in a container.", DENIED_TOO]
+    assert texts == [f"{CORRECTED_ALONE}Build in a container.", DENIED_TOO]
     targets = [answer.target for answer in rig.events(ToolAnswered)]
     assert targets == [MAKE["kind"], PUSH["kind"]], "the first text that this tool is given"
+
+
+async def test_a_denial_with_words_says_that_the_other_calls_of_its_step_have_results() -> None:
+    """The agent took the words on one of three calls for the answer to all of them."""
+    rig = rig_of((MAKE, PUSH, EDIT))
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    first, second, third = await wait_for_requests(rig, "s00", "s01", "s02")
+    conversation.decide(second, ApprovalReply("deny", reason="Don't push."))
+    conversation.decide(first, "once")
+    conversation.decide(third, "once")
+    await rig.wait_until_idle()
+    ran, denied, also_ran = tool_result_texts(rig.model.requests[1])
+    assert denied == f"{CORRECTED_ALONE}Don't push."
+    assert denial_reason(denied) == "Don't push."
+    assert not any("did not allow" in text for text in (ran, also_ran))
+    assert len(rig.tools.executed_calls) == 2
 
 
 async def test_a_saved_denial_overrides_a_saved_approval() -> None:

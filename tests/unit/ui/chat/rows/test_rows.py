@@ -71,6 +71,23 @@ def test_a_card_says_at_once_that_its_file_changed_and_that_it_is_as_it_was() ->
     assert changes_on_cards(log) == [0, changed, 0, changed, 0]
 
 
+def test_only_a_change_by_no_call_is_unusual() -> None:
+    """After the agent's own edit, or its own command, an older read of the file had an amber mark."""
+    for change, is_outside in (
+        (FilesChanged((ChangedFile("a.py"),)), True),
+        (FilesChanged((ChangedFile("a.py"),), "command-1"), False),
+        (None, False),
+    ):
+        log = CallLog()
+        log.call("read_file", "v1", path="a.py")
+        if change is not None:
+            log.add(change)
+        else:
+            log.call("edit_file", "Edited a.py", path="a.py", old_text="v1", new_text="v2")
+        rows = [row for row in rows_from_log(log.events)[1] if isinstance(row, ToolRow)]
+        assert (rows[0].changed_since > 0, rows[0].is_changed_outside) == (True, is_outside)
+
+
 def test_a_divider_says_which_files_changed() -> None:
     log = CallLog()
     log.add(FilesChanged((ChangedFile("a.py"),)))
