@@ -15,12 +15,12 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.summaries.observation import OBSERVE, REFINE
 from helix_desktop.context.summaries.summary_task import OPENING
+from helix_desktop.context.window.usage_gauge import answered_tokens
 from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store import Commit, SessionSummary
-from helix_desktop.ui.chat.rows.from_events import ContextRewrite
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.kit.intents import Undo
 from helix_desktop.words.numbers import format_tokens
@@ -274,7 +274,6 @@ async def test_every_gauge_matches_the_next_request(qapp: QApplication, tmp_path
 
 async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(rig: WindowRig) -> None:
     """With the defaults, and a server that counts 1.3 times as Helix does: the next request, then too."""
-    panel = dict[int, str]()  # what it showed right after a rewrite, by its event
     parts = count()
 
     async def answer(request: dict[str, Any]) -> StreamedReply:
@@ -287,6 +286,10 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(rig: WindowRig)
             return StreamedReply(Text(OBSERVATIONS), usage=usage)
         now = format_tokens(rig.conversation.window.measure()[1].used)
         await until(lambda: rig.views.inspector.used.text.removeprefix("≈ ") == now, f"the panel at {now}")
+        for row in [row for row in rig.rows(DividerRow) if row.kind == "context"][-1:]:
+            items = rig.conversation.session.transcript.messages.items
+            answered = max((item.seq for item in items if isinstance(item.event, AssistantSpoke)), default=0)
+            assert row.key.seq < answered or f" → {now} · " in row.text, "while it is answered"
         number = next(parts)
         if number % 7 == 6:
             return StreamedReply(Text("That is read."), usage=usage)
@@ -295,17 +298,9 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(rig: WindowRig)
 
     async with rig.answered_by(answer, "project", FILES, window=20_000):
         session = rig.conversation.session
-
-        def on_rewrite(_: object) -> None:
-            newest = max(session.transcript.rewrites.by_seq)
-            panel[newest] = format_tokens(rig.conversation.window.measure()[1].used)
-
-        session.on(ContextRewrite, on_rewrite)
         for _ in range(4):
             await rig.run_turn("Read the next six parts, please.")
-        answers = [
-            entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, AssistantSpoke)
-        ]
+        answers = {entry.seq: entry.event for entry in session.log if isinstance(entry.event, AssistantSpoke)}
         by_seq = rig.conversation.session.transcript.rewrites.by_seq
         lines = [row for row in rig.rows(DividerRow) if row.kind == "context"]
         assert lines, "something was rewritten"
@@ -317,7 +312,10 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(rig: WindowRig)
             unusual = {*reasons} - {"outputs cached", "messages compacted"}
             assert all(why.startswith(("context reached ", "to save")) for why in unusual)
             before, after = sizes.split(" → ")
-            assert panel[newest] == after, "the panel"
+            sent = (
+                answered_tokens(answers[end]) if end in answers else rig.conversation.window.measure()[1].used
+            )
+            assert after == format_tokens(sent), "the request that was answered, or the next one"
             group = [seq for seq in by_seq if row.key.seq <= seq <= newest]
             kinds = {type(entry.event) for entry in session.log if entry.seq in group}
             assert HandoverMade in kinds or FoldMade not in kinds or "messages compacted" in row.text
