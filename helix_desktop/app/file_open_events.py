@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject
-from PySide6.QtGui import QFileOpenEvent
-from PySide6.QtWidgets import QApplication
-
-from helix_desktop.app.early_file_events import EarlyFileOpenEvents, event_target
 from helix_desktop.app.launch_targets import IMPORT_PREFIX, SAMPLE_TARGET, is_from_outside, parse_target
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.links import is_link
@@ -40,24 +35,11 @@ async def open_target(
         await workspaces.restore_last(Path(launch_target) if launch_target else None, place=place)
 
 
-class FileOpenEvents(QObject):
-    def __init__(
-        self, app: QApplication, on_target: Callable[[str], None], on_error: Callable[[HelixError], None]
-    ) -> None:
-        super().__init__(app)
-        self._app = app
+class TargetParser:
+    """Parses files and links that the system asks to open, and reports those that can't be opened."""
+
+    def __init__(self, on_target: Callable[[str], None], on_error: Callable[[HelixError], None]) -> None:
         self._on_target, self._on_error = on_target, on_error
-
-    def listen(self, early: EarlyFileOpenEvents) -> list[str]:
-        """Take over from `early` and return what it collected; costs microseconds per event of any widget."""
-        self._app.installEventFilter(self)
-        return early.drain()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() != QEvent.Type.FileOpen or not isinstance(event, QFileOpenEvent):
-            return False
-        self.handle(event_target(event))
-        return True
 
     def handle(self, path_or_link: str) -> None:
         """Open a file or link, or report why it cannot be opened."""

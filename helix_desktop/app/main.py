@@ -14,7 +14,7 @@ from pathlib import Path
 from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.app.early_file_events import EarlyFileOpenEvents
+from helix_desktop.app.early_file_events import FileOpenEvents
 from helix_desktop.app.launch_targets import SAMPLE_TARGET, launch_target
 from helix_desktop.app.window_frame import WindowFrame, build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
@@ -48,7 +48,7 @@ def show_window(args: argparse.Namespace) -> int:
     app = QApplication(sys.argv[:1])
     set_application_identity(app)
     # Only macOS names files by events; elsewhere they stand on the command line.
-    early_events = EarlyFileOpenEvents(app) if sys.platform == "darwin" else None
+    early_events = FileOpenEvents(app) if sys.platform == "darwin" else None
     data = _data_dir(args)
     try:
         data.ensure()

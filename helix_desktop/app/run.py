@@ -23,8 +23,8 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.crash_log import close_window_logs, open_window_logs
 from helix_desktop.app.crash_recovery import LastRun, RunMarker, crash_report, find_unfinished
 from helix_desktop.app.data_move_window import relaunch
-from helix_desktop.app.early_file_events import EarlyFileOpenEvents
-from helix_desktop.app.file_open_events import FileOpenEvents, open_target
+from helix_desktop.app.early_file_events import FileOpenEvents
+from helix_desktop.app.file_open_events import TargetParser, open_target
 from helix_desktop.app.launch_targets import is_folder_target
 from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.app.single_instance import SingleInstance
@@ -136,7 +136,7 @@ class Launch(msgspec.Struct, frozen=True):
     data_dir: DataDir
     marker_path: Path
     target: str
-    early_events: EarlyFileOpenEvents | None = None
+    early_events: FileOpenEvents | None = None
 
 
 def run(app: QApplication, frame: WindowFrame, launch: Launch) -> int:
@@ -208,7 +208,7 @@ async def _run_window(
     windows.created.connect(follow)
 
     start_ms = wall_clock_ms()
-    targets = StartTargets(app, windows, last_windows)
+    targets = StartTargets(windows, last_windows)
     first_task = targets.open_first(launch, instance)
     if crashed_run is not None:
         window_context.actions.start(
@@ -243,16 +243,17 @@ async def _run_window(
 
 
 class StartTargets:
-    def __init__(self, app: QApplication, windows: WindowGroup, last_windows: StoredWindows) -> None:
+    def __init__(self, windows: WindowGroup, last_windows: StoredWindows) -> None:
         self._windows = windows
-        self._file_events = FileOpenEvents(app, self.open_later, self._show_error)
+        self._file_events = TargetParser(self.open_later, self._show_error)
         self.last_windows = last_windows
         """The windows of the last run; once the first target is being opened, in front is the one with it."""
 
     def open_first(self, launch: Launch, instance: SingleInstance) -> asyncio.Task[None]:
         """Begin to open the target of this start, and listen for those that follow."""
         instance.activated.connect(self.open_later)
-        early_targets = self._file_events.listen(launch.early_events) if launch.early_events else []
+        events = launch.early_events
+        early_targets = events.pass_to(self._file_events.handle) if events is not None else []
         target = launch.target or self._file_events.first_target(early_targets)
         shown_at = self._window_with_folder(target)
         if target:

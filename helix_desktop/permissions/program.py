@@ -470,25 +470,16 @@ def texts_in_code(code: str) -> Iterator[str]:
         yield " ".join(string for string in strings if string not in SHELLS)
 
 
-class DownloadedFiles:
-    """Collects these files as the programs of a command are read."""
-
-    def __init__(self) -> None:
-        self._paths: set[str] = set()
-
-    def add(self, program: Program, piped: Program | None) -> None:
-        """Add what a program writes with such a text; `piped` is the program whose output it gets."""
-        paths = downloaded_paths(program.name, program.words)
-        is_passed_on = piped is not None and piped.name in DECODERS and passes_on(program)
-        if program.name in DECODERS or is_passed_on:
-            paths += program.outputs
-        if is_passed_on:
-            paths += program.words
-        self._paths.update(_joined(program.folder, path) for path in paths)
-
-    def contains(self, folder: str, path: str) -> bool:
-        return _joined(folder, path) in self._paths
+def downloaded_by(program: Program, piped: Program | None) -> list[str]:
+    """Return what a program writes with a text that the command does not show; `piped` prints its input."""
+    paths = downloaded_paths(program.name, program.words)
+    is_passed_on = piped is not None and piped.name in DECODERS and passes_on(program)
+    if program.name in DECODERS or is_passed_on:
+        paths += program.outputs
+    if is_passed_on:
+        paths += program.words
+    return [joined_path(program.folder, path) for path in paths]
 
 
-def _joined(folder: str, path: str) -> str:
+def joined_path(folder: str, path: str) -> str:
     return posixpath.normpath(posixpath.join(folder, path))

@@ -14,12 +14,13 @@ from helix_desktop.permissions.program import (
     INTERPRETERS,
     PRINTERS,
     CommandReading,
-    DownloadedFiles,
     Program,
     are_program_texts,
     code_of,
     commands_of_find,
+    downloaded_by,
     folders_of_env,
+    joined_path,
     passes_on,
     printed_paths,
     printed_text,
@@ -252,7 +253,7 @@ class CommandReader:
         self._is_flat = False  # its parentheses don't pair up
         self._files: Sequence[str] = ()  # that the program reads as its input
         self._last: Program | None = None
-        self._downloads = DownloadedFiles()
+        self._downloads: set[str] = set()
         self._decoded: set[str] = set()  # variables with such a text
         self._wrappers = 0
 
@@ -494,7 +495,7 @@ class CommandReader:
             is_hidden=self._is_hidden,
         )
         self.programs.append(program)
-        self._downloads.add(program, self._piped)
+        self._downloads.update(downloaded_by(program, self._piped))
         return program
 
     def _note_runner(self, name: str, arguments: Sequence[str], outputs: tuple[str, ...]) -> Program | None:
@@ -548,7 +549,7 @@ class CommandReader:
         """Note the first of paths as a script that runs."""
         for path in islice(paths, 1):
             self.reading.scripts.append((self._folder.path, path))
-            if self._downloads.contains(self._folder.path, path):
+            if joined_path(self._folder.path, path) in self._downloads:
                 self.programs.append(UNCLEAR)
 
     def _note_input(self, arguments: Sequence[str]) -> None:

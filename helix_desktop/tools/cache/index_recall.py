@@ -32,7 +32,7 @@ from helix_desktop.tools.cache.entry_search import (
     session_entries,
     without_questions,
 )
-from helix_desktop.tools.cache.lines import NEAR, Paginator, is_any_case, split_lines, widths
+from helix_desktop.tools.cache.lines import NEAR, Paginator, decode_lines, is_any_case, widths
 from helix_desktop.tools.cache.origins import CallingSession, EntryRange, Origin, Origins
 from helix_desktop.tools.process import Ripgrep
 from helix_desktop.tools.tool import Arguments, Line
@@ -337,16 +337,16 @@ class IndexRecall:
         for entry in entries:
             if size > _MAX_BYTES:
                 return lines, entry.seq
-            text = entry.line.text
+            data = entry.line.text.encode("utf-8", "replace")
             if entry.digest:
                 try:
-                    text = (await self._contents.get(entry.digest)).decode("utf-8", "replace")
+                    data = await self._contents.get(entry.digest)
                 except StoreError as error:
-                    text = f"({error.what})"
-            size += len(text)
-            body = await asyncio.to_thread(split_lines, text)
+                    data = f"({error.what})".encode()
+            size += len(data)
+            body = await asyncio.to_thread(decode_lines, data)
             lines += [f"{await self._entry_head(entry, origins)}\n", *body]
-            if not text.endswith("\n"):
+            if not data.endswith(b"\n"):
                 lines[-1] += "\n"
         return lines, 0
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import io
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -28,35 +29,21 @@ from helix_desktop.domain.unicode_safety import is_hidden
 from helix_desktop.tools.process import Ripgrep
 
 _MAX_COUNTED = 2 * 1024 * 1024  # characters; beyond it a safe estimate saves seconds of counting
-_CHUNK_CHARS = 256 * 1024  # characters
 _CHUNK_BYTES = 256 * 1024
 _RELEASE_LINES = 10_000  # lines
 _ESTIMATE = 3  # characters to a token, fewer than in any code or log measured
 _MIN_CHUNK = 200  # characters of a part of a long line, at least
 _NUMBER_TOKENS = 3  # tokens of a line number and its colon
 _MARGIN = 0.85  # share of a page's tokens: those of a line are not spread evenly
-_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 
 LinePosition = tuple[int, int]
 """A place in the text: a line from 1, and a character in it from 0."""
 
 
-def split_lines(text: str) -> list[str]:
-    """Split a text into lines with their line ends, at newlines only, so that they join to the same text."""
-    lines: list[str] = []
-    start = 0
-    while start < len(text):
-        # Chunk by chunk: a match blocks all other threads until it is done.
-        end = text.find("\n", start + _CHUNK_CHARS) + 1 or len(text)
-        lines += _LINE.findall(text, start, end)
-        start = end
-    return lines
-
-
 def decode_lines(data: bytes, chunk_size: int = _CHUNK_BYTES) -> list[str]:
-    """Split UTF-8 bytes into lines as `split_lines` does, with U+FFFD for what is not UTF-8.
+    """Split UTF-8 bytes into lines with their line ends, at newlines only; U+FFFD is for what is not UTF-8.
 
-    Decode `chunk_size` bytes at a time: decoding, too, blocks all other threads until it is done.
+    Decode `chunk_size` bytes at a time: it blocks all other threads until it is done.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     lines: list[str] = []
@@ -115,7 +102,8 @@ def number_lines(page: TextPage) -> str:
     """Return a page with the number before each line; as it is if a line is cut."""
     if page.first_char or page.next_char:
         return page.text
-    return "".join(f"{number}:{line}" for number, line in enumerate(split_lines(page.text), page.first))
+    lines = io.StringIO(page.text, newline="\n")
+    return "".join(f"{number}:{line}" for number, line in enumerate(lines, page.first))
 
 
 class Paginator:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from heapq import nlargest
 from itertools import chain, dropwhile, repeat
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -500,42 +500,40 @@ class WriteFile(Tool[WriteFileArguments]):
         return FileWrite(rel, before, stamp, after, note)
 
 
-class EditFile(Tool[Edit]):
+EditArgs = TypeVar("EditArgs", Edit, MultiEditArguments)
+
+
+class _EditTool(Tool[EditArgs]):
+    def __init__(self, jail: Jail, is_run: IsRun) -> None:
+        self._writer = FileWriter(jail, self.name, is_run)
+
+    async def approval_request(self, call_id: str, args: EditArgs) -> ApprovalRequest:
+        changes = await asyncio.to_thread(apply_edits, self._writer, _edits_of(args))
+        return await asyncio.to_thread(self._writer.approval_request, call_id, changes)
+
+    async def run(
+        self, call_id: str, args: EditArgs, on_output: OutputCallback = ignore_output
+    ) -> ToolResult:
+        changes = await asyncio.to_thread(apply_edits, self._writer, _edits_of(args))
+        return await asyncio.to_thread(self._writer.write, changes)
+
+
+def _edits_of(args: Edit | MultiEditArguments) -> tuple[Edit, ...]:
+    return (args,) if isinstance(args, Edit) else args.edits
+
+
+class EditFile(_EditTool[Edit]):
     """Replaces text in a file; several edits of one file may be approved together and run one by one."""
 
     name = "edit_file"
     arguments_type = Edit
 
-    def __init__(self, jail: Jail, is_run: IsRun) -> None:
-        self._writer = FileWriter(jail, self.name, is_run)
 
-    async def approval_request(self, call_id: str, args: Edit) -> ApprovalRequest:
-        changes = await asyncio.to_thread(apply_edits, self._writer, (args,))
-        return await asyncio.to_thread(self._writer.approval_request, call_id, changes)
-
-    async def run(self, call_id: str, args: Edit, on_output: OutputCallback = ignore_output) -> ToolResult:
-        changes = await asyncio.to_thread(apply_edits, self._writer, (args,))
-        return await asyncio.to_thread(self._writer.write, changes)
-
-
-class MultiEdit(Tool[MultiEditArguments]):
+class MultiEdit(_EditTool[MultiEditArguments]):
     """Makes several edits in one or more files: all of them, or none."""
 
     name = "multi_edit"
     arguments_type = MultiEditArguments
-
-    def __init__(self, jail: Jail, is_run: IsRun) -> None:
-        self._writer = FileWriter(jail, self.name, is_run)
-
-    async def approval_request(self, call_id: str, args: MultiEditArguments) -> ApprovalRequest:
-        changes = await asyncio.to_thread(apply_edits, self._writer, args.edits)
-        return await asyncio.to_thread(self._writer.approval_request, call_id, changes)
-
-    async def run(
-        self, call_id: str, args: MultiEditArguments, on_output: OutputCallback = ignore_output
-    ) -> ToolResult:
-        changes = await asyncio.to_thread(apply_edits, self._writer, args.edits)
-        return await asyncio.to_thread(self._writer.write, changes)
 
 
 def apply_edits(writer: FileWriter, edits: tuple[Edit, ...]) -> list[FileWrite]:

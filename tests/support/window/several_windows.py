@@ -35,7 +35,7 @@ def row_of(app_window: ControlledWindow, session_id: str) -> str:
 async def restart(app: QApplication, rig: WindowRig, target: str = "") -> None:
     """Open the windows of the last run, and a launch target, as a start does."""
     data = DataDir(rig.folder / "data")
-    targets = StartTargets(app, rig.wiring.windows, load_windows(rig.context.window_state))
+    targets = StartTargets(rig.wiring.windows, load_windows(rig.context.window_state))
     launch = Launch(data, Path(data.root / "marker"), target)
     first_task = targets.open_first(launch, SingleInstance(data.root))
     await reopen_windows(rig.wiring, targets.last_windows, first_task)

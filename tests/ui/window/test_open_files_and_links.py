@@ -12,8 +12,8 @@ from PySide6.QtGui import QAction, QFileOpenEvent, QGuiApplication
 from PySide6.QtNetwork import QLocalSocket
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
-from helix_desktop.app.early_file_events import EarlyFileOpenEvents
-from helix_desktop.app.file_open_events import FileOpenEvents, open_target
+from helix_desktop.app.early_file_events import FileOpenEvents
+from helix_desktop.app.file_open_events import TargetParser, open_target
 from helix_desktop.app.launch_targets import IMPORT_PREFIX
 from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.domain.errors import HelixError
@@ -218,8 +218,8 @@ async def test_a_workspace_that_is_not_open_is_opened_after_a_question(
 async def test_the_system_hands_over_files_and_links(qapp: QApplication, tmp_path: Path) -> None:
     targets: list[str] = []
     errors: list[HelixError] = []
-    openings = FileOpenEvents(qapp, targets.append, errors.append)
-    assert openings.listen(EarlyFileOpenEvents(qapp)) == []
+    events = FileOpenEvents(qapp)
+    assert events.pass_to(TargetParser(targets.append, errors.append).handle) == []
     (tmp_path / "a b.helix").touch()
     for event in (
         QFileOpenEvent(str(tmp_path / "a b.helix")),
@@ -227,24 +227,23 @@ async def test_the_system_hands_over_files_and_links(qapp: QApplication, tmp_pat
         QFileOpenEvent(str(tmp_path / "gone.helix")),
     ):
         QCoreApplication.sendEvent(qapp, event)
-    qapp.removeEventFilter(openings)
+    qapp.removeEventFilter(events)
     assert targets == [f"{IMPORT_PREFIX}{tmp_path / 'a b.helix'}", "helix:open?workspace=x"]
     assert ["File not found" in error.what for error in errors] == [True]
 
 
 async def test_files_opened_before_the_first_frame_are_queued(qapp: QApplication, tmp_path: Path) -> None:
-    early = EarlyFileOpenEvents(qapp)
+    events = FileOpenEvents(qapp)
     good, second = tmp_path / "a b.helix", tmp_path / "c.helix"
     good.touch()
     second.touch()
     for path in (tmp_path / "gone.helix", good, second):
         QCoreApplication.sendEvent(qapp, QFileOpenEvent(str(path)))
-    targets = early.drain()
-    QCoreApplication.sendEvent(qapp, QFileOpenEvent(str(good)))
-    assert early.drain() == []
     opened: list[str] = []
     errors: list[HelixError] = []
-    openings = FileOpenEvents(qapp, opened.append, errors.append)
+    openings = TargetParser(opened.append, errors.append)
+    targets = events.pass_to(openings.handle)
+    qapp.removeEventFilter(events)
     assert openings.first_target(targets) == f"{IMPORT_PREFIX}{good}"
     assert targets == [str(second)]
     assert ["File not found" in error.what for error in errors] == [True]

@@ -127,7 +127,7 @@ async def test_all_windows_go_to_the_tray_and_come_back(qapp: QApplication, rig:
         press(question(rig)[0], "hide")
         await until(lambda: not rig.window.isVisible(), "the window hidden")
         assert not any(opened.window.isVisible() for opened in windows.windows)
-        StartTargets(qapp, windows, StoredWindows()).open_later("")
+        StartTargets(windows, StoredWindows()).open_later("")
         assert all(opened.window.isVisible() for opened in windows.windows)
         assert [opened.shown_session for opened in windows.open_windows] == shown_sessions
         go.set()

@@ -276,7 +276,7 @@ async def _check_a_bad_link(rig: WindowRig, qapp: QApplication) -> None:
     """The window that the user looked at shows it, and a closed window comes back as a new one."""
     await rig.open_folder("project")
     second = await new_window(rig)
-    targets = StartTargets(qapp, rig.wiring.windows, StoredWindows())
+    targets = StartTargets(rig.wiring.windows, StoredWindows())
     second.window.show_page("cache")
     second.window.sidebar.search.setText("words")
     targets.open_later("helix:nothing")

@@ -20,7 +20,7 @@ from helix_desktop.domain.text_search import (
     normalize,
     parse_query,
 )
-from helix_desktop.tools.cache.lines import split_lines
+from helix_desktop.tools.cache.lines import decode_lines
 
 CUT = 128 * 1024  # where an endless line is cut first, in bytes
 LETTERS = st.text(st.sampled_from("aAbBßéÉ \u017f\u212a\n\r\u2028\u0301\ufffd"), max_size=60)
@@ -35,7 +35,7 @@ def test_the_search_finds_what_a_naive_search_finds(text: str, parts: list[str])
     query = " ".join(parts)
     needles = parse_query(query)
     sighting = find_in(query, text.encode())
-    folded = [normalize(line) for line in split_lines(text)]
+    folded = [normalize(line) for line in decode_lines(text.encode())]
     if not all(any(needle in line for line in folded) for needle in needles):
         assert sighting is None
         return
@@ -91,7 +91,7 @@ def test_line_numbers_match_recall_in_long_contents() -> None:
     sighting = find_in("surge", data)
     assert sighting is not None
     assert (sighting.lines, sighting.best[0].line, sighting.best[0].excerpt) == (1, 15_433, "15433 SURGE")
-    assert split_lines(data.decode())[15_432] == "15433 SURGE\r\n"
+    assert decode_lines(data)[15_432] == "15433 SURGE\r\n"
     every = find_in("level surge", data)
     assert every is not None
     assert every.lines == 20_000
@@ -130,7 +130,7 @@ def test_binary_data_is_searched_too() -> None:
     sighting = find_in("surge", data)
     assert sighting is not None
     (position,) = sighting.best
-    assert position.line == len(split_lines(data.decode(errors="replace")))
+    assert position.line == len(decode_lines(data))
     assert position.excerpt == "\ufffd\ufffd\ufffdSURGE\ufffd\ufffd[2J\ufffd("
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.text_format import count_lines
-from helix_desktop.tools.cache.lines import Paginator, decode_lines, release_lines, split_lines
+from helix_desktop.tools.cache.lines import Paginator, decode_lines, release_lines
 from tests.support.tool_rig import estimate_tokens
 
 TEXTS = st.lists(st.text(st.sampled_from("ab é\r\u2028\x0c"), max_size=3000), max_size=12).map("\n".join)
@@ -16,8 +16,8 @@ TEXTS = st.lists(st.text(st.sampled_from("ab é\r\u2028\x0c"), max_size=3000), m
 
 @given(TEXTS)
 def test_lines_join_to_the_text(text: str) -> None:
-    assert "".join(split_lines(text)) == text
-    assert count_lines(text) == len(split_lines(text))
+    assert "".join(decode_lines(text.encode())) == text
+    assert count_lines(text) == len(decode_lines(text.encode()))
 
 
 BYTES = (
@@ -27,7 +27,9 @@ BYTES = (
 
 @given(BYTES, st.integers(1, 40))
 def test_bytes_read_in_pieces_have_the_lines_of_their_text(data: bytes, piece: int) -> None:
-    assert decode_lines(data, piece) == split_lines(data.decode(errors="replace")) == decode_lines(data)
+    lines = data.decode(errors="replace").split("\n")
+    assert decode_lines(data, piece) == decode_lines(data)
+    assert decode_lines(data) == [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
 def test_all_released_lines_are_gone() -> None:
@@ -39,7 +41,7 @@ def test_all_released_lines_are_gone() -> None:
 @given(TEXTS, st.integers(100, 400))
 def test_consecutive_pages_have_every_character_once(text: str, max_chars: int) -> None:
     async def walk() -> None:
-        lines = split_lines(text)
+        lines = decode_lines(text.encode())
         if not lines:
             return
         pages = Paginator(lines, max_chars, estimate_tokens)
@@ -72,7 +74,7 @@ async def test_a_line_longer_than_a_page_is_cut_inside() -> None:
 
 def test_the_lines_of_a_long_text_join_to_it() -> None:
     text = "".join(f"{number} \u2028 word\r\n" for number in range(60_000)) + "\n\n" + "x" * 600_000 + "\nend"
-    lines = split_lines(text)
+    lines = decode_lines(text.encode())
     assert "".join(lines) == text
     assert [line.count("\n") for line in lines] == [1] * (len(lines) - 1) + [0]
-    assert split_lines(text + "\n")[-1] == "end\n"
+    assert decode_lines(f"{text}\n".encode())[-1] == "end\n"
