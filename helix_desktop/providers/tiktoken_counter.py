@@ -8,14 +8,12 @@ import logging
 import threading
 from binascii import a2b_base64
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
-
-import msgspec
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.text_format import MAX_CHUNK_CHARS, split_text
@@ -35,45 +33,23 @@ _SHORT_CHARS = 64
 """Characters of a text that is counted as fast as it would be found."""
 
 
-class Vocabulary(msgspec.Struct, frozen=True):
-    """How a vocabulary splits text, and its file's SHA-256. Source: tiktoken's openai_public.py."""
-
-    sha256: str
-    pattern: str
-    special: Mapping[str, int] = msgspec.field(default_factory=dict)
-
-
-VOCABULARIES: Mapping[str, Vocabulary] = {
-    "o200k_base": Vocabulary(
-        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-        "|".join(
-            (
-                r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
-                r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-                r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
-                r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-                r"\p{N}{1,3}",
-                r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
-                r"\s*[\r\n]+",
-                r"\s+(?!\S)",
-                r"\s+",
-            )
-        ),
-        {"<|endoftext|>": 199_999, "<|endofprompt|>": 200_018},
-    ),
-    "cl100k_base": Vocabulary(
-        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"
-        r"|\s*[\r\n]|\s+(?!\S)|\s",
-        {
-            "<|endoftext|>": 100_257,
-            "<|fim_prefix|>": 100_258,
-            "<|fim_middle|>": 100_259,
-            "<|fim_suffix|>": 100_260,
-            "<|endofprompt|>": 100_276,
-        },
-    ),
-}
+VOCABULARY = "o200k_base"
+SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+PATTERN = "|".join(
+    (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    )
+)
+SPECIAL = {"<|endoftext|>": 199_999, "<|endofprompt|>": 200_018}
+"""The bundled vocabulary: its file's SHA-256, and how it splits text. Source: tiktoken's openai_public.py."""
 
 
 _SAMPLED_CHARS = 4_000_000
@@ -194,45 +170,38 @@ def _sample(text: str) -> Iterator[str]:
         yield text[start : start + _SAMPLE_CHARS]
 
 
-@lru_cache(maxsize=len(VOCABULARIES))
+@lru_cache(maxsize=1)
 def load_encoding(path: Path) -> tiktoken.Encoding:
-    """Build a tiktoken encoding from a vocabulary file, named as the vocabulary is; takes about 0.4 s.
+    """Build a tiktoken encoding from the vocabulary's file; takes about 0.4 s.
 
     Cached for the life of the process: it never changes, and each copy takes some 70 MB.
-    Raises HelixError if the file cannot be read, is unknown or has the wrong hash.
+    Raises HelixError if the file cannot be read or has the wrong hash.
     """
     import tiktoken
 
     fix = _text("Reinstall Helix Desktop.")
-    vocabulary = VOCABULARIES.get(path.stem)
-    if vocabulary is None:
-        names = _text("The known ones are {names}.", names=tuple(VOCABULARIES))
-        raise HelixError(_text("Unknown vocabulary {name}.", name=path.stem), names, fix)
     try:
         raw = path.read_bytes()
     except OSError as error:
         what = _text("The vocabulary {name} can't be read.", name=path.stem)
         raise HelixError(what, system_reason(error), fix) from error
     digest = hashlib.sha256(raw).hexdigest()
-    if digest != vocabulary.sha256:
+    if digest != SHA256:
         raise HelixError(
             _text("The vocabulary {name} is damaged.", name=path.stem),
             _text(
-                "{file} has the digest {actual}, not {expected}.",
-                file=path,
-                actual=digest,
-                expected=vocabulary.sha256,
+                "{file} has the digest {actual}, not {expected}.", file=path, actual=digest, expected=SHA256
             ),
             fix,
         )
     ranks = {a2b_base64(token): int(rank) for token, rank in map(bytes.split, BytesIO(raw))}
     # In one group, what stands before the look-ahead is one search: counting takes a quarter less.
-    plain, look_ahead, rest = vocabulary.pattern.partition(r"|\s+(?!\S)")
+    plain, look_ahead, rest = PATTERN.partition(r"|\s+(?!\S)")
     return tiktoken.Encoding(
-        path.stem,
+        VOCABULARY,
         pat_str=f"(?:{plain}){look_ahead}{rest}",
         mergeable_ranks=ranks,
-        special_tokens=dict(vocabulary.special),
+        special_tokens=SPECIAL,
     )
 
 

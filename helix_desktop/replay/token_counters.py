@@ -13,7 +13,7 @@ import msgspec
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.text_format import MAX_CHUNK_CHARS
-from helix_desktop.providers.tiktoken_counter import count_text, load_encoding
+from helix_desktop.providers.tiktoken_counter import VOCABULARY, count_text, load_encoding
 
 if TYPE_CHECKING:
     import tiktoken
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 FRAMING_TOKENS = 4
 """Tokens per message in addition to its text; each of its calls adds the same number again."""
-
-VOCABULARY = "o200k_base"
 
 
 class MessageTokenCounter:

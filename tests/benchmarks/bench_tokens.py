@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.providers.tiktoken_counter import TiktokenCounter
+from helix_desktop.providers.tiktoken_counter import VOCABULARY, TiktokenCounter
 
 Figure = tuple[str, float, str]
 
@@ -21,12 +21,8 @@ SAMPLE_BYTES = 4_000_000
 
 
 def main() -> list[Figure]:
-    """Measure both vocabularies on Python's own library."""
-    sample = _sample()
-    figures: list[Figure] = []
-    for name in ("o200k_base", "cl100k_base"):
-        figures += asyncio.run(_measure(name, sample))
-    return figures
+    """Measure the vocabulary on Python's own library."""
+    return asyncio.run(_measure(VOCABULARY, _sample()))
 
 
 async def _measure(name: str, sample: list[str]) -> list[Figure]:

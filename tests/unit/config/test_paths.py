@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import os
 import stat
 from pathlib import Path
@@ -16,22 +14,6 @@ from hypothesis import strategies as st
 from helix_desktop.config import paths
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.errors import DataDirUnavailable
-
-VOCABULARIES = {
-    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-}
-
-
-@pytest.mark.parametrize(("name", "expected"), VOCABULARIES.items())
-def test_vocabularies_match_those_tiktoken_would_download(name: str, expected: str) -> None:
-    """The bundled bytes have the digest that tiktoken itself requires of its download."""
-    data = (resources_dir() / "tokenizers" / f"{name}.tiktoken").read_bytes()
-    assert hashlib.sha256(data).hexdigest() == expected
-    openai_public = importlib.util.find_spec("tiktoken_ext.openai_public")
-    assert openai_public is not None
-    assert openai_public.origin is not None
-    assert f'expected_hash="{expected}"' in Path(openai_public.origin).read_text(encoding="utf-8")
 
 
 def test_a_checkout_finds_its_own_resources() -> None:

@@ -18,22 +18,24 @@ from helix_desktop.domain.image import Image
 from helix_desktop.domain.text_format import split_text
 from helix_desktop.providers import tiktoken_counter
 from helix_desktop.providers.tiktoken_counter import (
-    VOCABULARIES,
+    PATTERN,
+    SHA256,
+    SPECIAL,
+    VOCABULARY,
     TiktokenCounter,
     count_chunk,
     load_encoding,
 )
 
-FOLDER = resources_dir() / "tokenizers"
+FILE = resources_dir() / "tokenizers" / f"{VOCABULARY}.tiktoken"
 
 
 @pytest.fixture(scope="module")
 def counter() -> TiktokenCounter:
-    return TiktokenCounter(FOLDER / "o200k_base.tiktoken")
+    return TiktokenCounter(FILE)
 
 
-@pytest.mark.parametrize("name", sorted(VOCABULARIES))
-def test_a_vocabulary_is_the_one_tiktoken_would_download(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_vocabulary_is_the_one_tiktoken_would_download(monkeypatch: pytest.MonkeyPatch) -> None:
     expected: list[str] = []
 
     def instead_of_a_download(_address: str, expected_hash: str) -> dict[bytes, int]:
@@ -41,29 +43,23 @@ def test_a_vocabulary_is_the_one_tiktoken_would_download(name: str, monkeypatch:
         return {}
 
     monkeypatch.setattr(tiktoken_ext.openai_public, "load_tiktoken_bpe", instead_of_a_download)
-    reference = tiktoken_ext.openai_public.ENCODING_CONSTRUCTORS[name]()
-    bundled = VOCABULARIES[name]
-    assert [bundled.sha256] == expected
-    assert bundled.pattern == reference["pat_str"]
-    assert bundled.special == reference["special_tokens"]
+    reference = tiktoken_ext.openai_public.ENCODING_CONSTRUCTORS[VOCABULARY]()
+    assert expected == [SHA256]
+    assert reference["pat_str"] == PATTERN
+    assert reference["special_tokens"] == SPECIAL
 
 
-@pytest.mark.parametrize(
-    ("name", "tokens"),
-    [("o200k_base", [24912, 2375, 0]), ("cl100k_base", [15339, 1917, 0])],
-)
-def test_known_text_has_known_tokens(name: str, tokens: list[int]) -> None:
-    encoding = load_encoding(FOLDER / f"{name}.tiktoken")
-    assert encoding.encode_ordinary("hello world!") == tokens
+def test_known_text_has_known_tokens() -> None:
+    encoding = load_encoding(FILE)
+    assert encoding.encode_ordinary("hello world!") == [24912, 2375, 0]
     assert encoding.decode(encoding.encode_ordinary("größe 漢字 🙂")) == "größe 漢字 🙂"
 
 
-@pytest.mark.parametrize("name", sorted(VOCABULARIES))
-def test_a_pattern_in_a_group_splits_as_the_published_one(name: str) -> None:
-    encoding = load_encoding(FOLDER / f"{name}.tiktoken")
+def test_a_pattern_in_a_group_splits_as_the_published_one() -> None:
+    encoding = load_encoding(FILE)
     published = tiktoken.Encoding(
-        f"{name} as published",
-        pat_str=VOCABULARIES[name].pattern,
+        "as published",
+        pat_str=PATTERN,
         mergeable_ranks=encoding._mergeable_ranks,
         special_tokens=encoding._special_tokens,
     )
@@ -97,14 +93,16 @@ async def test_any_text_can_be_counted(counter: TiktokenCounter, text: str) -> N
 
 async def test_pieces_hardly_change_a_count(counter: TiktokenCounter) -> None:
     text = "".join(f"def name_{number}(self) -> int:\n    return {number}\n" for number in range(6000))
-    encoding = load_encoding(FOLDER / "o200k_base.tiktoken")
+    encoding = load_encoding(FILE)
     [tokens] = await counter.count([text])
     assert abs(tokens - len(encoding.encode_ordinary(text))) <= len(split_text(text))
 
 
 async def test_concurrent_first_counts_load_once(counter: TiktokenCounter) -> None:
-    fresh = TiktokenCounter(FOLDER / "cl100k_base.tiktoken")
+    load_encoding.cache_clear()
+    fresh = TiktokenCounter(FILE)
     assert await asyncio.gather(*(fresh.count(["hello"]) for _ in range(8))) == [[1]] * 8
+    assert load_encoding.cache_info().misses == 1
 
 
 async def test_a_canceled_count_releases_its_thread(
@@ -137,13 +135,11 @@ def test_pieces_join_to_the_text(text: str, longest: int) -> None:
 
 async def test_a_damaged_vocabulary_is_refused(tmp_path: Path) -> None:
     damaged = tmp_path / "o200k_base.tiktoken"
-    damaged.write_bytes((FOLDER / "o200k_base.tiktoken").read_bytes()[:-1])
+    damaged.write_bytes(FILE.read_bytes()[:-1])
     with pytest.raises(HelixError, match="damaged"):
         await TiktokenCounter(damaged).count(["x"])
     with pytest.raises(HelixError, match="can't be read"):
-        await TiktokenCounter(tmp_path / "cl100k_base.tiktoken").load()
-    with pytest.raises(HelixError, match="Unknown vocabulary"):
-        await TiktokenCounter(tmp_path / "klingon.tiktoken").load()
+        await TiktokenCounter(tmp_path / "missing.tiktoken").load()
 
 
 @pytest.mark.parametrize("label", ["", "screenshot.png", "docs/img/the report of the 14th at noon.png"])
