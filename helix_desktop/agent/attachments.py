@@ -488,4 +488,5 @@ def _lines(data: bytes, first_line: int, last_line: int, first: int) -> tuple[st
     count = count_lines(text) + first - 1
     if not first_line:
         return text, count
-    return "\n".join(text.split("\n")[first_line - first : min(last_line or count, count) - first + 1]), count
+    start, end = max(0, first_line - first), min(last_line or count, count) - first + 1
+    return "\n".join(text.split("\n")[start : max(0, end)]), count

@@ -326,9 +326,12 @@ def heads_numbered_lines(tool: str, line: str) -> bool:
 
 
 def number_of_first_line(tool: str, data: bytes) -> int:
-    """Return the number of an output's first line: 0 for a header that isn't one of its numbered lines."""
-    header = data[:_MAX_HEADER].partition(b"\n")[0]
-    return 1 - heads_numbered_lines(tool, header.decode("utf-8", "replace"))
+    """Return the number of an output's first line: of a header, one less than that of the line below it.
+
+    A part of a file has the numbers that its lines have there.
+    """
+    text = data[:_MAX_HEADER].decode("utf-8", "replace")
+    return 1 + lines_before_part(tool, text)
 
 
 def describe_output(tool: str, text: str, exit_code: int | None = None) -> str:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context.intake.descriptions import number_of_first_line
 from helix_desktop.ui.design.viewer.content_viewer import PagedText
 from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, WRAP_CHARACTERS, PagedContent
 
@@ -27,7 +28,7 @@ def test_rows_joined_are_the_text(lines: list[str], long: int) -> None:
 def test_pages_number_their_lines() -> None:
     """A page continues where the previous one ended."""
     content = PagedContent(b"".join(b"line %d\n" % number for number in range(1, 1_001)))
-    assert (content.line_count, content.page_count) == (1_000, 3)
+    assert (content.last_line, content.page_count) == (1_000, 3)
     assert content.page(1)[0].line_number == PAGE_LINES + 1
     assert content.page(2)[-1].text == "line 1000"
 
@@ -42,7 +43,7 @@ def test_a_folded_line_keeps_its_number() -> None:
 def test_one_line_of_millions_of_characters_is_paged() -> None:
     """A line of 3.6 million characters is many rows, none long."""
     content = PagedContent(b"y" * 3_600_000)
-    assert content.line_count == 1
+    assert content.last_line == 1
     assert content.page_count == 5
     assert len(content.page(0)) == PAGE_LINES
 
@@ -100,5 +101,14 @@ def test_a_header_above_numbered_lines_has_no_number_of_its_own() -> None:
     """Selecting it with lines below it selects those; the share of bytes is that of their numbers."""
     content = PagedContent(b"exit code 0 (sandboxed):\nfirst\nsecond\n", first_number=0)
     assert [row.line_number for row in content.page(0)] == [0, 1, 2]
-    assert content.line_count == 2
+    assert content.last_line == 2
     assert content.byte_share(2, 2) == len("second\n") / len(content.data)
+
+
+def test_a_part_of_a_file_has_the_numbers_of_the_file() -> None:
+    """They counted from 1 beside the numbers that the lines themselves begin with, as the agent counts."""
+    data = b"Lines 100-102 of 400 of a.py:\n100:def f():\n101:    pass\n102:\n"
+    content = PagedContent(data, first_number=number_of_first_line("read_file", data))
+    assert [row.line_number for row in content.page(0)] == [0, 100, 101, 102]
+    assert (content.first_line, content.last_line) == (100, 102)
+    assert content.row(content.row_of_line(101)).text == "101:    pass"

@@ -233,7 +233,7 @@ def test_what_is_checked_and_collected_is_saved_as_it_is_on_screen(qtbot: QtBot)
     assert isinstance(save, PushButton)
     assert isinstance(files, QTreeWidget)
     dialog.show_file("versions.txt", "first line\nsecond line\n")
-    assert dialog.viewer.text.content.line_count == 2
+    assert dialog.viewer.text.content.last_line == 2
     assert not save.isEnabled()  # the self-check still runs
 
     QTest.keyClick(files, Qt.Key.Key_Down)

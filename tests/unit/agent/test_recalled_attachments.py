@@ -46,6 +46,18 @@ async def test_lines_are_those_that_the_agent_recalls_and_the_end_is_the_last_on
     assert attachment_text(recalled) == f"{heading}\n{text}", "the file may have changed since"
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "text"), [(101, 101, "101:two"), (1, 100, "Lines 100-101 of 9 of a.py:\n100:one")]
+)
+async def test_lines_of_a_part_of_a_file_are_those_of_the_file(first: int, last: int, text: str) -> None:
+    rig = AgentRig(ScriptedModel(thinking_script(1)))
+    await rig.begin()
+    part = b"Lines 100-101 of 9 of a.py:\n100:one\n101:two\n"
+    content = Content(digest_of(part), part, "read_file", "a.py:100-101", "", 9)
+    await rig.store.commit(Commit(rig.conversation.session.id, (), [content]))
+    assert (await rig.workspace.contents.attach(digest_of(part), first, last)).text == text
+
+
 async def test_an_output_has_the_tokens_in_a_message_that_the_cache_shows() -> None:
     rig = await rig_with_output()
     recalled = await rig.workspace.contents.attach(digest_of(OUTPUT))

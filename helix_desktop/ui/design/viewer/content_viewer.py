@@ -501,7 +501,7 @@ class ContentViewer(Card):
     def show_data(self, data: bytes | None, name: str = "", problem: str = "", first_number: int = 1) -> None:
         """Show bytes, or say why there are none; `name` is their file's, for the colors.
 
-        `first_number` is that of the first line, 0 of a header.
+        `first_number` is that of the first line; other than 1, that is a header.
         """
         if data is self._data and data is not None:  # what shows it stays, the text or something else
             show_text(self._problem, problem)
@@ -606,7 +606,7 @@ class ContentViewer(Card):
 
 def _position_text(content: PagedContent, page: int) -> str:
     """Return which lines are on a page; how many there are where all of them are."""
-    count = content.line_count
+    begin, count = content.first_line, content.last_line - content.first_line + 1
     if content.page_count == 1:
         lines = tr.plural(count, "%n line", "%n lines")
         return tr.plural(count, "%n row of hex", "%n rows of hex") if content.is_binary else lines
@@ -614,6 +614,9 @@ def _position_text(content: PagedContent, page: int) -> str:
     last = content.line_at(min((page + 1) * PAGE_LINES, content.row_count) - 1)
     if content.is_binary:
         return tr("{first}–{last} of {count} rows of hex", first=first, last=last, count=count)
+    if begin > 1:  # the numbers of a part of a file are those of the file
+        end = content.last_line
+        return tr("lines {first}–{last} of {begin}–{end}", first=first, last=last, begin=begin, end=end)
     if first == last:  # a long one has several pages
         return tr("part of line {line} of {count}", line=first, count=count)
     return tr("{first}–{last} of {count} lines", first=first, last=last, count=count)

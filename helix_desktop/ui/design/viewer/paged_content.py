@@ -41,13 +41,19 @@ class PagedContent:
     """Bytes with an index of their rows. Text where they are text, else hexadecimal."""
 
     def __init__(self, data: bytes, *, as_hex: bool = False, first_number: int = 1) -> None:
-        """`as_hex` makes hexadecimal of text, too. `first_number`: of the first line, 0 of a header."""
+        """`as_hex` makes hexadecimal of text, too.
+
+        `first_number`: of the first line; other than 1, it is a header, and the line below has the next one.
+        """
         self.data = data
         self.is_text = not _is_binary(data)
         self.is_binary = as_hex or not self.is_text
         self._starts = array("Q")
         self._line_numbers = array("I")
+        self.first_line = 1
+        """The number of the first line, below a header if there is one."""
         if not self.is_binary:
+            self.first_line = max(1, first_number + (first_number > 1))
             self._index(first_number)
 
     @property
@@ -55,8 +61,8 @@ class PagedContent:
         return -(-len(self.data) // HEX_WIDTH) if self.is_binary else len(self._starts)
 
     @property
-    def line_count(self) -> int:
-        """Return the number of lines of the text; of hexadecimal, of its rows."""
+    def last_line(self) -> int:
+        """Return the number of the last line of the text; of hexadecimal, how many rows it has."""
         if self.is_binary:
             return self.row_count
         return max(self._line_numbers, default=0)
@@ -84,10 +90,8 @@ class PagedContent:
         """Return the share of all bytes in lines `first_line` to `last_line` (from 1, inclusive), 0 to 1."""
         if not self.data or self.is_binary:
             return 1.0
-        begin = (
-            self._starts[self.row_of_line(first_line)] if first_line <= self.line_count else len(self.data)
-        )
-        end = self._starts[self.row_of_line(last_line + 1)] if last_line < self.line_count else len(self.data)
+        begin = self._starts[self.row_of_line(first_line)] if first_line <= self.last_line else len(self.data)
+        end = self._starts[self.row_of_line(last_line + 1)] if last_line < self.last_line else len(self.data)
         return max(0, end - begin) / len(self.data)
 
     def search(self, query: str) -> Iterator[Match | None]:
@@ -134,12 +138,13 @@ class PagedContent:
         begin, size = 0, len(self.data)
         while begin < size:
             end = self.data.find(b"\n", begin) + 1 or size
+            shown = number if begin or number == 1 else 0  # a header has none
             self._starts.append(begin)
-            self._line_numbers.append(number)
+            self._line_numbers.append(shown)
             if end - begin > WRAP_CHARACTERS:
                 for cut in _wrap_points(self.data, begin, end):
                     self._starts.append(cut)
-                    self._line_numbers.append(number)
+                    self._line_numbers.append(shown)
             begin, number = end, number + 1
 
 
