@@ -21,7 +21,7 @@ from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.domain.deferred_tools import defers_tools, tool_line
-from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.errors import HelixError, InvalidInput, WorkspaceMissing
 from helix_desktop.domain.events.session import McpServerFailed
 from helix_desktop.domain.file_history.changes import AgentChanges
 from helix_desktop.domain.listeners import Listeners
@@ -104,7 +104,14 @@ class StartConsent:
         """Return variables for a server that is about to start: Python's bytecode goes where no agent writes.
 
         Raises ConsentEnded if what it runs is not what the user agreed to: the record says so from now on.
+        Raises WorkspaceMissing while the workspace's folder is away: that says nothing of its files.
         """
+        if not await asyncio.to_thread(self._root(workspace_id).is_dir):
+            raise WorkspaceMissing(
+                text("The workspace's folder is missing."),
+                text("It was moved, renamed or deleted, or its drive was removed."),
+                text("Put it back, then restart the server."),
+            )
         start_files, states = await self._look(workspace_id, config)
         if not config.approved_ms and not start_files:  # approved by a release that did not look
             with suppress(HelixError):  # it is tried again at the next start

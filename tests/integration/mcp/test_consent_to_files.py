@@ -23,6 +23,7 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
 from tests.support.mcp.mcp_rig import SCRIPTS_DIR
 from tests.support.model_servers.chat_server import Call, ChatServer, StreamedReply, text_reply
+from tests.support.workspace_away import away
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links and shell commands")
 PYTHON = os.path.realpath(sys.executable)
@@ -188,6 +189,19 @@ async def test_a_change_asks_before_a_restart_too(project: Path) -> None:
         assert (await run.status()).state == "ready"
         await run.services.mcp_servers.restart(run.id, "box")
         assert await run.state() == "unapproved"
+
+
+async def test_a_folder_that_is_away_ends_no_consent(project: Path) -> None:
+    """A server that starts meanwhile fails; once the folder is back, it starts without a question."""
+    async with app(project) as run:
+        await run.add(PYTHON, "-S", "tools/server.py")
+        assert await run.state() == "ready", await run.status()
+        with away(project, "renamed"):
+            await run.services.mcp_servers.restart(run.id, "box")
+            assert await run.state() == "failed"
+            assert "folder is missing" in (await run.status()).why
+        await run.services.mcp_servers.restart(run.id, "box")
+        assert await run.state() == "ready", await run.status()
 
 
 async def test_a_program_by_the_user_is_asked_about_too(project: Path) -> None:
