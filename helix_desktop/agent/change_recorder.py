@@ -24,8 +24,7 @@ from helix_desktop.domain.file_history.changes import (
     FileChange,
     FileCoverage,
     FileState,
-    is_folder,
-    without_implied,
+    counted_changes,
 )
 from helix_desktop.domain.file_history.diff import (
     BINARY_KINDS,
@@ -90,10 +89,7 @@ async def read_state_content(history: FileHistory, state: FileState | None) -> b
 
 async def _event(history: FileHistory, captured: CapturedChanges) -> ChangesRecorded:
     capture, changes = captured.capture, captured.list.changes
-    listed = without_implied(changes)
-    listed = [
-        change for change in listed if not (is_folder(change.before) or is_folder(change.after))
-    ] or listed
+    listed = counted_changes(changes)
     kinds = [change.kind for change in listed]
     moved = {change.moved_from for change in changes}  # their lines are the same
     compared = [change for change in changes if not change.moved_from and change.path not in moved]

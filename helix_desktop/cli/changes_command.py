@@ -25,6 +25,7 @@ from helix_desktop.domain.file_history.changes import (
     RevertScope,
     RevertSelection,
     SessionChanges,
+    counted_changes,
 )
 from helix_desktop.domain.file_history.diff import patch_text
 from helix_desktop.domain.text_format import ellipsize
@@ -100,7 +101,9 @@ def _turn_line(row: RecordedChanges) -> str:
 
 
 def _step_line(row: RecordedChanges) -> str:
-    lines = changed_lines_text(row.added_lines, row.removed_lines, row.binary, len(row.changes))
+    lines = changed_lines_text(
+        row.added_lines, row.removed_lines, row.binary, len(counted_changes(row.changes))
+    )
     parts = [
         f"{row.capture_id[:_SHORT_ID]}  {_maker(row)}",
         f"e{row.seq}" if row.seq else "",
@@ -432,7 +435,8 @@ async def _carry_out(
         for line in plan_lines(plan):
             print_out(line)
         if does_revert:
-            print_err(tr.plural(len(changed), "%n file changed", "%n files changed"))
+            count = len(plan.counted_changes(choices))
+            print_err(tr.plural(count, "%n file changed", "%n files changed"))
         elif undecided:
             print_err(
                 tr(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -198,6 +199,11 @@ class FileChange(msgspec.Struct, frozen=True, omit_defaults=True):
         """True if both states can be brought back."""
         return all(state is None or state.stored for state in (self.before, self.after))
 
+    @property
+    def is_folder(self) -> bool:
+        """True if a folder stood there, or stands there now."""
+        return is_folder(self.before) or is_folder(self.after)
+
 
 class ChangeList(msgspec.Struct, frozen=True):
     """What one call changed, by path, each once; stored in the file history under the digest of its bytes."""
@@ -277,6 +283,52 @@ def without_implied(changes: Sequence[FileChange]) -> list[FileChange]:
         return change.path in folders and (change.before is None or change.after is None)
 
     return [change for change in changes if not is_implied(change)]
+
+
+def counted_changes(changes: Sequence[FileChange]) -> list[FileChange]:
+    """Return what counts as changed files: a moved one once, and folders only where there are no files.
+
+    Whatever says how many files changed, or will change, counts these.
+    """
+    listed = without_implied(changes)
+    return [change for change in listed if not change.is_folder] or listed
+
+
+def with_moves(changes: Mapping[str, FileChange]) -> list[FileChange]:
+    """Return changes in the order of their paths, those of moved files with where they were.
+
+    Each path that is gone is the origin of one at most, rather of one with its name. Empty files are all
+    alike: of them only the name tells.
+    """
+    gone: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for path in sorted(changes, reverse=True):
+        if (key := _content(changes[path].before)) and changes[path].after is None:
+            gone[key].append(path)
+    origins: dict[str, str] = {}
+    created = [path for path in sorted(changes) if changes[path].before is None]
+    for by_name in (True, False):
+        for path in created:
+            after = changes[path].after
+            if path in origins or not (key := _content(after)):
+                continue
+            paths = [origin for origin in gone[key] if _name(origin) == _name(path) or not by_name]
+            if paths and after is not None and (by_name or after.size):
+                origins[path] = paths[-1]
+                gone[key].remove(paths[-1])
+    return [
+        msgspec.structs.replace(changes[path], moved_from=origins.get(path, "")) for path in sorted(changes)
+    ]
+
+
+def _content(state: FileState | None) -> tuple[str, str] | None:
+    if state is None or state.kind == "folder":
+        return None
+    content = state.digest if state.kind == "file" else state.target
+    return (state.kind, content) if content else None
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def folders_of(paths: Iterable[str]) -> set[str]:
@@ -446,6 +498,20 @@ class RevertPlan(msgspec.Struct, frozen=True):
             case "merged":
                 return file.merged
         return file.former
+
+    def counted_changes(self, choices: Mapping[str, RevertChoice]) -> list[FileChange]:
+        """Return the files that the plan changes with the user's choices, counted as those of its capture."""
+        targets = ((file, self.target(file, choices)) for file in self.files if file.status != "blocked")
+        return _counted((file, target) for file, target in targets if target != file.present)
+
+    def counted_files(self, *statuses: RevertStatus) -> list[FileChange]:
+        """Return the files with one of these statuses, counted as if all of them went back."""
+        return _counted((file, file.former) for file in self.files if file.status in statuses)
+
+
+def _counted(files: Iterable[tuple[PlannedFile, FileState | None]]) -> list[FileChange]:
+    changes = {file.path: FileChange(file.path, file.present, target) for file, target in files}
+    return counted_changes(with_moves(changes))
 
 
 class RevertDirections:

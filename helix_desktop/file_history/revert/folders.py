@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from helix_desktop.domain.errors import RevertRefused
-from helix_desktop.domain.file_history.changes import FileChange, FileState, RevertProblem
+from helix_desktop.domain.file_history.changes import FileState, RevertProblem
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, system_reason
 from helix_desktop.system.file_syscalls import exchange, rename_new, sync_disk
 from helix_desktop.system.folders import (
@@ -297,21 +297,6 @@ def build_operations(targets: Mapping[str, PathTarget]) -> tuple[RevertOperation
                 RevertOperation("swap" if is_swap else "place", path, present if is_swap else None, target)
             )
     return (*opened, *reversed(asides), *folders, *comes, *reversed(modes))
-
-
-def changes_of(targets: Mapping[str, PathTarget]) -> tuple[FileChange, ...]:
-    """Return the changes that bring paths to what shall stand there, moved files with where from."""
-    gone: dict[str, str] = {}
-    for path in sorted(targets, reverse=True):
-        present, target = targets[path]
-        if present is not None and present.digest and target is None:
-            gone[present.digest] = path
-    changes = []
-    for path in sorted(targets):
-        present, target = targets[path]
-        origin = gone.pop(target.digest, "") if target is not None and present is None else ""
-        changes.append(FileChange(path, present, target, origin))
-    return tuple(changes)
 
 
 def _has_same_content(first: FileState, second: FileState) -> bool:

@@ -23,6 +23,7 @@ from helix_desktop.domain.file_history.changes import (
     RevertPlan,
     RevertProblem,
     is_folder,
+    with_moves,
 )
 from helix_desktop.domain.file_history.diff import merge
 from helix_desktop.domain.translatable_text import TextContext
@@ -45,7 +46,6 @@ from helix_desktop.file_history.revert.folders import (
     PathTarget,
     RevertOperation,
     build_operations,
-    changes_of,
     half_done,
     refusal_of,
     refused,
@@ -466,7 +466,9 @@ class Reverts:
         operations: tuple[RevertOperation, ...],
     ) -> CapturedChanges:
         revert_id = uuid.uuid4().hex
-        changes = ChangeList(changes_of(targets))
+        changes = ChangeList(
+            tuple(with_moves({path: FileChange(path, *target) for path, target in targets.items()}))
+        )
         swap = RevertExecutor(
             Folders(self._root), JournalEntry(f"{STAGED_PREFIX}{revert_id}", operations), self._on_operation
         )

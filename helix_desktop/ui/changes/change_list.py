@@ -19,11 +19,14 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMenu, QSizePolicy, QStackedWidget, QStyle, QWidget
 
+from helix_desktop.context.log.file_changes import joined_changes, selected_changes
 from helix_desktop.domain.file_history.changes import (
     FileState,
     RecordedChanges,
     RevertSelection,
     SessionChanges,
+    counted_changes,
+    with_moves,
 )
 from helix_desktop.domain.file_history.diff import FileDiff, HunkState
 from helix_desktop.domain.files.mention import format_mention
@@ -44,7 +47,6 @@ from helix_desktop.ui.changes.change_groups import (
     file_of,
     files_text,
     makers_text,
-    visible_changes,
     when_text,
     who_text,
 )
@@ -445,11 +447,14 @@ def _add_reverts(menu: EntryMenu, file: FileRow, changes: SessionChanges) -> Non
     step = file.last
     captures = [capture for capture in changes.captures if capture.turn == step.turn]
     turn = RevertSelection(agent_capture_ids(captures), scope="turn")
-    if len(file.captures) == 1 and len(step.changes) > 1:
-        words = tr("Revert this step ({files})", files=files_text(len(step.changes)))
+    in_step = len(counted_changes(step.changes))
+    if len(file.captures) == 1 and in_step > 1:
+        words = tr("Revert this step ({files})", files=files_text(in_step))
         menu.add("revert-step", words, RevertChanges(capture_selection(step)))
     if len(turn.capture_ids) > 1:
-        count = len({change.path for capture in captures for change in capture.changes})
+        selected, _ = selected_changes(changes.captures, turn)
+        joined = {change.path: change for change in joined_changes(selected)}
+        count = len(counted_changes(with_moves(joined)))
         words = tr("Revert this turn ({files})", files=files_text(count))
         menu.add("revert-turn", words, RevertChanges(turn))
 
@@ -630,7 +635,10 @@ class ChangeDetail(Themed, QWidget):
         self.patch.setVisible(bool(group.rows))
         self._show_state(group)
         captures = () if group.is_revert else group.captures[:_CAPTURES_LISTED]
-        lines = [f"{who_text(capture)} · {files_text(len(visible_changes(capture)))}" for capture in captures]
+        lines = [
+            f"{who_text(capture)} · {files_text(len(counted_changes(capture.changes)))}"
+            for capture in captures
+        ]
         if len(group.captures) > _CAPTURES_LISTED:
             lines.append("…")
         self.summary.setText("\n".join(lines))

@@ -14,11 +14,13 @@ from helix_desktop.agent.change_recorder import record_captures, record_unrecord
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import RecordedChanges, RevertPlan, RevertSelection
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.changes.reverts.flow import done_text, plan_lead
 from tests.support.file_changes.random_edits import START, RandomEdits
 from tests.support.file_changes.rig import SESSION, HistoryRig, open_rig
 from tests.support.file_changes.states import describe_recorded, describe_state
@@ -67,18 +69,54 @@ async def test_what_is_taken_back_can_be_redone(seed: int, tmp_path: Path) -> No
             before = rig.walk()
             plan = await plan_part(changes, edits.random)
             reverted = await changes.revert(SESSION, plan, {})
+            check_count(plan, reverted)
             if reverted is None:
                 assert rig.walk() == before
             elif edits.random.random() < 0.6:
                 await check_list(rig, changes)
                 assert isinstance(reverted.event, ChangesRecorded)
                 redo = await changes.plan_redo(SESSION, reverted.event.capture)
-                await changes.revert(SESSION, redo, {})
+                check_count(redo, await changes.revert(SESSION, redo, {}))
                 assert rig.walk() == before
             elif edits.random.random() < 0.3:
                 edits.user_edit()
                 await rig.history.scan(SESSION)
                 await record_unrecorded(session, rig.history)
+
+
+def check_count(plan: RevertPlan, reverted: RecordedEvent | None) -> None:
+    """Assert that what asks beforehand, and what is recorded, say the same of how many files change."""
+    planned = plan.counted_changes({})
+    event = reverted.event if reverted is not None else None
+    assert event is None or isinstance(event, ChangesRecorded)
+    recorded = (event.files, event.first_path) if event is not None else (0, "")
+    assert recorded == (len(planned), planned[0].path if planned else "")
+
+
+async def test_a_moved_file_is_one_file_wherever_it_is_counted(tmp_path: Path) -> None:
+    async with open_changes(tmp_path) as (rig, session, changes):
+        (rig.root / "letter").write_text("to be moved\n")
+        await rig.scan()
+        rig.log.clear()
+        await rig.run_command("mkdir new && mv letter new/letter")
+        [moved] = await record_captures(session, rig.history, rig.log)
+        assert isinstance(moved.event, ChangesRecorded)
+        assert (moved.event.files, moved.event.moved) == (1, 1)
+        plan = await changes.plan(SESSION, RevertSelection((moved.event.capture,)))
+        assert [(file.path, file.moved_from) for file in plan.counted_changes({})] == [
+            ("letter", "new/letter")
+        ]
+        assert plan_lead(plan).startswith("1 file is ready.")
+        reverted = await changes.revert(SESSION, plan, {})
+        assert reverted is not None
+        check_count(plan, reverted)
+        assert isinstance(reverted.event, ChangesRecorded)
+        assert (reverted.event.files, reverted.event.moved) == (1, 1)
+        assert done_text(plan, plan.counted_changes({})) == "Reverted: letter"
+        check_count(
+            redo := await changes.plan_redo(SESSION, reverted.event.capture),
+            await changes.revert(SESSION, redo, {}),
+        )
 
 
 async def plan_part(changes: WorkspaceChanges, choose: random.Random) -> RevertPlan:

@@ -19,12 +19,12 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import (
+    FileChange,
     PlannedFile,
     RevertPlan,
     RevertSelection,
     RevertStatus,
     folders_of,
-    is_folder,
 )
 from helix_desktop.domain.file_history.diff import merge
 from helix_desktop.domain.text_format import ellipsize
@@ -105,9 +105,8 @@ def choices_of(file: PlannedFile) -> tuple[RevertChoice, ...]:
 
 def plan_lead(plan: RevertPlan) -> str:
     """Return what is special about a plan, and what is to be done."""
-    ready = sum(file.status == "ready" and not _is_folder(file) for file in plan.files)
-    blocked = sum(file.status == "blocked" for file in plan.files)
-    open_files = sum(file.status in ("merge", "conflict") for file in plan.files)
+    ready = sum(not change.is_folder for change in plan.counted_files("ready"))
+    blocked, open_files = len(plan.counted_files("blocked")), len(plan.counted_files("merge", "conflict"))
     parts = (
         tr.plural(ready, "%n file is ready.", "%n files are ready.") if ready else "",
         tr.plural(
@@ -123,31 +122,19 @@ def plan_lead(plan: RevertPlan) -> str:
     return " ".join(filter(None, parts))
 
 
-def files_changed(plan: RevertPlan, choices: Mapping[str, RevertChoice]) -> int:
-    """Return how many files a plan changes with these choices; of folders only if there are no files."""
-    changed = [
-        file for file in plan.files if file.status != "blocked" and plan.target(file, choices) != file.present
-    ]
-    return sum(not _is_folder(file) for file in changed) or len(changed)
-
-
-def _is_folder(file: PlannedFile) -> bool:
-    return is_folder(file.present) or is_folder(file.former)
-
-
-def revert_button_text(plan: RevertPlan, count: int) -> str:
-    if all(_is_folder(file) for file in plan.files if file.status not in ("same", "blocked")):
+def revert_button_text(plan: RevertPlan, changes: Sequence[FileChange]) -> str:
+    """Return what the button says that makes these of a plan's changes."""
+    if changes and all(change.is_folder for change in changes):
         return tr("Redo") if plan.is_redo else tr("Revert")
     if plan.is_redo:
-        return tr.plural(count, "Redo %n file", "Redo %n files")
-    return tr.plural(count, "Revert %n file", "Revert %n files")
+        return tr.plural(len(changes), "Redo %n file", "Redo %n files")
+    return tr.plural(len(changes), "Revert %n file", "Revert %n files")
 
 
-def done_text(plan: RevertPlan, count: int, undone: RevertPlan | None = None) -> str:
-    """Return what was done to so many files; `undone` is the plan of a revert that this one undid."""
-    changed = [file for file in plan.files if file.status not in ("same", "blocked")]
-    path = min(changed, key=_is_folder).path if changed else ""  # a folder's if only folders are
-    files, file = changed_files_text(count, path), escape_hidden_name(path)
+def done_text(plan: RevertPlan, changes: Sequence[FileChange], undone: RevertPlan | None = None) -> str:
+    """Return what was done to files; `undone` is the plan of a revert that this one undid."""
+    path = changes[0].path
+    files, file = changed_files_text(len(changes), path), escape_hidden_name(path)
     if undone is not None:
         if undone.is_redo:
             return tr("Redo undone: {files}", files=files)
@@ -226,7 +213,7 @@ class PlanView(QWidget):
     def _add_section(
         self, status: RevertStatus, files: Sequence[PlannedFile], previous: Mapping[str, RevertChoice]
     ) -> None:
-        count = "" if status == "ready" else files_text(len(files))  # with folders: those are said above
+        count = "" if status == "ready" else files_text(len(self.plan.counted_files(status)))
         heading = label(dotted((plan_status_text(status), count)), "strong", wrap=True)
         heading.setContentsMargins(0, 8 if self._column.count() else 0, 0, 2)
         self._column.addWidget(heading)
@@ -306,9 +293,9 @@ class PlanDialog(SizedDialog):
         self.files.show_plan(plan)
 
     def _update_button(self) -> None:
-        count = files_changed(self.files.plan, self.files.choices)
-        self.revert_button.setText(revert_button_text(self.files.plan, count))
-        self.revert_button.setEnabled(count > 0)
+        changes = self.files.plan.counted_changes(self.files.choices)
+        self.revert_button.setText(revert_button_text(self.files.plan, changes))
+        self.revert_button.setEnabled(bool(changes))
 
 
 RewindPart: TypeAlias = Literal["both", "files", "conversation"]
@@ -422,7 +409,7 @@ class RewindDialog(SizedDialog):
         )
         self._conversation_note.setVisible(self.part != "files")
         with_files = self.part != "conversation"
-        count = files_changed(self.files.plan, self.files.choices)
+        count = len(self.files.plan.counted_changes(self.files.choices))
         if not self._is_planned:
             self._files_note.setText(tr("Looking at the files…"))
         elif count:
@@ -439,10 +426,10 @@ MakePlan = Callable[[WorkspaceChanges, str], Coroutine[Any, Any, RevertPlan]]
 
 
 class RevertOutcome(msgspec.Struct, frozen=True):
-    """What was done to how many files; `capture` of a session undoes it (empty: nothing does)."""
+    """What was done to which files; `capture` of a session undoes it (empty: nothing does)."""
 
     plan: RevertPlan
-    count: int
+    changes: Sequence[FileChange]
     session_id: str
     capture_id: str = ""
 
@@ -466,11 +453,11 @@ class RevertFlow:
         workspace: OpenWorkspace, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
     ) -> RevertOutcome:
         """Change the files as planned and chosen. Raises HelixError."""
-        count = files_changed(plan, choices)
-        recorded = await workspace.changes.revert(session_id, plan, choices) if count else None
+        changes = plan.counted_changes(choices)
+        recorded = await workspace.changes.revert(session_id, plan, choices) if changes else None
         event = recorded.event if recorded is not None else None
         capture = event.capture if isinstance(event, ChangesRecorded) else ""
-        return RevertOutcome(plan, count, session_id, capture)
+        return RevertOutcome(plan, changes, session_id, capture)
 
     def report(
         self,
@@ -492,8 +479,8 @@ class RevertFlow:
         undo_answer = Answer(
             tr("Undo"), lambda: self._session.start(undo(), "undo revert"), "undo", ends=True
         )
-        what = done_text(done.plan, done.count, undone) if done.count else tr("Nothing to revert.")
-        why = "" if done.count else tr("The files are already as they were before.")
+        what = done_text(done.plan, done.changes, undone) if done.changes else tr("Nothing to revert.")
+        why = "" if done.changes else tr("The files are already as they were before.")
         if done.capture_id:
             name = revert_name(done.plan.scope, is_redo=done.plan.is_redo)
             why = tr("Changes lists it as “{name}”, and can undo it later.", name=name)

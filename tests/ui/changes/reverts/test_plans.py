@@ -38,8 +38,12 @@ def test_a_folder_is_not_called_a_file() -> None:
     folder = PlannedFile("docs", present=FileState("folder"))
     file = PlannedFile("docs/a.md", present=FileState("file", "a" * 64, 3))
     alone, both = RevertPlan((folder,)), RevertPlan((folder, file), is_redo=True)
-    assert (revert_button_text(alone, 1), done_text(alone, 1)) == ("Revert", "Reverted: docs")
-    assert (revert_button_text(both, 1), done_text(both, 1)) == ("Redo 1 file", "Redone: docs/a.md")
+    for plan, button, done in (
+        (alone, "Revert", "Reverted: docs"),
+        (both, "Redo 1 file", "Redone: docs/a.md"),
+    ):
+        changes = plan.counted_changes({})
+        assert (revert_button_text(plan, changes), done_text(plan, changes)) == (button, done)
 
 
 def test_a_side_has_the_code_font_without_ligatures_in_each_theme(qtbot: QtBot, show_look: ShowLook) -> None:
