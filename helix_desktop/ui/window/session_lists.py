@@ -45,7 +45,12 @@ from helix_desktop.ui.kit.commands import OWN_PLACE, set_action_words
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.sidebar.rail import WorkspaceRow, activity_badge, disambiguate, distinct_colors
+from helix_desktop.ui.window.sidebar.rail import (
+    WorkspaceRow,
+    disambiguate,
+    distinct_colors,
+    work_state,
+)
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.status_lines import WaitingSession
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
@@ -237,7 +242,7 @@ class SessionLists(WindowPart):
     def _row(self, record: WorkspaceRecord) -> WorkspaceRow:
         workspace = self._services.open_workspaces.get(record.id)
         conversations = workspace.conversations if workspace is not None else ()
-        badge = activity_badge(conversations, is_interrupted=record.interrupted)
+        badge = work_state(conversations, is_interrupted=record.interrupted)
         return WorkspaceRow(
             id=record.id,
             name=record.name,
@@ -502,10 +507,17 @@ def _item(
     conversations = [here for version in group if (here := workspace.find_open(version.id)) is not None]
     here = workspace.find_open(session.id)
     is_demo = session.model.startswith(_DEMO_PROVIDER)
-    is_running = any(conversation.is_running for conversation in conversations)
-    has_budget_again = session.budget_spent and here is not None and here.session.failed_end is None
-    failure = "" if is_running or has_budget_again else turn_failure_reason(session.failure)
-    is_interrupted = not is_running and any(map(workspace.is_interrupted, group))
+    retries = filter(None, (conversation.response.retry_reason for conversation in conversations))
+    state, reason = work_state(conversations), translate(next(retries, ""))
+    if not state:
+        has_budget_again = session.budget_spent and here is not None and here.session.failed_end is None
+        reason = "" if has_budget_again else turn_failure_reason(session.failure)
+        if reason:
+            state = "budget" if session.budget_spent else "failed"
+        elif any(map(workspace.is_interrupted, group)):
+            state = "interrupted"
+        elif session.stopped:
+            state = "stopped"
     spent = sum((total_spending(version, subagents) for version in group), Spending())
     parts = [CostState(spent, is_demo=is_demo).short_cost_text]
     if len(group) > 1:
@@ -517,25 +529,19 @@ def _item(
     began_as = ""
     if group[0].branch_of and not group[0].is_version:
         began_as = tr("Rewound") if group[0].branch_how == "rewind" else tr("Branch")
-    retries = (conversation.response.retry_reason for conversation in conversations)
     return SessionItem(
         id=session.id,
         title=session_title(session.title),
         subtitle=dotted(parts),
         updated_ms=max(version.updated for version in group),
         used=workspace.usage.of(session),
-        running=is_running,
-        retrying=translate(next(filter(None, retries), "")),
         active=session.id == active_session_id,
-        waiting=any(conversation.asks for conversation in conversations),
+        state=state,
+        reason=reason,
         parent=shown.get(session.parent, session.parent),
         created_ms=group[0].created,
         branch_of=shown.get(versions.parent_of(session), versions.parent_of(session)),
         place=versions.place_of(session),
-        failure=failure,
-        budget_spent=session.budget_spent,
-        stopped=session.stopped and not is_running,
-        interrupted=is_interrupted,
         began_as=began_as,
         versions=tuple((version.id, version.title) for version in group) if len(group) > 1 else (),
     )

@@ -28,6 +28,7 @@ from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column
 from helix_desktop.ui.kit.forms import Draft, Form, Line
 from helix_desktop.ui.kit.intents import SetBudget, TogglePane, handles
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.sidebar.rail import work_state
 from helix_desktop.ui.window.top_bar import TopBarState
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.costs import CostState, parse_tokens, parse_usd, purposes_text
@@ -217,17 +218,18 @@ def top_bar_state(conversation: Conversation) -> TopBarState:
     transcript = conversation.session.transcript
     name, demo = _answering_model(conversation)
     ended = conversation.session.failed_end
+    state, reason = work_state((conversation,)), translate(conversation.response.retry_reason)
+    if not state and ended is not None:
+        state = "budget" if ended.cause == "budget" else "failed"
+        reason = turn_failure_reason((ended.what, ended.why))
     return TopBarState(
         conversation.session.id,
         session_title(transcript.title),
-        conversation.is_running,
         name if conversation.model_choice.pending else with_effort(name, conversation.session.effort),
         demo,
         transcript.messages.counts().messages,
-        bool(conversation.asks),
-        turn_failure_reason((ended.what, ended.why)) if ended is not None else "",
-        ended is not None and ended.cause == "budget",
-        translate(conversation.response.retry_reason),
+        state,
+        reason,
     )
 
 

@@ -31,14 +31,14 @@ from helix_desktop.ui.rows.quick_picker import Line, QuickPicker, heading, key_h
 from helix_desktop.ui.window.command_list import CommandList, OfferedCommand
 from helix_desktop.ui.window.search import RunningSearch, indexing_note
 from helix_desktop.ui.window.sidebar.rail import (
-    BADGES,
-    WorkspaceBadge,
+    STATES,
     WorkspaceRow,
-    activity_badge,
-    badge_label,
+    WorkState,
     matches_query,
     message_query,
     paint_workspace_badge,
+    state_words,
+    work_state,
 )
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.sessions import session_title
@@ -54,7 +54,7 @@ class SessionRow(msgspec.Struct, frozen=True):
     title: str
     detail: str
     when: str
-    badge: WorkspaceBadge = ""
+    badge: WorkState = ""
     active: bool = False  # on screen
     archived: bool = False
     icon: str = "message-square"
@@ -89,16 +89,16 @@ def _name(words: str) -> Text:
     return Text(words, weight=600, cut=elide_title, grow=True, shrink=True)
 
 
-def _end(words: str, badge: WorkspaceBadge = "") -> list[Box]:
+def _end(words: str, badge: WorkState = "") -> list[Box]:
     """Return words at the end of a line, with the dot of a badge before them."""
-    dot = [Dot(BADGES[badge][1], 7)] if badge else []
+    dot = [Dot(STATES[badge].dot, 7)] if badge else []
     return [*dot, *([Text(words, 12, "muted")] if words else [])]
 
 
 def _workspace_lines(workspace: WorkspaceRow, git_px: float) -> Box:
     """Return name and path, with state and git state; `git_px` is what the git state may take."""
     cache = tr("Cache: {size}", size=workspace.cache) if workspace.cache else ""
-    words = dotted((badge_label(workspace.badge), cache))
+    words = dotted((state_words(workspace.badge), cache))
     if not words and workspace.active:
         words = tr("Open", "state of a workspace")
     state, git = _end(words, workspace.badge), list[Box]()
@@ -356,7 +356,7 @@ class Switcher(QuickPicker):
                 lines = _workspace_lines(workspace, width * _GIT_SHARE)
             case SessionRow() as row:
                 sign = Icon(row.icon, "muted", _KIND_PX)
-                top = [_name(row.title), *_end(dotted((badge_label(row.badge), row.when)), row.badge)]
+                top = [_name(row.title), *_end(dotted((state_words(row.badge), row.when)), row.badge)]
                 lines = Column([Row(top), Text(row.detail, 12, "muted", shrink=True)])
             case MessageRow() as row:
                 sign = Icon("user" if row.hit.speaker == "user" else "bot", "muted", _KIND_PX)
@@ -443,13 +443,13 @@ def _with_headings(groups: Iterable[tuple[str, Iterable[Line]]]) -> Iterator[Lin
 
 def _workspace_line(workspace: WorkspaceRow) -> Line:
     details = (workspace.name, workspace.path, *workspace.git.details)
-    words = (workspace.name, workspace.path, badge_label(workspace.badge), workspace.git.on_one_line)
+    words = (workspace.name, workspace.path, state_words(workspace.badge), workspace.git.on_one_line)
     return line(workspace, workspace.name, _ROW_PX, details, (tr("Workspace"), *words))
 
 
 def _session_line(session: SessionRow) -> Line:
     details = (session.title, session.detail, session.when)
-    spoken = (tr("Session"), *details, badge_label(session.badge))
+    spoken = (tr("Session"), *details, state_words(session.badge))
     return line(session, session.title, _ROW_PX, details, spoken)
 
 
@@ -458,9 +458,9 @@ def _message_line(message: MessageRow) -> Line:
     return line(message, message.hit.excerpt, _ROW_PX, details, (tr("Message"), *details))
 
 
-def _session_badge(workspace: OpenWorkspace | None, versions: Sequence[SessionSummary]) -> WorkspaceBadge:
+def _session_badge(workspace: OpenWorkspace | None, versions: Sequence[SessionSummary]) -> WorkState:
     """Return the badge of a session with these versions; `workspace` is None if it is not open."""
     if workspace is None:
-        return activity_badge((), is_interrupted=any(version.interrupted for version in versions))
+        return work_state((), is_interrupted=any(version.interrupted for version in versions))
     found = filter(None, (workspace.find_open(version.id) for version in versions))
-    return activity_badge(found, is_interrupted=any(map(workspace.is_interrupted, versions)))
+    return work_state(found, is_interrupted=any(map(workspace.is_interrupted, versions)))

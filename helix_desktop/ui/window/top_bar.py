@@ -35,8 +35,8 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.commands import WindowCommands, command_button, more_menu
 from helix_desktop.ui.kit.intents import RenameSession, ShowPage, ShowWaiting, perform
+from helix_desktop.ui.window.sidebar.rail import STATES, WorkState, state_words
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.failed_turns import failure_text
 from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.translation import Translator, translate
 
@@ -57,20 +57,16 @@ _TIP_CAP = 160  # characters of the title in its tooltip
 class TopBarState:
     """The session that is open: title, and what the status line says.
 
-    `failure` says why the newest turn failed, until the next one begins; `budget_spent`
-    says that it ended because the budget is spent. `retrying` says why the model's call is repeated.
+    `reason` says why the newest turn failed, until the next one begins, or why the model's call is repeated.
     """
 
     session_id: str
     title: str
-    running: bool
     model: str
     demo: bool
     messages: int
-    waiting: bool = False  # for the user
-    failure: str = ""
-    budget_spent: bool = False
-    retrying: str = ""
+    state: WorkState = ""
+    reason: str = ""
 
 
 class EditableTitle(QStackedWidget):
@@ -307,9 +303,8 @@ class TopBar(Themed, QWidget):
         words, color = _state(header)
         self._dot.set_color_token(color)
         self._state.set_text(words)
-        self._state.set_waiting(header is not None and header.waiting)
-        note = "" if header is None else header.retrying if header.running else header.failure
-        self._state.set_note(note)
+        self._state.set_waiting(header is not None and header.state == "waiting")
+        self._state.set_note(header.reason if header is not None else "")
         for part in (self.pages, self.inspector):
             part.setVisible(header is not None)
         self.shorten()
@@ -376,12 +371,7 @@ def _facts(header: TopBarState | None) -> str:
 
 def _state(header: TopBarState | None) -> tuple[str, str]:
     """Return the state of a session while it isn't the usual one, and the token of its dot's color."""
-    if header is not None and header.waiting:
-        return tr("Waiting for you"), "seg_output"
-    if header is not None and header.retrying:
-        return tr("Retrying…"), "warn"
-    if header is not None and header.running:
-        return tr("Working…"), "seg_assistant"
-    if header is not None and header.failure:
-        return failure_text(header.budget_spent), "warn" if header.budget_spent else "error"
-    return "", "border_strong"
+    if header is None or not header.state:
+        return "", "border_strong"
+    words = state_words(header.state)
+    return f"{words}…" if header.state in ("running", "retrying") else words, STATES[header.state].dot

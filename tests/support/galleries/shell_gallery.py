@@ -79,10 +79,9 @@ def sessions() -> list[SessionItem]:
             second,
             _to_ms(NOW - timedelta(days=days, minutes=minutes)),
             used,
-            running,
             number == 0,
+            "running" if running else "interrupted" if number == len(rows) - 1 else "",
             place=places.get(number, ListPlace()),
-            interrupted=number == len(rows) - 1,
         )
         for number, (title, second, days, minutes, used, running) in enumerate(rows)
     ]
@@ -118,7 +117,7 @@ def show_running_session(window: MainWindow) -> None:
     window.show_workspaces(workspaces())
     window.sidebar.show_sessions(sessions(), NOW)
     window.top_bar.show_session(
-        TopBarState("s0", "Streaming cache for handovers", True, "opus", demo=True, messages=412)
+        TopBarState("s0", "Streaming cache for handovers", "opus", demo=True, messages=412, state="running")
     )
     window.show_center_page("work")
 

@@ -105,7 +105,7 @@ def test_panes_are_left_and_entered_at_their_lists(qtbot: QtBot, window: MainWin
     window.show_center_page("work")
     now = datetime.now()
     window.sidebar.show_sessions(
-        [SessionItem("s", "Title", "", int(now.timestamp() * 1_000), None, False, False)], now
+        [SessionItem("s", "Title", "", int(now.timestamp() * 1_000), None, False)], now
     )
     window.show_workspaces((WorkspaceRow("w", "Weather", "/weather", active=True),))
     qtbot.waitUntil(window.rail.button("w").isVisible)

@@ -30,7 +30,7 @@ from tests.support.window.bare_window import make_window
 from tests.support.window.buttons import find_child
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
-HEADER = TopBarState("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
+HEADER = TopBarState("s1", "Streaming cache for handovers", "opus", demo=False, messages=412)
 _TITLE_PX = 120  # the minimum width of a title that is long enough
 _MIN_BAR_PX = 440  # a narrower bar contains its controls and little else
 
@@ -38,7 +38,7 @@ _MIN_BAR_PX = 440  # a narrower bar contains its controls and little else
 def work(window: MainWindow) -> None:
     window.show_workspaces([WorkspaceRow("w1", "helix", "/src/helix", active=True)])
     window.sidebar.show_sessions(
-        [SessionItem("s1", "One", "opus · 2 messages", 0, 0.5, False, True)], datetime.now()
+        [SessionItem("s1", "One", "opus · 2 messages", 0, 0.5, True)], datetime.now()
     )
     window.top_bar.show_session(HEADER)
     window.show_center_page("work")
@@ -193,7 +193,11 @@ def test_the_page_names_stay_readable_with_any_title_and_status(
     host.show()
     names: set[tuple[str, ...]] = set()
     places: set[int] = set()
-    headers = (HEADER, replace(HEADER, title="A", demo=True, waiting=True), replace(HEADER, title="A" * 90))
+    headers = (
+        HEADER,
+        replace(HEADER, title="A", demo=True, state="waiting"),
+        replace(HEADER, title="A" * 90),
+    )
     for header in headers:
         bar.show_session(header)
         layout = bar.layout()
@@ -340,9 +344,9 @@ def test_nothing_that_comes_by_itself_moves_a_page(qtbot: QtBot, window: MainWin
     ("header", "status"),
     [
         (HEADER, "Ready · opus · 412 messages"),
-        (TopBarState("s", "T", True, "demo", demo=True, messages=1), "Working · 1 message"),
-        (replace(HEADER, running=True, waiting=True), "Waiting for you · opus · 412 messages"),
-        (replace(HEADER, failure="No."), "Last turn failed · opus · 412 messages"),
+        (TopBarState("s", "T", "demo", demo=True, messages=1, state="running"), "Working · 1 message"),
+        (replace(HEADER, state="waiting"), "Waiting for you · opus · 412 messages"),
+        (replace(HEADER, state="failed", reason="No."), "Last turn failed · opus · 412 messages"),
         (None, "No session open"),
     ],
 )
@@ -366,7 +370,7 @@ def test_a_narrow_bar_keeps_the_title_then_the_state(qtbot: QtBot) -> None:
     bar = TopBar(WindowCommands(host))
     bar.setParent(host)
     bar.sidebar.hide()
-    bar.show_session(replace(HEADER, title="A" * 90, demo=True, waiting=True))
+    bar.show_session(replace(HEADER, title="A" * 90, demo=True, state="waiting"))
     host.show()
     dot, state = bar.findChildren(Dot)[0], bar.findChildren(TextLine)[0]
     seen = set()

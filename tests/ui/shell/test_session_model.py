@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from msgspec.structs import replace
 from PySide6.QtGui import Qt
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.window.sidebar.rail import work_state
 from helix_desktop.ui.window.sidebar.session_list import SessionItem, SessionList, row_end
 from helix_desktop.words.times import format_short_time
 
@@ -18,7 +21,7 @@ def test_why_a_session_failed_is_said_as_words(qtbot: QtBot) -> None:
     reason = "The server said <b>no</b>. " * 8
     view = SessionList()
     qtbot.addWidget(view)
-    failed = SessionItem("a", "Fix the parser", "opus", 0, 0.4, False, False, failure=reason)
+    failed = SessionItem("a", "Fix the parser", "opus", 0, 0.4, False, "failed", reason)
     view.show_sessions([failed], datetime(2026, 11, 20, 15, 4))
     index = view.index_of("a")
     tooltip = index.data(Qt.ItemDataRole.ToolTipRole)
@@ -38,34 +41,45 @@ _ALL = SessionItem(
     "$0.38 · 12 messages · opus",
     0,
     0.42,
-    running=True,
     active=False,
-    waiting=True,
-    failure="The server said no.",
-    interrupted=True,
+    state="waiting",
     began_as="Branch",
 )
 
 
-def test_a_row_ends_with_what_is_most_urgent() -> None:
-    item, ends = _ALL, [row_end(_ALL, "16:20")]
-    for less in (
-        {"waiting": False},
-        {"running": False},
-        {"failure": ""},
-        {"interrupted": False},
-        {"began_as": ""},
-    ):
-        item = replace(item, **less)
-        ends.append(row_end(item, "16:20"))
-    assert ends == [
+def test_a_row_ends_with_its_state_or_what_it_began_as_or_its_time() -> None:
+    stopped = replace(_ALL, state="stopped")
+    items = [replace(_ALL, state=state) for state in ("waiting", "running", "failed", "interrupted", "")]
+    items += [stopped, replace(stopped, parent="b"), replace(_ALL, state="", began_as="")]
+    assert [row_end(item, "16:20") for item in items] == [
         ("Waiting", "accent"),
         ("Working", "ok"),
         ("Failed", "error"),
         ("Interrupted", "warn"),
         ("Branch", None),
+        ("Branch", None),
+        ("Stopped", None),
         ("16:20", None),
     ]
+
+
+@dataclass
+class _Work:
+    """What a conversation does, as far as its state says it."""
+
+    asks: tuple[str, ...] = ()
+    is_running: bool = False
+    retry_reason: str = ""
+
+    @property
+    def response(self) -> _Work:
+        return self
+
+
+def test_the_most_urgent_of_what_goes_on_is_said() -> None:
+    works: Any = [_Work(("Run it?",)), _Work(is_running=True, retry_reason="Busy"), _Work(is_running=True)]
+    told = [work_state(works[at:], is_interrupted=True) for at in range(4)]
+    assert told == ["waiting", "retrying", "running", "interrupted"]
 
 
 def test_what_a_row_does_not_show_stands_in_its_tooltip_and_description(qtbot: QtBot) -> None:
@@ -79,7 +93,7 @@ def test_what_a_row_does_not_show_stands_in_its_tooltip_and_description(qtbot: Q
     for role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleDescriptionRole):
         assert all(fact in index.data(role) for fact in facts)
     assert index.data(Qt.ItemDataRole.AccessibleTextRole).startswith(
-        "Branch, Fix the parser, waiting for you"
+        "Branch, Fix the parser, Waiting for you"
     )
 
 

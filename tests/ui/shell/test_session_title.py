@@ -16,13 +16,13 @@ from helix_desktop.ui.window.top_bar import TopBarState
 from tests.support.intents import performed
 from tests.support.window.keyboard_focus import focused_widget
 
-HEADER = TopBarState("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
+HEADER = TopBarState("s1", "Streaming cache for handovers", "opus", demo=False, messages=412)
 
 
 @pytest.fixture(autouse=True)
 def _session(window: MainWindow) -> None:
     window.sidebar.show_sessions(
-        [SessionItem("s1", "One", "opus · 2 messages", 0, 0.5, False, True)], datetime.now()
+        [SessionItem("s1", "One", "opus · 2 messages", 0, 0.5, True)], datetime.now()
     )
     window.top_bar.show_session(HEADER)
     window.show_center_page("work")

@@ -55,7 +55,7 @@ def ms(moment: datetime) -> int:
 
 
 def session(key: str, title: str, ago: timedelta, active: bool = False) -> SessionItem:
-    return SessionItem(key, title, "opus · 2 messages", ms(NOW - ago), 0.4, False, active)
+    return SessionItem(key, title, "opus · 2 messages", ms(NOW - ago), 0.4, active)
 
 
 SESSIONS = (
@@ -113,10 +113,10 @@ def test_when_a_session_changed_is_said_anew(sidebar: Sidebar) -> None:
 
 
 def test_the_tooltip_says_that_a_session_waits(sidebar: Sidebar) -> None:
-    for waits in (False, True):
-        sidebar.show_sessions([replace(SESSIONS[0], waiting=waits)], NOW)
+    for state in ("", "waiting"):
+        sidebar.show_sessions([replace(SESSIONS[0], state=state)], NOW)
         tip = sidebar.session_list.model().index(1, 0).data(Qt.ItemDataRole.ToolTipRole)
-        assert ("Waiting for you" in tip) == waits
+        assert ("Waiting for you" in tip) == bool(state)
 
 
 def test_pinned_sessions_come_first_and_archived_ones_wait_below_a_heading(sidebar: Sidebar) -> None:
@@ -142,7 +142,7 @@ def test_pinned_sessions_come_first_and_archived_ones_wait_below_a_heading(sideb
     sidebar.search.setText("notes")
     assert visible_texts(sidebar) == ["Archived", "Release notes"]
     sidebar.search.clear()
-    sidebar.show_sessions([replace(archived, running=True)], NOW)
+    sidebar.show_sessions([replace(archived, state="running")], NOW)
     heading = view.model().index(0, 0)
     assert heading.data(Qt.ItemDataRole.AccessibleTextRole) == "Archived, 1 session, collapsed, working"
     assert view.isVisible()  # not the page that says that nothing was found

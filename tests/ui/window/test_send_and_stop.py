@@ -237,7 +237,7 @@ def _failure(rig: WindowRig) -> tuple[str, str]:
     state = rig.window.top_bar.status().split(" · ")[0]
     (item,) = [item for item in rig.window.sidebar.session_list.sessions() if item.active]
     assert (row_end(item, "now") == ("Failed", "error")) == (state == "Last turn failed")
-    return state, item.failure
+    return state, item.reason
 
 
 def _activity(rig: WindowRig) -> tuple[str, str, str | None]:

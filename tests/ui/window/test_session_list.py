@@ -201,7 +201,7 @@ def badges(rig: WindowRig) -> dict[str, str]:
 
 
 def interrupted(rig: WindowRig) -> list[str]:
-    return [row.id for row in rig.window.sidebar.session_list.sessions() if row.interrupted]
+    return [row.id for row in rig.window.sidebar.session_list.sessions() if row.state == "interrupted"]
 
 
 def listed(rig: WindowRig) -> list[str]:

@@ -150,7 +150,7 @@ async def _check_a_stopped_card(rig: WindowRig) -> None:
         place(rig, 0, button=True)
         house.go.set()
         await rig.wait_for_turn_end()
-        stopped = [item.title for item in listed(rig) if item.stopped]
+        stopped = [item.title for item in listed(rig) if item.state == "stopped"]
         assert stopped == [cards(rig)[0].target]
 
 
@@ -187,7 +187,7 @@ async def _check_the_list(rig: WindowRig) -> None:
         parent = rig.conversation.session.id
         assert sorted(session.title for session in listed(rig)[1:]) == sorted(TASKS)
         assert (listed(rig)[0].id, listed(rig)[0].parent) == (parent, "")
-        assert all(session.running and session.parent == parent for session in listed(rig)[1:])
+        assert all(session.state == "running" and session.parent == parent for session in listed(rig)[1:])
         house.go.set()
         await rig.wait_for_turn_end()
         await rig.run_turn("Thanks")

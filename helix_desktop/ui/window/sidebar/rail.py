@@ -6,15 +6,16 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QLinearGradient, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QFrame, QMenu
 
 from helix_desktop import APP_NAME
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
 from helix_desktop.ui.design.buttons import EnterActivates, IconButton
+from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import IconLabel
 from helix_desktop.ui.design.layout import VerticalScrollArea, column, pane
@@ -38,7 +39,10 @@ text = TextContext("Window")
 
 _MIN_LETTERS = 2  # of a search in messages; a Chinese word may have one
 
-WorkspaceBadge = Literal["", "running", "retrying", "waiting", "interrupted", "missing"]
+_Working = Literal["waiting", "retrying", "running"]
+WorkState = Literal["", _Working, "failed", "budget", "interrupted", "stopped", "missing"]
+"""What a session does or how its newest turn ended, the most urgent first; `missing` is a folder."""
+WORKING: frozenset[WorkState] = frozenset(("waiting", "retrying", "running"))
 
 WORKSPACE_COLORS = ("#5753d8", "#0f766e", "#b4451f", "#1f62c4", "#a8326f", "#4d7c0f", "#7c3aed", "#475569")
 """Grounds that keep white initials at 4.5:1 or more."""
@@ -54,7 +58,7 @@ class WorkspaceRow:
     color: str = ""
     initials: str = ""
     active: bool = False
-    badge: WorkspaceBadge = ""
+    badge: WorkState = ""
     cache: str = ""  # size of its cache as text, e.g. "2.1 MB"
     git: GitText = NO_GIT
 
@@ -105,23 +109,34 @@ def disambiguate(paths: Sequence[str]) -> list[str]:
     return list(paths)
 
 
-BADGES: dict[WorkspaceBadge, tuple[str, str]] = {
-    "": ("", ""),
-    "running": (text("Working"), "seg_assistant"),
-    "retrying": (text("Retrying"), "warn"),
-    "waiting": (text("Waiting for you"), "seg_output"),
-    "interrupted": (text("Interrupted"), "warn"),
-    "missing": (text("Folder not found"), "error"),
+class StateLook(NamedTuple):
+    """What is said of a state, also in a word; the token of its dot's color, and the tone of its pill."""
+
+    words: TranslatableText
+    word: TranslatableText
+    dot: str
+    tone: Tone | None = None
+
+
+STATES: dict[WorkState, StateLook] = {
+    "": StateLook(verbatim(""), verbatim(""), ""),
+    "waiting": StateLook(text("Waiting for you"), text("Waiting"), "seg_output", "accent"),
+    "retrying": StateLook(text("Retrying"), text("Retrying"), "warn", "warn"),
+    "running": StateLook(text("Working"), text("Working"), "seg_assistant", "ok"),
+    "failed": StateLook(text("Last turn failed"), text("Failed"), "error", "error"),
+    "budget": StateLook(text("Budget spent"), text("Budget spent"), "warn", "warn"),
+    "interrupted": StateLook(text("Interrupted"), text("Interrupted"), "warn", "warn"),
+    "stopped": StateLook(text("Stopped"), text("Stopped"), ""),
+    "missing": StateLook(text("Folder not found"), text("Folder not found"), "error"),
 }
-"""What each badge says, and the token that colors its dot."""
 
 
-def badge_label(badge: WorkspaceBadge) -> str:
-    return translate(BADGES[badge][0])
+def state_words(state: WorkState) -> str:
+    return translate(STATES[state].words)
 
 
-def activity_badge(conversations: Iterable[Conversation], *, is_interrupted: bool) -> WorkspaceBadge:
-    """Return the badge of what is open in some conversations, the most urgent that there is."""
+def work_state(conversations: Iterable[Conversation], *, is_interrupted: bool = False) -> WorkState:
+    """Return the most urgent state of what is open in some conversations."""
     here = tuple(conversations)
     if any(conversation.asks for conversation in here):
         return "waiting"
@@ -176,7 +191,7 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
 
     def show_workspace(self, workspace: WorkspaceRow) -> None:
         self.workspace = workspace
-        name, state = workspace.name, badge_label(workspace.badge)
+        name, state = workspace.name, state_words(workspace.badge)
         self.setAccessibleName(
             tr("Workspace {name}, {state}", name=name, state=state)
             if state
@@ -200,7 +215,7 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         if self.hasFocus():
             pen.box(square.adjusted(-4, -4, 4, 4), "", "accent", 13, 2)
         paint_workspace_badge(pen.qt, square, self.workspace, self._theme)
-        if dot := BADGES[self.workspace.badge][1]:
+        if dot := STATES[self.workspace.badge].dot:
             pen.qt.setPen(QPen(pen.color("rail"), 2.5))
             pen.qt.setBrush(pen.color(dot))
             pen.qt.drawEllipse(QPointF(square.right() - 2, square.top() + 3), 5.5, 5.5)

@@ -24,12 +24,11 @@ from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, PaintState, Pen, 
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, SessionCommands
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.choice_list import ROW_ROLE, ChoiceList, RowDelegate
-from helix_desktop.ui.window.sidebar.rail import badge_label, matches_query
+from helix_desktop.ui.window.sidebar.rail import STATES, WORKING, WorkState, matches_query, state_words
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.failed_turns import failure_text
 from helix_desktop.words.numbers import format_integer, format_whole_percent
 from helix_desktop.words.times import format_short_time, local_time
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Window")
 
@@ -54,10 +53,7 @@ class SessionItem(msgspec.Struct, frozen=True):
     one that the row opens, and what the others run or ask shows here. A search that finds several of them
     lists the others below it, each with its `version`: its number.
     `depth` says below how many others it is listed, `below_updated_ms` when one listed below it changed.
-    `failure` says why the newest turn failed, until the next one begins; `budget_spent`
-    says that it ended because the budget is spent, `stopped` that the user stopped it, `interrupted` that the
-    app ended during it.
-    `retrying` says why the call of its model is repeated, while it is.
+    `reason` says why the newest turn failed, until the next one begins, or why a call is repeated.
     `found` is what a search found in it, where its title does not have the words, and `facts_found` says that
     the words are in its facts: `subtitle`. `began_as` says that it is a branch or was rewound.
     `used` is the share of the context window that its next request would fill, also above 1. None: not known.
@@ -68,20 +64,15 @@ class SessionItem(msgspec.Struct, frozen=True):
     subtitle: str
     updated_ms: int
     used: float | None
-    running: bool
     active: bool
-    waiting: bool = False  # for the user
-    retrying: str = ""
+    state: WorkState = ""
+    reason: str = ""
     parent: str = ""
     created_ms: int = 0
     branch_of: str = ""
     depth: int = 0
     below_updated_ms: int = 0
     place: ListPlace = _DATED
-    failure: str = ""
-    budget_spent: bool = False
-    stopped: bool = False
-    interrupted: bool = False
     found: FoundMessage | None = None
     facts_found: bool = False
     began_as: str = ""
@@ -109,33 +100,14 @@ class SessionItem(msgspec.Struct, frozen=True):
         return max(self.updated_ms, self.below_updated_ms)
 
 
-def _state(item: SessionItem) -> tuple[str, Tone | None, str, str]:
-    """Return the most urgent state of a session, in its row, with a pill's tone; in its tooltip; spoken."""
-    if item.waiting:
-        return tr("Waiting"), "accent", badge_label("waiting"), tr("waiting for you")
-    if item.retrying:
-        return tr("Retrying"), "warn", item.retrying, tr("retrying")
-    if item.running:
-        return tr("Working"), "ok", "", tr("working")
-    if item.failure:
-        words = failure_text(item.budget_spent)
-        if item.budget_spent:
-            return tr("Budget spent"), "warn", words, words
-        return tr("Failed"), "error", words, words
-    if item.interrupted:
-        return tr("Interrupted"), "warn", badge_label("interrupted"), tr("interrupted")
-    if item.stopped:
-        return tr("Stopped") if item.parent else "", None, tr("Stopped"), tr("stopped")
-    return "", None, "", ""
-
-
 def row_end(item: SessionItem, when: str) -> tuple[str, Tone | None]:
     """Return the last word of a session's row, the most urgent that there is, and the tone of its pill.
 
     `when` says when it changed. It is plain text, as what it began as: without a tone.
     """
-    words, tone, *_ = _state(item)
-    return words or ("" if item.parent else item.began_as or when), tone
+    look = STATES[item.state]
+    words = translate(look.word) if look.tone is not None or item.parent else ""
+    return words or ("" if item.parent else item.began_as or when), look.tone
 
 
 def _list_group(item: SessionItem, now: datetime) -> ListGroup:
@@ -186,12 +158,9 @@ def _with_found(item: SessionItem, needle: str, found: Mapping[str, FoundMessage
             versions=(),
             version=number,
             found=message,
-            running=False,
-            waiting=False,
-            retrying="",
-            failure="",
-            interrupted=False,
             active=False,
+            state="",
+            reason="",
         )
         for number, version in enumerate(item.all_ids, 1)
         if (message := hits.get(version)) is not None and version != shown
@@ -233,7 +202,7 @@ def _tree(
     """Return a session and what is shown below it; nothing if none of it matches a search."""
     if needle:
         subagents = [child for child in subagents if _is_found(child, needle)]
-    elif not (item.active or any(child.active or child.running for child in subagents)):
+    elif not (item.active or any(child.active or child.state in WORKING for child in subagents)):
         subagents = []
     rows = [*(replace(child, depth=depth + 1) for child in subagents), *branches]
     if needle and not rows and not _is_found(item, needle):
@@ -258,9 +227,10 @@ class ListHeading(NamedTuple):
 
 
 def _tooltip(item: SessionItem, when: str) -> str:
-    line, state = item.found.line if item.found is not None else "", _state(item)[2]
+    line = item.found.line if item.found is not None else ""
+    state = "" if item.state == "running" else state_words(item.state)  # the row says it
     times = dotted((when, item.subtitle))
-    parts = (item.title, item.began_as, state, line, times, _usage(item), item.failure)
+    parts = (item.title, item.began_as, state, line, times, _usage(item), item.reason)
     return plain_tooltip("\n".join(filter(None, parts)))
 
 
@@ -268,7 +238,7 @@ def _accessible_text(item: SessionItem) -> str:
     kind = "" if item.version else tr("subagent") if item.parent else item.began_as
     place = tr("archived") if item.place.archived else tr("pinned") if item.place.pinned else ""
     line = item.found.line if item.found is not None else ""
-    return ", ".join(filter(None, (kind, item.title, _state(item)[3], line, item.failure, place)))
+    return ", ".join(filter(None, (kind, item.title, state_words(item.state), line, item.reason, place)))
 
 
 def _usage(item: SessionItem) -> str:
@@ -424,7 +394,7 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         if group != "archived":
             return ListHeading(group, words, words)
         archived = [item for item in self._items if item.place.archived and not item.parent]
-        is_running = any(item.running for item in archived)
+        is_running = any(item.state in WORKING for item in archived)
         fold = "" if self._needle else tr("collapsed") if self._is_folded else tr("expanded")
         sessions = tr.plural(len(archived), "%n session", "%n sessions")
         spoken = (words, sessions, fold, tr("working") if is_running else "")

@@ -8,9 +8,7 @@ from helix_desktop.ui.window.sidebar.session_list import FoundMessage, SessionIt
 
 
 def item(name: str, updated: int, branch_of: str = "", parent: str = "", active: bool = False) -> SessionItem:
-    return SessionItem(
-        name, f"title {name}", "", updated, None, False, active, parent=parent, branch_of=branch_of
-    )
+    return SessionItem(name, f"title {name}", "", updated, None, active, parent=parent, branch_of=branch_of)
 
 
 def drawn(items: list[SessionItem], needle: str = "") -> list[str]:
