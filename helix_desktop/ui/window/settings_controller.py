@@ -450,8 +450,8 @@ class SettingsController(WindowPart):
         is_by_keyboard = window.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
         if is_entered:
             view.refresh()
-            window.show_settings()
-        view.show_page(page)
+        view.show_page(page)  # first: else the page that was shown last is built too
+        window.show_settings()
         if is_entered and is_by_keyboard:
             view.focus_name()
         await view.fill(page)
