@@ -233,7 +233,7 @@ def over_budget_warning(work: BackgroundWork, error: BudgetExhausted) -> ErrorRa
     not_done = {
         "handover": _text("The conversation wasn't compacted."),
         "observations": _text("No summary was written."),
-        "checkpoint": _text("The summary for later wasn't written."),
+        "checkpoint": _text("The next compaction wasn't prepared."),
     }
     why = join_sentences(error.what, error.why)
     return ErrorRaised(not_done[work], why, error.fix, error.remedies, is_warning=True)

@@ -111,7 +111,7 @@ async def search(args: argparse.Namespace, _: AppServices, workspace: OpenWorksp
     for handover in handovers:
         event, session = f"e{handover.seq}", handover.session
         print_out(
-            tr("summary for later {event} of session {session}", event=event, session=session)
+            tr("prepared summary {event} of session {session}", event=event, session=session)
             if handover.is_checkpoint
             else tr("summary {event} of session {session}", event=event, session=session)
         )

@@ -173,11 +173,11 @@ def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
         return tr("a summary wasn't used")
     handover = prepared.handover
     if handover.revises:
-        return tr("summary for later {event} edited by you", event=f"e{handover.revises}")
+        return tr("prepared summary {event} edited by you", event=f"e{handover.revises}")
     return tr.plural(
         handover.messages,
-        "summary for later: %n message, read {read} tokens, {model}",
-        "summary for later: %n messages, read {read} tokens, {model}",
+        "prepared summary: %n message, read {read} tokens, {model}",
+        "prepared summary: %n messages, read {read} tokens, {model}",
         read=prepared.read,
         model=handover.model,
     )

@@ -6,9 +6,11 @@ import re
 from typing import Literal, TypeAlias
 
 from helix_desktop.domain.digest import CACHE_TOOLS, RECALL_TOOL
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.own_tools import OWN_TOOLS
+from helix_desktop.domain.text_format import one_line
 from helix_desktop.domain.tools import failed_tests
 from helix_desktop.words.translation import Translator, translate
 
@@ -19,21 +21,34 @@ CallTense: TypeAlias = Literal["to_do", "running", "done"]
 _WORKSPACE_FOLDER = "."
 _COMPACTED = re.compile(r"(?:(?P<index>index)|(?:[0-9a-f]{8,} )?e\d+(?:-e?\d+)?)(?=, | · |$)")
 """What a recall of compacted messages has as its target: all of them, or some by their events."""
+_SEARCHED = re.compile(
+    r"""(?: · ([^·]*?) for |, )('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?:, .*)?""", re.DOTALL
+)
+"""A recall of what holds a pattern: of a content behind what was found, of compacted messages before that."""
 _MATCHES = re.compile(r"( · (?:[\d,]+ of )?[\d,]+ lines?) for .*", re.DOTALL)
 _PART = re.compile(r"(?::\d+-\d+)?( · lines [\d,]+-[\d,]+) of [\d,-]+.*", re.DOTALL)
 _EVENTS = re.compile(r"\sin\se\d+(?:,\se\d+)*(?:\sand\s\d+\smore)?$")
 
 
-def call_verb(tool: str, tense: CallTense) -> str:
-    """Return what a call of a tool does, is doing or did; the name of a tool that is not Helix's own."""
-    own = OWN_TOOLS.get(tool)
+def call_verb(tool: str, tense: CallTense, target: str = "") -> str:
+    """Return what a call of a tool does, is doing or did; the name of a tool that is not Helix's own.
+
+    A recall whose `target` has a pattern is a search.
+    """
+    own = OWN_TOOLS.get("search_text" if tool == RECALL_TOOL and _SEARCHED.search(target) else tool)
     return translate(getattr(own, tense)) if own is not None else display_name(tool)
 
 
 def call_title(tool: str, target: str, verb: str = "") -> str:
     """Return what a call did, with what it was about: `Read src/app.py`; `verb` in place of the tool's."""
-    verb, target = verb or call_verb(tool, "done"), shown_target(tool, target)
+    verb, target = verb or call_verb(tool, "done", target), shown_target(tool, target)
     return verb if target in ("", tool) else f"{verb} {target}"
+
+
+def output_title(output: ToolAnswered) -> str:
+    """Return what the call of an output did, on one line; of a recall also how much it brought."""
+    about = output.about if output.recalled else ""
+    return one_line(call_title(output.name, " · ".join(filter(None, (output.target, about)))))
 
 
 def failed_tests_text(output: str) -> str:
@@ -45,7 +60,7 @@ def failed_tests_text(output: str) -> str:
 
 
 def shown_target(tool: str, target: str) -> str:
-    """Return a call's target; of a recall what it is of and how much, without the pattern and what was found.
+    """Return a call's target; of a recall what it is of, its pattern, and how much was found.
 
     What a recall of compacted messages is of is in words in place of their numbers, and so is the workspace,
     which is meant where no folder is named.
@@ -59,9 +74,19 @@ def shown_target(tool: str, target: str) -> str:
     found = _COMPACTED.match(target)
     if found is None:
         name, _, rest = target.partition(" ")
-        return _PART.sub(r"\1", _MATCHES.sub(r"\1", rest if name in OWN_TOOLS and rest else target))
+        name = _with_pattern(rest if name in OWN_TOOLS and rest else target)
+        return _PART.sub(r"\1", _MATCHES.sub(r"\1", name))
     words = tr("what was compacted") if found["index"] else tr("earlier messages")
-    return words + _EVENTS.sub("", target[found.end() :])
+    return _with_pattern(words + _EVENTS.sub("", target[found.end() :]))
+
+
+def _with_pattern(target: str) -> str:
+    """Return a recall's target with its pattern behind what was searched: `a.log for 'tide' · 3 lines`."""
+    found = _SEARCHED.search(target)
+    if found is None:
+        return target
+    words = tr("{content} for {pattern}", content=target[: found.start()], pattern=found[2])
+    return words + (f" · {found[1]}" if found[1] else target[found.end(2) :])
 
 
 def given_text(tool: str, target: str) -> str:

@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, current_language
 
 tr = Translator("Context")
@@ -31,7 +30,7 @@ class StateWords(NamedTuple):
 
 STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
     "in_window": StateWords(_IN_CONTEXT, text("The model sees all of it.")),
-    "in_part": StateWords(text("Partly in context"), text("The model sees a part of it.")),
+    "in_part": StateWords(text("Shortened"), text("The model sees a part of it; the whole is stored.")),
     "pinned": StateWords(
         _IN_CONTEXT,
         text("Pinned: it always stays in the context."),
@@ -89,9 +88,6 @@ def explain_changed() -> str:
     return tr("Changed since: this is the file as it was then.")
 
 
-_SAME = 0.05  # of the total: no eye adds the rows up more exactly
-
-
 def gauge_source_text(gauge: UsageGauge) -> str:
     """Return who counted the tokens: the provider, or Helix from what the provider reported before."""
     if gauge.is_reported:
@@ -102,17 +98,3 @@ def gauge_source_text(gauge: UsageGauge) -> str:
     if ratio == current_language().show_decimal(1, 2):
         return tr("Estimated")
     return tr("Estimated: {ratio} × Helix's count, from earlier sessions", ratio=ratio)
-
-
-def own_count_text(gauge: UsageGauge, counted: int) -> str:
-    """Return how the total differs from what the items of a request add up to; empty if hardly."""
-    if abs(counted - gauge.used) <= _SAME * gauge.used:
-        return ""
-    tokens, is_more = format_tokens(abs(gauge.used - counted)), counted < gauge.used
-    if not gauge.is_reported:
-        if is_more:
-            return tr("The provider may count about {tokens} more than these rows add up to.", tokens=tokens)
-        return tr("The provider may count about {tokens} less than these rows add up to.", tokens=tokens)
-    if is_more:
-        return tr("The provider counts {tokens} more than these rows add up to.", tokens=tokens)
-    return tr("The provider counts {tokens} less than these rows add up to.", tokens=tokens)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import FIELDS, ContextPolicy
 from helix_desktop.context.rewrites.planner import BREAKER_FAILURES, CompactionOutlook, CompactionState
-from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.summaries.sections import KINDS
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge, output_tokens
 from helix_desktop.domain.choices import Effort, PermissionMode
@@ -32,9 +31,9 @@ from helix_desktop.domain.events.summary import (
     Section,
 )
 from helix_desktop.domain.files.content import ChangedFile
-from helix_desktop.domain.text_format import ellipsize, one_line
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.words.call_targets import call_title
+from helix_desktop.words.call_targets import output_title
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.message_states import explain_hold
 from helix_desktop.words.models import effort_name, recorded_writer
@@ -47,6 +46,7 @@ from helix_desktop.words.numbers import (
     format_usd,
 )
 from helix_desktop.words.sessions import session_title
+from helix_desktop.words.summaries import summary_title
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator, translate
 
@@ -119,11 +119,7 @@ def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
     if handover.revises:
         size = revision_size_text(handover.before, handover.after)
         return dotted((tr("Summary edited by you"), size))
-    if handover.replaces:
-        count = tr("Summary written again")
-    else:
-        counts = handover_counts(transcript, handover)
-        count = tr("{messages} compacted", messages=counts.text)
+    count = tr("Summary written again") if handover.replaces else summary_title(handover, transcript)
     before, after = format_tokens(handover.before), format_tokens(handover.after)
     size = tr("{before} → {after} tokens", before=before, after=after)
     without_model = "" if handover.edited or recorded_writer(handover.model) else tr("without a model")
@@ -172,12 +168,8 @@ def _excluded_name(event: Excluded, transcript: Transcript) -> str:
             name = tr("an answer")
         case ToolAnswered():
             name = _output_name(seq, transcript)
-        case HandoverMade():
-            name = tr("a summary")
-        case ObservationsPlaced():
-            name = tr("a summary")
-        case FoldMade():
-            name = tr("a summary")
+        case (HandoverMade() | ObservationsPlaced() | FoldMade()) as summary:
+            name = tr("“{summary}”", summary=summary_title(summary, transcript))
         case _:
             name = tr("instructions")
     return name
@@ -217,14 +209,14 @@ def _output_name(seq: int, transcript: Transcript) -> str:
     item = transcript.messages.item(seq)
     if item is None or not isinstance(item.event, ToolAnswered):
         return f"e{seq}"
-    return ellipsize(one_line(call_title(item.event.name, item.event.target)), _NAME_CAP)
+    return ellipsize(output_title(item.event), _NAME_CAP)
 
 
 text = TextContext("Compaction")
 
 _TOO_LARGE = text("context was full")
 _MANUAL, _EARLY = text("by you"), text("to save tokens")
-_OUTPUTS, _MESSAGES = text("outputs cached"), text("messages compacted")
+_OUTPUTS = text("outputs cached")
 _COMPACTED = text("with a compaction")
 _PLACEMENTS: dict[PlacementReason, TranslatableText] = {
     PlacementReason.IMMEDIATE: text("at once"),
@@ -292,14 +284,17 @@ def sweep_reason_text(reason: SweepReason, averted_handover_at: float = 0.0) -> 
 
 
 def reasons_text(reasons: Iterable[str]) -> str:
-    """Return why several changes were made; what saves tokens is no reason beside another one."""
+    """Return why several changes were made, in one reason: the most pressing one of them."""
     distinct = dict.fromkeys(filter(None, reasons))
-    if len(distinct) > 1:
-        distinct.pop(translate(_EARLY), None)
-    return dotted(distinct)
+    usual = [translate(reason) for reason in (_COMPACTED, _EARLY)]
+    pressing = [reason for reason in distinct if reason not in usual]
+    full = translate(_TOO_LARGE)
+    return full if full in distinct else next(iter([*pressing, *distinct]), "")
 
 
-def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
+def divider_change_text(
+    event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded, transcript: Transcript
+) -> str:
     """Return what a rewrite did, for a line in the chat."""
     match event:
         case HandoverMade(revises=revises) if revises:
@@ -310,7 +305,8 @@ def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
             return tr("images cached")
         case SweepMade():
             return translate(_OUTPUTS)
-    return translate(_MESSAGES)
+        case _:
+            return summary_title(event, transcript)
 
 
 def divider_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
@@ -376,17 +372,22 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
     if FIELDS[gauge.trigger.kind.policy_field].is_share:
         share = tr("{share} of the window", share=share)
         left = tr("{number} tokens", number=left)
-    room = tr("Older outputs are cached. Compacts at {share}, in {tokens}.", share=share, tokens=left)
+    room = tr(
+        "Older outputs are cached once that is cheaper than sending them again. Compacts at {share}, in "
+        "{tokens}.",
+        share=share,
+        tokens=left,
+    )
     if policy.fold_after_steps or policy.observe_at:
         room = tr(
-            "Older parts are cached or compacted as soon as that saves tokens, at the latest at {share}: "
-            "in {tokens}.",
+            "Older parts are cached or summarized once that is cheaper than sending them again. Compacts at "
+            "{share}, in {tokens}.",
             share=share,
             tokens=left,
         )
     texts: dict[CompactionState, str] = {
         "room": room,
-        "due": tr("Compacts at {share}: due now.", share=share),
+        "due": tr("Compacts at {share}, once a summary is written.", share=share),
         **dict.fromkeys(("full", "facts"), tr("Compacts at {share}, with the next request.", share=share)),
         "waiting": tr(
             "Compacts at {share}, at least {time} after the last try.",

@@ -8,13 +8,20 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.summaries.summary_task import FallbackRate
 from helix_desktop.context.window.window_breakdown import summary_name
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, SummaryCoverage
+from helix_desktop.domain.events.rewrite import FoldMade
+from helix_desktop.domain.events.summary import (
+    Bullet,
+    HandoverMade,
+    ObservationsMade,
+    ObservationsPlaced,
+    SummaryCoverage,
+)
 from helix_desktop.domain.text_format import ellipsize, plain_line
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.words.direction import dotted
+from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate
@@ -84,12 +91,27 @@ def handover_titles(transcript: Transcript) -> dict[int, str]:
     newest = max(handovers.keys() - transcript.checkpoints.keys(), default=0)
     for seq, handover in handovers.items():
         is_next = seq in transcript.checkpoints and seq > newest
-        counts = handover_counts(transcript, handover)
-        title = _title(handover, tr("Summary for later") if is_next else translate(summary_name(counts)))
+        name = tr("Prepared summary") if is_next else translate(summary_name(transcript, 0, handover.upto))
+        title = _title(handover, name)
         times[title] += 1
         count = times[title]
         titles[seq] = title if count == 1 else tr("{title} ({count})", title=title, count=count)
     return titles
+
+
+def summary_title(
+    event: HandoverMade | FoldMade | ObservationsMade | ObservationsPlaced, transcript: Transcript
+) -> str:
+    """Return what a summary is called wherever it stands: by its turns, or by the session it is from."""
+    match event:
+        case HandoverMade(origin=origin) if origin:
+            return _title(event, "")
+        case HandoverMade(upto=upto):
+            return translate(summary_name(transcript, 0, upto))
+        case ObservationsPlaced(made=made):
+            observations = transcript.rewrites.observations.get(made)
+            return summary_title(observations, transcript) if observations is not None else tr("Summary")
+    return translate(summary_name(transcript, event.after, event.upto))
 
 
 def _title(handover: HandoverMade, name: str) -> str:
@@ -98,6 +120,14 @@ def _title(handover: HandoverMade, name: str) -> str:
     if handover.replaces:
         return tr("{title}, written again", title=name)
     return tr("{title}, edited", title=name) if handover.revises else name
+
+
+def unused_text(event: HandoverMade | ObservationsMade) -> str:
+    """Return why a summary was made without a model, and that the model's wasn't used; else empty."""
+    if recorded_writer(event.model) or not (event.fallback or event.refused):
+        return ""
+    refused = tr("The model's summary wasn't used.") if event.refused else ""
+    return translate(join_sentences(refused, event.fallback))
 
 
 def fallback_text(rate: FallbackRate) -> str:

@@ -20,7 +20,16 @@ PARTIAL: dict[str, set[Any]] = {
     "providers/endpoint.py: _BROKEN_OFF_TEXTS": {"address", "connect", "tls"},
     "ui/cache/rows.py: COLUMN_BY_KEY": {"stored"},
     "ui/cache/rows.py: COLUMN_INDEX": {"stored"},
-    "ui/cache/rows.py: SAME_STATES": {"folded", "in_part", "index", "left_out", "observed", "pinned"},
+    "ui/cache/rows.py: SAME_STATES": {
+        "folded",
+        "handed_over",
+        "in_part",
+        "index",
+        "left_out",
+        "observed",
+        "pinned",
+        "recalled_part",
+    },  # fmt: skip
     "ui/cache/source.py: _RANK": {"damaged", "elsewhere", "in_trash", "index"},
     "ui/chat/items/approval.py: _MCP_CHANGES": {""},
     "ui/chat/items/approval.py: _REFUSALS": {""},

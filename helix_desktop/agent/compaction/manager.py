@@ -115,7 +115,7 @@ class HandoverRevisions:
             newest = newest_checkpoint(self._session.transcript)
             if newest is None or newest[0] != draft.seq:
                 raise CompactionRefused(
-                    _text("The summary for later wasn't changed."),
+                    _text("The prepared summary wasn't changed."),
                     _text("A newer one replaced it."),
                     _text("Open the timeline and try again."),
                 )

@@ -35,7 +35,7 @@ from helix_desktop.domain.identifiers import names_in_line
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.skills import SKILLS_SHARE
-from helix_desktop.domain.store import Content, MessageCounts
+from helix_desktop.domain.store import Content
 from helix_desktop.domain.text_format import ellipsize, first_line, format_bytes, plain_line
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, verbatim
 
@@ -496,17 +496,19 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
             )
             name = text("Summary of “{title}”", title=made.origin_title)
             if not made.origin:
-                name = summary_name(handover_counts(transcript, made))
+                name = summary_name(transcript, 0, made.upto)
             return WindowItem(entry.seq, "handover", name, tokens, "summarized", why)
         case SummaryBlock(event=FoldMade() as fold):
             state: WindowItemState = "removed" if fold.how == "truncate" else "noted"
             counts = transcript.messages.counts(fold.after, fold.upto)
             why = text("Replaces {messages}", messages=counts.text)
-            return WindowItem(entry.seq, "fold", summary_name(counts), tokens, state, why)
+            name = summary_name(transcript, fold.after, fold.upto)
+            return WindowItem(entry.seq, "fold", name, tokens, state, why)
         case SummaryBlock(covers=covers):
             counts = transcript.messages.counts(covers[0].after, entry.upto)
             why = text("Replaces {messages}", messages=counts.text)
-            return WindowItem(entry.seq, "observations", summary_name(counts), tokens, "noted", why)
+            name = summary_name(transcript, covers[0].after, entry.upto)
+            return WindowItem(entry.seq, "observations", name, tokens, "noted", why)
         case PinnedCopy(item=item):
             return WindowItem(item.seq, "pinned", _call_text(item), tokens, "pinned", text("Pinned by you"))
         case AddedInstructions(seq=seq, event=event):
@@ -515,10 +517,16 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
             return _message_item(entry, tokens, transcript)
 
 
-def summary_name(counts: MessageCounts) -> TranslatableText:
-    if not counts.messages:
-        return text.plural(counts.calls, "Summary of %n tool call", "Summary of %n tool calls")
-    return text.plural(counts.messages, "Summary of %n message", "Summary of %n messages")
+def summary_name(transcript: Transcript, after: int, upto: int) -> TranslatableText:
+    """Return what a summary of the messages behind `after`, up to `upto`, is called: by its turns."""
+    messages = transcript.messages
+    first, last = messages.position(after), messages.position(upto) - 1
+    if first > last:
+        return text("Summary")
+    turns = [max(1, messages.items[at].turn) for at in (first, last)]
+    if turns[0] == turns[1]:
+        return text("Summary of turn {number}", number=turns[0])
+    return text("Summary of turns {first}–{last}", first=turns[0], last=turns[1])
 
 
 def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowItem:
@@ -598,8 +606,12 @@ def _step_text(item: LogItem, transcript: Transcript) -> TranslatableText:
 
 
 def _call_text(item: LogItem) -> str:
+    """Return a call's tool and target; of a recall also which part of the content it brought."""
     event = item.event
-    return _short(f"{event.name} {event.target}") if isinstance(event, ToolAnswered) else ""
+    if not isinstance(event, ToolAnswered):
+        return ""
+    part = event.about if event.recalled else ""
+    return _short(" · ".join(filter(None, (f"{event.name} {event.target}", part))))
 
 
 def _plain(text: str) -> str:

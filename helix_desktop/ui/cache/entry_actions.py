@@ -14,7 +14,14 @@ from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar, target_option, tool_option
 from helix_desktop.ui.cache.preview import MAX_RECALLED, Preview, RecallSelection
-from helix_desktop.ui.cache.rows import COLUMN_BY_KEY, SAME_STATES, CacheColumn, CacheRow, CacheState
+from helix_desktop.ui.cache.rows import (
+    COLUMN_BY_KEY,
+    COMPACTED_STATES,
+    SAME_STATES,
+    CacheColumn,
+    CacheRow,
+    CacheState,
+)
 from helix_desktop.ui.cache.table import CacheTable
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, Recall, RemoveSecret, perform
@@ -23,7 +30,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Cache")
 
 _NOT_IN_WINDOW: tuple[CacheState, ...] = ("elsewhere", "in_trash", "damaged")
-_REWRITTEN = (*SAME_STATES["cached"], *SAME_STATES["excluded"], *SAME_STATES["handed_over"])
+_REWRITTEN = (*SAME_STATES["cached"], *SAME_STATES["excluded"])
 _TABLE_COLUMNS: tuple[CacheColumn, ...] = (
     *("digest", "tool", "target", "line", "size", "tokens", "created", "used"),
 )
@@ -263,7 +270,7 @@ def _why_not_in_context(row: CacheRow) -> str:
     whole = tr("All of it is in the context.")
     compacted = tr("It was compacted. Recall it into the message, or undo the compaction.")
     reasons: dict[CacheState, str] = {
-        **dict.fromkeys(SAME_STATES["handed_over"], compacted),
+        **dict.fromkeys(COMPACTED_STATES, compacted),
         "in_window": whole,
         "pinned": whole,
         "damaged": tr("It's damaged. Run the tool again to restore it."),

@@ -23,12 +23,15 @@ from helix_desktop.words.translation import Translator, translate
 text = TextContext("Cache")
 
 
-CacheState: TypeAlias = MessageState | Literal["in_part", "elsewhere", "index", "damaged", "in_trash"]
-"""Where a content is in the session's window; `in_part` is a part of it, `elsewhere` is in none of it."""
+CacheState: TypeAlias = (
+    MessageState | Literal["in_part", "recalled_part", "elsewhere", "index", "damaged", "in_trash"]
+)
+"""Where a content is in the session's window: of `in_part` a part was sent as it arrived, of `recalled_part`
+some lines after it had left; `elsewhere` is in none of it."""
+COMPACTED_STATES: tuple[CacheState, ...] = ("folded", "observed", "handed_over", "left_out", "index")
 SAME_STATES: dict[CacheState, tuple[CacheState, ...]] = {
     "in_window": ("in_window", "pinned", "in_part"),
-    "cached": ("cached",),
-    "handed_over": ("folded", "observed", "handed_over", "left_out", "index"),
+    "cached": ("cached", "recalled_part", *COMPACTED_STATES),
     "excluded": ("excluded",),
     "elsewhere": ("elsewhere",),
     "damaged": ("damaged",),
@@ -123,8 +126,8 @@ def short_digest(digest: str) -> str:
 
 STATE_LABELS: dict[CacheState, TranslatableText] = {
     **{state: words.label for state, words in STATE_WORDS.items()},
+    **dict.fromkeys(("recalled_part", *COMPACTED_STATES), STATE_WORDS["cached"].label),
     "elsewhere": text("Not in session"),
-    "index": STATE_WORDS["handed_over"].label,
     "damaged": text("Damaged"),
     "in_trash": text("In trash"),
 }
@@ -134,6 +137,7 @@ INDEX_LABELS: dict[str, TranslatableText] = dict.fromkeys(
 """What an index is, by what wrote it."""
 STATE_TIPS: dict[CacheState, TranslatableText] = {
     **{state: words.tooltip for state, words in STATE_WORDS.items()},
+    "recalled_part": text("It left the context. Some of its lines were recalled since."),
     "elsewhere": text("This session doesn't use it."),
     "index": text("The list of what was compacted. The agent looks in it for what to recall."),
     "damaged": text("Its bytes no longer match their SHA-256."),

@@ -56,9 +56,10 @@ _ALL_HANDOVERS = 10_000  # of which those of one session are chosen
 _CONTEXT_CHARS = 16  # characters of a line that are shown before the word that was found
 _ELSEWHERE: tuple[CacheState, int] = ("elsewhere", 0)
 _RANK: dict[CacheState, int] = {
-    "pinned": 6,
-    "in_window": 5,
-    "in_part": 4,
+    "pinned": 7,
+    "in_window": 6,
+    "in_part": 5,
+    "recalled_part": 4,
     "cached": 3,
     "excluded": 3,
     "folded": 2,
@@ -336,7 +337,8 @@ def _item_states(
             if in_window:  # a preview saves the rest of its output
                 sent = full if is_full else transcript.window.entry_tokens(item) - FRAMING_TOKENS
             saved = max(0, full - sent)
-            yield output.digest, "in_part" if state == "in_window" and not is_full else state, saved
+            part: CacheState = "recalled_part" if output.recalled else "in_part"
+            yield output.digest, part if state == "in_window" and not is_full else state, saved
         case AssistantSpoke() as response if response.short:
             masked = item.seq in transcript.window.masked and in_window
             saving = response.tokens - response.short_tokens

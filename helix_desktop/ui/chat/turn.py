@@ -87,6 +87,7 @@ from helix_desktop.ui.kit.intents import (
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.action_labels import action_label
+from helix_desktop.words.attachments import attachment_name
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_tokens
@@ -314,7 +315,14 @@ class TurnController(QObject):
         conversation, shown = self._session.conversation, self._page.next_messages
         if self._session.transcript.queued_messages:
             is_paused, calls = not conversation.is_running, conversation.running_calls.running
-            shown.show_waiting(conversation.queue.pending, is_paused, is_call_running=bool(calls))
+            queued = conversation.session.transcript.queued_messages
+            attached = {
+                seq: [attachment_name(attachment) for attachment in message.attachments]
+                for seq, message in queued.items()
+            }
+            shown.show_waiting(
+                conversation.queue.pending, is_paused, is_call_running=bool(calls), attached=attached
+            )
         else:
             message = _suggested_message(conversation, self._sample_messages)
             shown.show_suggestion(message, self._sample_messages.get(message, ""))
@@ -509,7 +517,7 @@ def spend_notice(request: SpendRequest, reply: Callable[[BackgroundWork, SpendRe
         without = answer(tr("Compact without a model"), "no model")
         answers: tuple[Answer, ...] = (answer(tr("Compact"), "allow"), without, refuse)
     else:
-        what = tr("Write a summary for later? {estimate}.", estimate=estimate_text(estimate))
+        what = tr("Prepare the next compaction? {estimate}.", estimate=estimate_text(estimate))
         unless = tr("Otherwise, the context stays as it is.")
-        answers = (answer(tr("Write summary"), "allow"), refuse)
+        answers = (answer(tr("Prepare"), "allow"), refuse)
     return Notice(_SPENDING[request.work], what, why, unless, answers, can_dismiss=False)

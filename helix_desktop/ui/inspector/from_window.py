@@ -37,7 +37,6 @@ from helix_desktop.ui.inspector.inspector_data import (
 )
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.message_states import own_count_text
 from helix_desktop.words.numbers import (
     format_token_count,
     format_tokens,
@@ -53,6 +52,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Inspector")
 
 _TOOL_KINDS, _OPENING_KINDS = ("tools", "mcp"), ("system", "environment", "instructions")
+_SAME = 0.02  # of the total: no eye adds the rows up more exactly
 _END = "END_OF_REQUEST"  # the line that ends the body; JSON on one line never is that line
 
 
@@ -135,8 +135,8 @@ def inspector_state(
 ) -> InspectorState:
     """Return what the next request contains, each row in tokens by Helix's count, which stay as they are.
 
-    What the provider reports belongs to the total. As it counts, `fresh` tokens at the end of the request are
-    not in its cache.
+    What the provider reports belongs to the total: where it is its own number, a last row has the difference.
+    As it counts, `fresh` tokens at the end of the request are not in its cache.
     """
     rows = window_rows(items, round(fresh / gauge.ratio))
     own_policy = transcript.session_policy
@@ -144,8 +144,7 @@ def inspector_state(
         gauge,
         compaction_text=compaction_text(outlook, gauge, policy),
         segments=_segments(rows, gauge),
-        rows=rows,
-        own_count=own_count_text(gauge, sum(row.tokens for row in rows)),
+        rows=(*rows, *_difference(gauge, sum(row.tokens for row in rows))),
         is_managed=policy.enabled,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
     )
@@ -163,6 +162,18 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
         fields = asdict(item) | words | {"kind": _kind(item)}
         rows.append(WindowRow(**fields, resent=max(0, behind - fresh)))
     return tuple(rows)
+
+
+def _difference(gauge: UsageGauge, counted: int) -> tuple[WindowRow, ...]:
+    """Return the row of what the provider measured beyond our count, or below it; none of an estimate."""
+    difference = gauge.used - counted
+    if not gauge.is_reported or abs(difference) <= _SAME * gauge.used:
+        return ()
+    name = tr("The provider measures more") if difference > 0 else tr("The provider measures less")
+    why = tr(
+        "Providers count tokens in their own way. The total is the provider's, the rows are Helix's count."
+    )
+    return (WindowRow(0, "fields", name, difference, "fixed", why, text=why, is_difference=True),)
 
 
 def _kind(item: WindowItem) -> WindowItemKind:

@@ -20,7 +20,7 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.message_states import STATE_WORDS, explain_changed
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_token_difference, format_tokens
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
@@ -84,11 +84,12 @@ class WindowRow(WindowItem, frozen=True):
 
     After a change of it, `resent` tokens that the provider has cached are read again; all tokens are by
     Helix's count. A heading is no part of the request: it stands for what is always sent, or for a question
-    that isn't in the context.
+    that isn't in the context. Nor is the difference to the provider's count.
     """
 
     resent: int = 0
     is_heading: bool = False
+    is_difference: bool = False
 
     @property
     def label(self) -> str:
@@ -117,12 +118,12 @@ class WindowRow(WindowItem, frozen=True):
 
     @property
     def tokens_text(self) -> str:
-        return format_tokens(self.tokens)
+        return format_token_difference(self.tokens) if self.is_difference else format_tokens(self.tokens)
 
     @property
     def state_text(self) -> str:
         """Return in which form it is sent, in a word or two; empty where there is nothing to say."""
-        return "" if self.is_heading else _state_words(self.state)[0]
+        return "" if self.is_heading or self.is_difference else _state_words(self.state)[0]
 
     @property
     def unusual_state(self) -> str:
@@ -131,10 +132,10 @@ class WindowRow(WindowItem, frozen=True):
         return "" if is_summary or self.state in ("fixed", "full", "recalled") else self.state_text
 
     @property
-    def shown_state(self) -> str:
+    def shown_states(self) -> list[str]:
         """Return the same; where there is nothing to say of it, that its file changed since."""
         changed = tr("Changed", "since then: the file of an output") if self.changed_since else ""
-        return self.unusual_state or changed
+        return [state for state in (self.unusual_state or changed,) if state]
 
     @property
     def tooltip(self) -> str:
@@ -163,8 +164,9 @@ class RequestGroup(msgspec.Struct, frozen=True):
         return [state for state, _ in counts.most_common()]
 
     @property
-    def shown_state(self) -> str:
-        return self.rows[0].unusual_state or next(iter(self.states), "")
+    def shown_states(self) -> list[str]:
+        """Return what its row has room for: two of them."""
+        return self.states[:2]
 
     @property
     def tooltip(self) -> str:
@@ -179,7 +181,7 @@ def request_groups(rows: Sequence[WindowRow]) -> list[RequestGroup]:
     groups: list[list[WindowRow]] = []
     between: list[WindowRow] = []
     for row in rows:
-        if row.seq and not row.question:
+        if row.is_difference or (row.seq and not row.question):
             between.append(row)
         elif groups and groups[-1][0].question == row.question:
             groups[-1] += [*between, row]
@@ -224,8 +226,6 @@ def _state_words(state: WindowItemState) -> tuple[str, str]:
         "not_read": tr("Not read"),
         "recalled": tr("Recalled"),
         "pinned": tr("Pinned"),
-        "preview": tr("Shortened"),
-        "extract": tr("Shortened"),
     }
     words = STATE_WORDS[_STATES.get(state, "in_window")]
     label = sent.get(state) or translate(words.label)
@@ -267,8 +267,7 @@ class InspectorState(msgspec.Struct, frozen=True):
     """The next request in numbers and in order; tokens everywhere.
 
     `compaction_text` says when the conversation is compacted, or why it isn't.
-    `own_count` says what the rows add up to where the total is another, `cost_text` what the request
-    costs.
+    `cost_text` says what the request costs.
     `provider_cache` is None before the first request whose discount was reported. `past` says of which step
     the request is, if it was sent already, `past_figures` when and how large, and `past_note` what of it is
     not as it was.
@@ -278,7 +277,6 @@ class InspectorState(msgspec.Struct, frozen=True):
     segments: tuple[Segment, ...] = ()
     rows: tuple[WindowRow, ...] = ()
     compaction_text: str = ""
-    own_count: str = ""
     is_managed: bool = True
     own_policy: str = ""  # of the session; empty: the workspace's
     provider_cache: ProviderCacheState | None = None

@@ -212,7 +212,7 @@ class RequestList(ChoiceList[WindowRow]):
         row, group, closed = self.rows[at], self.groups.get(at), self.closed_group(at)
         shown = closed or row
         tone = _TONES.get(row.state, "neutral") if row.state and not closed else "neutral"
-        state: list[Box] = [Pill(shown.shown_state, tone, px=10, high=16)] if shown.shown_state else []
+        state: list[Box] = [Pill(state, tone, px=10, high=16) for state in shown.shown_states]
         if not closed and row.changed_since and row.unusual_state:  # both words leave no room for the name
             state.insert(0, Icon("triangle-alert", "warn", 12))
         mark = [Icon("chevron-right" if closed else "chevron-down", "faint", 14)] if group else []

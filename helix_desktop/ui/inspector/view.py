@@ -221,7 +221,6 @@ class Inspector(Themed, QWidget):
         self.keys = PageKeys(ContextCommands, self)
         self.requests = RequestList(self.keys)
         mark_pane_stop(self.requests)
-        self.own_count = SelectableText("", 12, "muted")
         self._stack = QStackedLayout(self)
         self._unknown = QWidget()  # until there is a state
         for part in (self._overview(), self.empty, self._unknown):
@@ -251,7 +250,6 @@ class Inspector(Themed, QWidget):
         if (breakdown := self._lazy_breakdown.find()) is not None:
             breakdown.show_state(state)
         self.requests.show_rows(state.rows)
-        show_text(self.own_count, state.own_count)
 
     def show_page(self, title: str, text: str) -> None:
         """Show a text over the overview, until the user goes back."""
@@ -389,7 +387,7 @@ class Inspector(Themed, QWidget):
         show_request.clicked.connect(lambda: perform(self, ShowRequest()))
         self._request_title = TextLine(tr("Next request"), 13, 600)
         title = row(self._request_title, None, show_request, margins=_SIDES)
-        return pane(column(title, self.requests, row(self.own_count, margins=_SIDES), gap=4))
+        return pane(column(title, self.requests, gap=4))
 
     def _show_window(self, state: InspectorState) -> None:
         gauge = state.gauge

@@ -453,7 +453,7 @@ class WindowCommands(WindowCommandTable):
         also=_also("change threshold handover profile compaction"))
     compact_now = _session(text("Compact conversation…"), intents.Compact(), "Ctrl+Shift+K", group=5,
         slash="compact", with_arguments=intents.Compact, also=_also("handover summary summarize shrink"))
-    observe_now = _session(text("Write summary for later"), intents.Observe(), group=5, slash="observe",
+    observe_now = _session(text("Prepare next compaction"), intents.Observe(), group=5, slash="observe",
         is_in_menu=False, also=_also("summary"))
     undo_compaction = _agent(text("Undo last context change"), intents.UndoLast(), "Ctrl+Alt+Z", group=5,
         needs=(OPEN_SESSION, UNDOABLE_CHANGE), slash="undo", also=_also("handover compaction restore"))

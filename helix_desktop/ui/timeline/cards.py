@@ -15,7 +15,7 @@ from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Form, SweepReason
 from helix_desktop.domain.events.session import EffortRefused, WindowLearned
 from helix_desktop.domain.events.summary import Bullet, HandoverFailed, ObservationsFailed
-from helix_desktop.domain.text_format import ellipsize, one_line
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.kit.boxes import (
@@ -50,7 +50,7 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.kit.words import Words
 from helix_desktop.words.answer_ends import window_learned_text
-from helix_desktop.words.call_targets import call_title
+from helix_desktop.words.call_targets import output_title
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.message_states import STATE_WORDS
@@ -442,7 +442,7 @@ class FormCard(TimelineCard, frozen=True):
 
     @property
     def output(self) -> str:
-        return ellipsize(output_name(self.event), _NAME_CHARS)
+        return ellipsize(output_title(self.event), _NAME_CHARS)
 
     @property
     def form(self) -> Form:
@@ -672,10 +672,6 @@ class UndoCard(TimelineCard, frozen=True):
         return Frame(line, (14, 3, 14, 3)), self.title
 
 
-def output_name(output: ToolAnswered) -> str:
-    return one_line(call_title(output.name, output.target))
-
-
 _TAIL_CHARS = 420  # characters of the running summary that stay in sight
 _SHORTEST_LINE = 4.0  # pixels between two phases
 
@@ -683,7 +679,7 @@ _SHORTEST_LINE = 4.0  # pixels between two phases
 def running_text(what: Attempt) -> str:
     if what == "handover":
         return tr("Writing a summary")
-    return tr("Writing a summary for later")
+    return tr("Preparing the next compaction")
 
 
 def phase_text(phase: Phase) -> str:

@@ -15,7 +15,7 @@ from helix_desktop.context.log.window_layout import ended_observations
 from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.window import first_handover_tokens
-from helix_desktop.context.window.window_breakdown import covers_around, summary_name
+from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
@@ -61,7 +61,6 @@ from helix_desktop.ui.timeline.cards import (
     SweepCard,
     TimelineCard,
     UndoCard,
-    output_name,
 )
 from helix_desktop.ui.timeline.summary_cards import (
     ChangeCard,
@@ -72,11 +71,11 @@ from helix_desktop.ui.timeline.summary_cards import (
     PlacedCard,
 )
 from helix_desktop.ui.timeline.usage_chart import UsagePoint
-from helix_desktop.words.call_targets import given_text
+from helix_desktop.words.call_targets import given_text, output_title
 from helix_desktop.words.message_states import hold_text
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrites import chosen_form_text, context_change_text, excluded_text, pin_text
-from helix_desktop.words.summaries import handover_titles, missing_rules_text
+from helix_desktop.words.summaries import handover_titles, missing_rules_text, summary_title
 from helix_desktop.words.translation import translate
 
 text = TextContext("Timeline")
@@ -179,8 +178,7 @@ class _CardReducer:
                 card = self._handover(recorded, handover)
                 return replace(card, is_checkpoint=True, read=read, after=handover.tokens)
             case FoldMade() as event:
-                counts = self._transcript.messages.counts(event.after, event.upto)
-                return self._sized(FoldCard(seq, at, event, translate(summary_name(counts))))
+                return self._sized(FoldCard(seq, at, event, summary_title(event, self._transcript)))
             case ObservationsMade() as event:
                 return self._observations(recorded, event)
             case ObservationsPlaced(made=made, reason=reason, threshold=share, averted_handover_at=averted):
@@ -266,7 +264,7 @@ class _CardReducer:
         events = [
             item.event for seq in sweep.masked if (item := self._transcript.messages.item(seq)) is not None
         ]
-        outputs = [(event.digest, output_name(event)) for event in events if isinstance(event, ToolAnswered)]
+        outputs = [(event.digest, output_title(event)) for event in events if isinstance(event, ToolAnswered)]
         replies = [event for event in events if isinstance(event, AssistantSpoke)]
         arguments = [
             (digest, ellipsize(one_line(given_text(call.name, call_target(call.arguments))), _NAME_CHARS))
@@ -311,7 +309,7 @@ class _CardReducer:
             recorded.seq,
             recorded.at,
             event,
-            translate(summary_name(counts)),
+            summary_title(event, self._transcript),
             translate(counts.text),
             tuple(observation for observation in event.observations if observation in self._ended),
             tuple(quotes),

@@ -80,7 +80,7 @@ from helix_desktop.words.rewrites import (
     trigger_text,
 )
 from helix_desktop.words.sessions import session_title
-from helix_desktop.words.summaries import NOTHING_MISSING, MissingText
+from helix_desktop.words.summaries import NOTHING_MISSING, MissingText, unused_text
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
 
@@ -209,7 +209,10 @@ class HandoverCard(Rewrite, frozen=True):
         is_of_request = not (self.is_checkpoint or self.event.origin)
         why = trigger_text(self.event.trigger, self.event.threshold) if is_of_request else ""
         replaced = Words(dotted((self.messages_text, why, retaken_text(self.retaken))), 12, "muted")
-        content = [self._heading(look, color), replaced, TwoColumns(sections)]
+        content: list[Box] = [self._heading(look, color), replaced]
+        if unused := unused_text(self.event):
+            content.append(Words(unused, 12, "warn"))
+        content.append(TwoColumns(sections))
         content.append(fold(look, "details", tr("All sections"), note, "muted", details))
         if self.parts:
             also = dotted(part.title for part in self.parts)
@@ -331,7 +334,7 @@ class ObservationsCard(TimelineCard, frozen=True):
 
     @property
     def title(self) -> str:
-        return tr("Summary for later")
+        return tr("Prepared summary")
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
         """Return observations or a reflection that wait for their place."""
@@ -380,7 +383,8 @@ class PlacedCard(Rewrite, frozen=True):
 
 def _observations(card: ObservationsCard, look: CardLook, color: str) -> list[Box]:
     """Return dated facts, quotes, ledger and figures, behind a heading."""
-    content = [fold(look, "details", tr("Details"), "", color, lambda: _facts(card, color))]
+    content: list[Box] = [Words(unused, 12, "warn")] if (unused := unused_text(card.event)) else []
+    content.append(fold(look, "details", tr("Details"), "", color, lambda: _facts(card, color)))
     if look.is_open("details"):
         if card.quotes:
             note = format_integer(len(card.quotes))
@@ -506,7 +510,7 @@ class ChangeCard(Rewrite, frozen=True):
         summaries = [part.title for part in self.parts if not isinstance(part, SweepCard)]
         sweeps = [part.counts for part in self.parts if isinstance(part, SweepCard)]
         counts = map(sum, zip(*sweeps, strict=True))
-        return dotted((*reversed(summaries), masked_contents_text(*counts) if sweeps else ""))
+        return dotted(dict.fromkeys((*reversed(summaries), masked_contents_text(*counts) if sweeps else "")))
 
     @property
     def size_text(self) -> str:

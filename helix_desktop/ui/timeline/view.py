@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -45,7 +46,7 @@ from helix_desktop.ui.timeline.rows import CardList, HostedRow, Row, fold_rewrit
 from helix_desktop.ui.timeline.summary_cards import Continuation, ContinuedRow, HandoverCard, PlacedCard
 from helix_desktop.ui.timeline.usage_chart import UsageChart, UsagePoint, usage_points, with_current_usage
 from helix_desktop.words.message_states import STATE_WORDS
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_integer, format_tokens
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.steps import about_tokens, looking_at_text
 from helix_desktop.words.summaries import explain_fallback, fallback_advice, fallback_text
@@ -96,6 +97,7 @@ class TimelineFilterBar(HostedRow):
             "cached": (translate(STATE_WORDS["cached"].label), about_cached),
             "yours": (tr("By you"), about_yours),
         }
+        self._names = {group: name for group, (name, _) in words.items()}
         for group, (name, tip) in words.items():
             button = PushButton(name, "filter")
             button.setToolTip(tip)
@@ -117,14 +119,17 @@ class TimelineFilterBar(HostedRow):
             self.changed.emit()
 
     def set_cards(self, cards: Sequence[TimelineCard]) -> None:
-        groups = {group for card in cards for group in card.groups}
+        groups = Counter[Group | None](group for card in cards for group in card.groups)
+        groups[None] = sum(map(_is_change, cards))
         for group, button in self._buttons.items():
+            count = format_integer(groups[group])
+            button.setText(tr("{filter} ({count})", filter=self._names[group], count=count))
             button.setVisible(group is None or group in groups)
-        if self.group is not None and self.group not in groups:
+        if self.group not in groups:
             self.choose(None)
         self._flow.rearrange()
         has_hidden = not all(map(_is_change, cards))
-        self.is_needed = has_hidden or (len(cards) >= MIN_CARDS and len(groups) > 1)
+        self.is_needed = has_hidden or (len(cards) >= MIN_CARDS and len(groups.keys() - {None}) > 1)
 
     def matches(self, card: TimelineCard) -> bool:
         return self.group in card.groups if self.group is not None else _is_change(card)

@@ -20,8 +20,8 @@ SIDEBAR_MIN_WINDOW_PX = 760
 the user has not opened it."""
 LAYOUT_NAMES = ("geometry", "splitter", "sidebar", "inspector", "page", "workspace")
 """The keys of a layout store that each window has its own values for; all windows share the others."""
-_FIRST_WIDTHS = (272, 826, 278)
-_SIDE_SHARES, _WIDEST_SIDES = (0.14, 0.155), (350, 390)
+_FIRST_WIDTHS = (272, 796, 308)
+_SIDE_SHARES, _WIDEST_SIDES = (0.14, 0.165), (350, 400)
 """Of all that is there, until the user moves a handle: a large window has room for longer titles."""
 _READING_PX = 620  # of the inspector while a text is read in it
 _SIDES_PX = 328  # the rail and the sidebar

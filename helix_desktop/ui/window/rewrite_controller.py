@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 from helix_desktop.agent.conversation import Conversation
@@ -81,10 +82,8 @@ class RewriteController(WindowPart):
         if any(transcript.can_undo(seq) and seq in around for seq in seqs):
             raise _covered(_text("Nothing to undo here."))
         await conversation.window.undo(*seqs)
-        if len(seqs) > 1 or transcript.rewrites.attached_to(seqs[0]):
-            redo = partial(self._session.perform, intents.Redo(seqs))
-            answer = Answer(action_label("redo"), redo, "redo", ends=True)
-            await self._say_change(conversation, seqs, answer)
+        redo = partial(self._session.perform, intents.Redo(seqs))
+        await self._say_change(conversation, seqs, Answer(action_label("redo"), redo, "redo", ends=True))
 
     @handles(intents.Redo)
     async def redo(self, seqs: tuple[int, ...]) -> None:
@@ -197,13 +196,21 @@ class RewriteController(WindowPart):
 
     def _show_after_undo(self, undone: Undone) -> None:
         """Say that the context will be compacted again, and offer Hold while the next request fits."""
-        conversation = self._session.conversation
-        if undone.refused or self._session.transcript.on_hold or not conversation.window.policy.enabled:
+        if undone.refused:
             return
+        notice = self._after_undo(self._session.conversation)
+        if notice is not None:
+            self._session.notices.notify_here(notice)
+        elif not self._session.transcript.on_hold:
+            self._session.notices.end(_HOLD)
+
+    def _after_undo(self, conversation: Conversation) -> Notice | None:
+        """Return what is said where what came back doesn't stay; None: it does until the threshold."""
+        if conversation.session.transcript.on_hold or not conversation.window.policy.enabled:
+            return None
         (_, gauge), outlook = conversation.window.measure(), conversation.window.compaction_outlook()
         if gauge.fits and not outlook.is_coming:
-            self._session.notices.end(_HOLD)
-            return
+            return None
         what = tr("The next message makes room in the context.")
         why = tr("After the undo, the request doesn't fit the context window.")
         answers: tuple[Answer, ...] = ()
@@ -212,8 +219,7 @@ class RewriteController(WindowPart):
             limit = limit_text(gauge.trigger.kind, gauge.trigger.limit)
             why = tr("After the undo it is above {share}. Pause keeps it as it is.", share=limit)
             answers = (Answer(tr("Pause compaction"), lambda: self._set(True), "hold"),)
-        notice = Notice(_HOLD, what, why, answers=answers, ends_with=_HOLD_ENDS_WITH)
-        self._session.notices.notify_here(notice)
+        return Notice(_HOLD, what, why, answers=answers, ends_with=_HOLD_ENDS_WITH)
 
     @handles(intents.PauseCompaction)
     def pause(self) -> None:
@@ -272,11 +278,31 @@ class RewriteController(WindowPart):
 
     async def _say_change(self, conversation: Conversation, seqs: tuple[int, ...], way_back: Answer) -> None:
         """Name what was undone or redone as the timeline does, with all that went along: it may be unseen."""
-        cards, transcript = await self._read_changes(conversation), conversation.session.transcript
+        transcript = conversation.session.transcript
+        is_undo = any(map(transcript.can_redo, seqs))
+        coming, how_long = self._after_undo(conversation), self._how_long(conversation)
+        cards = await self._read_changes(conversation)
         changes = (card for card in cards if isinstance(card, UndoCard) and card.target in seqs)
         name = next((card.title for card in changes), "") or tr("Context changed.")
         why = also_changed(cards, transcript, seqs)
+        if is_undo and coming is not None:  # one notice says both
+            why = " ".join(filter(None, (why, coming.what, coming.why)))
+            notice = replace(coming, what=name, why=why, answers=(way_back, *coming.answers))
+            self._session.notices.notify_here(notice)
+            return
+        why = " ".join(filter(None, (why, how_long if is_undo else "")))
         self._session.notify(context_notice(conversation, name, why, way_back))
+
+    @staticmethod
+    def _how_long(conversation: Conversation) -> str:
+        """Return how long what an undo brought back stays in the context."""
+        if conversation.session.transcript.on_hold:
+            return tr("What it restored stays while compaction is paused.")
+        if not conversation.window.policy.enabled:
+            return ""
+        trigger = conversation.window.measure()[1].trigger
+        share = limit_text(trigger.kind, trigger.limit)
+        return tr("What it restored stays until the context reaches {share}.", share=share)
 
     async def _pin_and_say(self, conversation: Conversation, output: int, *, is_pinned: bool) -> None:
         change = Pinned(output) if is_pinned else Unpinned(output)

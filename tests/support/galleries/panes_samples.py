@@ -283,7 +283,7 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
 def checkpoint_card(number: int, seq: int, **changes: object) -> HandoverCard:
     """A checkpoint of that session: in no request yet."""
     values: dict[str, object] = {
-        "title": "Summary for later", "messages": "12 messages, 41 tool calls", "after": 1_240,
+        "title": "Prepared summary", "messages": "12 messages, 41 tool calls", "after": 1_240,
         "model": "acme/swift", "demo": False, "index": "", "index_entries": 0, "is_checkpoint": True,
         "read": 5_420, "spent": 6_310, "cost": 0.0071, "unpriced": 0,
         "missing": NOTHING_MISSING,
@@ -526,10 +526,10 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         Segment("free", "Free", max(0, 24_000 - used - 2_000)),
     )
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
+    difference = WindowRow(0, "fields", "The provider measures more", 2_900, "fixed", "", is_difference=True)
     return InspectorState(
-        gauge, parts, window_rows(count),
-        "Older parts are cached or compacted as soon as that saves tokens, at the latest "
-        "at 85 % of the window: in 5.8k tokens.",
-        "The provider counts 2.9k more than these rows add up to.",
+        gauge, parts, (*window_rows(count), difference),
+        "Older parts are cached or summarized once that is cheaper than sending them again. Compacts at "
+        "85 % of the window, in 5.8k tokens.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

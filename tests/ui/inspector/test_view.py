@@ -54,7 +54,7 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
-    assert "85 % of the window: in 5.8k tokens" in pane.until.text()
+    assert "Compacts at 85 % of the window, in 5.8k tokens" in pane.until.text()
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
@@ -110,7 +110,6 @@ def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> 
     parts = pane.breakdown
     hidden = (parts.provider_cache,)
     assert not any(part.isVisible() for part in (*hidden, *parts._legend.values()))
-    assert pane.own_count.isVisible(), "it says why the rows add up to another total"
     assert pane.until.isVisible()
     assert pane.requests.isVisible()
     pane.details.click()
@@ -157,7 +156,7 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     closed = requests.closed_group(first)
     assert closed is not None
     assert closed.tokens_text == format_tokens(sum(row.tokens for row in rows[first:second]), in_column=True)
-    assert closed.shown_state == "Cached"
+    assert closed.shown_states == ["Cached", "Pinned"]
     assert closed.tooltip.endswith("what changed\nCached\nPinned\nShortened")
     assert "9 parts, Right opens them" in requests.row_model.index(first).data()
     place = requests.visualRect(requests.row_model.index(first)).center()
@@ -198,7 +197,7 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
     assert groups == {"e40": [40, 41], "Question 50": [50, 57, 58, 59], "e60": [60, 61]}
     (heading,) = [at for at, row in enumerate(requests.rows) if row.is_heading]
     assert requests.row_model.index(heading).data() == "Question 50 · 3 parts, Right opens them · 30"
-    assert not requests.rows[heading].shown_state
+    assert not requests.rows[heading].shown_states
     pane.requests.setCurrentIndex(requests.row_model.index(heading))
     with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_Space)
@@ -207,7 +206,7 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
 
 def test_a_row_says_only_what_is_unusual() -> None:
     """What is in the context as it was has a name and its tokens."""
-    states = {row.state: (row.shown_state, row.label) for row in window_rows(20)}
+    states = {row.state: ("".join(row.shown_states), row.label) for row in window_rows(20)}
     assert states["full"][0] == states["fixed"][0] == ""
     assert states["summarized"][0] == ""
     assert {state[0] for state in states.values()} <= {
@@ -217,8 +216,8 @@ def test_a_row_says_only_what_is_unusual() -> None:
 
 def test_a_row_says_that_its_file_changed_since() -> None:
     row = WindowRow(7, "output", "read_file a.py", 40, "cached", "", tool="read_file", changed_since=12)
-    assert row.shown_state == "Cached"
-    assert replace(row, state="full").shown_state == "Changed"
+    assert row.shown_states == ["Cached"]
+    assert replace(row, state="full").shown_states == ["Changed"]
     assert "this is the file as it was then" in row.tooltip
 
 
@@ -254,11 +253,13 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
     assert pane.breakdown._legend["output"].accessibleName().endswith(format_tokens(outputs, in_column=True))
 
 
-def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
-    own_count = pane.own_count
-    assert own_count.text() == "The provider counts 2.9k more than these rows add up to."
-    pane.set_state(replace(inspector_state(), own_count=""))
-    assert own_count.isHidden()
+def test_what_the_provider_measures_beyond_our_count_is_the_last_row(pane: Inspector) -> None:
+    """No part of a turn, with nothing to do but to read what it is."""
+    last = len(pane.requests.rows) - 1
+    row = pane.requests.rows[last]
+    assert (row.label, row.tokens_text, row.actions) == ("The provider measures more", "+2.9k", ())
+    assert not any(row in group.rows for group in pane.requests.groups.values())
+    assert not pane.requests.isRowHidden(last)
 
 
 def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
@@ -376,9 +377,11 @@ def test_updates_keep_the_selected_row(pane: Inspector) -> None:
     pane.requests.setCurrentIndex(pane.requests.model().index(6, 0))
     pane.set_state(inspector_state(60))
     assert pane.requests.currentIndex().row() == 6
-    assert pane.requests.model().rowCount() == 1 + 60, "a heading and the rows"
+    assert pane.requests.model().rowCount() == 1 + 60 + 1, (
+        "a heading, the rows, and what the provider measures"
+    )
     pane.set_state(inspector_state(6))
-    assert pane.requests.model().rowCount() == 1 + 6
+    assert pane.requests.model().rowCount() == 1 + 6 + 1
     pane.set_state(inspector_state(3))
     assert not pane.requests.currentIndex().isValid()
 

@@ -148,7 +148,7 @@ def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot
         AssistantSpoke("Done.", "lab/m", 2),
         HandoverMade(4, 0, (), "", "", 0, 50, 521, 554, 4, "m", HandoverTrigger.MANUAL),
     )
-    for later, inside in (((), "Summary of 2 messages"), ((Pinned(3),), ""), ((Undone(5),), "")):
+    for later, inside in (((), "Summary of turn 1"), ((Pinned(3),), ""), ((Undone(5),), "")):
         log = [RecordedEvent(seq, 0, event) for seq, event in enumerate((*events, *later), 1)]
         cards = build_cards(log, Transcript(log))
         assert [form.inside for form in cards if isinstance(form, FormCard)] == [inside]
@@ -176,7 +176,7 @@ def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
         "Used 6.3k tokens · $0.0071",
         "1.2 s",
     ]
-    assert "Summary for later" in card(pane, 431).accessible_name
+    assert "Prepared summary" in card(pane, 431).accessible_name
     assert "Is to replace 12 messages, 41 tool calls" in said
 
 
@@ -220,9 +220,9 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
     made = max(simulator.transcript.rewrites.handovers)
     titles = [one.title for one in cards.values() if isinstance(one, HandoverCard)]
     assert titles == [
-        "Summary of 10 messages",
-        "Summary of 15 messages (2)",
-        "Summary of 15 messages",
+        "Summary of turns 1–2",
+        "Summary of turns 1–3 (2)",
+        "Summary of turns 1–3",
     ]
     checkpoint, handover = cards[second], cards[made]
     assert isinstance(checkpoint, HandoverCard)
@@ -230,7 +230,7 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
     assert (checkpoint.is_checkpoint, checkpoint.read, checkpoint.checkpoint) == (
         True,
         880,
-        "Summary of 15 messages",
+        "Summary of turns 1–3",
     )
     assert not handover.is_checkpoint
     assert first in cards
@@ -243,7 +243,7 @@ def pane(qtbot: QtBot) -> Timeline:
 
 def test_observations_wait_for_their_place(pane: Timeline) -> None:
     pane.set_state(TimelineState((observations_card(5),)))
-    assert card(pane, 5).accessible_name == "Summary for later · Not sent yet"
+    assert card(pane, 5).accessible_name == "Prepared summary · Not sent yet"
     assert not {"undo", "redo"} & set(names(pane, 5))
 
 

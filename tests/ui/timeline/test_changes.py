@@ -171,7 +171,7 @@ def test_a_sweep_says_with_what_it_was_undone(qtbot: QtBot) -> None:
     qtbot.addWidget(pane)
     pane.show()
     for event, expected in (
-        (Undone(handover), ["Undone with “Summary of 2 messages”"]),
+        (Undone(handover), ["Undone with “Summary of turn 1”"]),
         (Redone(handover), []),
         (Undone(sweep), ["Undone"]),
     ):
@@ -199,8 +199,8 @@ def test_what_was_undone_inside_a_later_rewrite_did_not_come_back(qtbot: QtBot) 
     pane.show()
     sweep, fold = 8, 9
     for event, expected, changed in (
-        (Undone(7), ["Undone with “Summary of 2 messages”"], ""),
-        (Undone(fold), ["Undone with “Summary of 2 messages”"], "Together with it: 1 output cached."),
+        (Undone(7), ["Undone with “Summary of turn 1”"], ""),
+        (Undone(fold), ["Undone with “Summary of turn 1”"], "Together with it: 1 output cached."),
     ):
         events = (*events, event)
         log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
@@ -249,7 +249,7 @@ def test_what_was_undone_inside_a_later_rewrite_is_redone_after_it(qtbot: QtBot)
     qtbot.addWidget(pane)
     pane.show()
     for event, buttons, tip in (
-        (None, False, "Can be redone when “Summary of 2 messages” is undone"),
+        (None, False, "Can be redone when “Summary of turn 1” is undone"),
         (Undone(7), True, ""),
     ):
         events = (*events, event) if event is not None else events

@@ -432,12 +432,14 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
     pane.set_state(state)
     assert pane.filter_bar.isVisible()
     chips = pane.filter_bar.findChildren(QAbstractButton)
-    assert [chip.text() for chip in chips] == ["All", "Summaries", "Cached", "By you"]
-    for chip in chips[1:]:
+    names, counts = zip(*(chip.text().removesuffix(")").split(" (") for chip in chips), strict=True)
+    assert names == ("All", "Summaries", "Cached", "By you")
+    for chip, count in zip(chips[1:], counts[1:], strict=True):
         chip.click()
         group = pane.filter_bar.group
         assert group is not None
         assert shown_seqs(pane) == [one.seq for one in state.cards if group in one.groups] != []
+        assert count == str(len(shown_seqs(pane)))
     find_button(pane.filter_bar, "timeline-filter-summaries").click()
     assert not any(isinstance(one, UndoCard) for one in state.cards if one.seq in shown_seqs(pane))
     pane.reveal(470)

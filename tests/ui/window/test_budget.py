@@ -368,17 +368,17 @@ async def _check_an_approval(rig: WindowRig, server: ChatServer) -> None:
     """It survives switching sessions, blocks no turn, and its card then states the cost."""
     await run_long_turns(rig, server, "approved")
     first = rig.conversation.session.id
-    await until(lambda: "Write a summary for later?" in rig.banner_text(), "the question")
+    await until(lambda: "Prepare the next compaction?" in rig.banner_text(), "the question")
     assert "price unknown" in rig.banner_text()
     await rig.wiring.workspace_controller.new_session()
-    assert "Write a summary for later?" not in rig.banner_text()
+    assert "Prepare the next compaction?" not in rig.banner_text()
     await rig.wiring.workspace_controller.open_session(first)
-    assert "Write a summary for later?" in rig.banner_text()
+    assert "Prepare the next compaction?" in rig.banner_text()
     await rig.run_turn("A word")
-    assert "Write a summary for later?" in rig.banner_text()
+    assert "Prepare the next compaction?" in rig.banner_text()
     assert rig.events(ObservationsMade) == []
     click(rig, "spend-observations:allow")
-    await until(lambda: "Write a summary for later?" not in rig.banner_text(), "no question")
+    await until(lambda: "Prepare the next compaction?" not in rig.banner_text(), "no question")
     await rig.wait_for_turn_end()
     (event,) = rig.events(ObservationsMade)
     rig.window.show_page("timeline")
@@ -397,7 +397,7 @@ async def _check_the_dialog(rig: WindowRig, server: ChatServer) -> None:
     The same work then needs no question.
     """
     await run_long_turns(rig, server, "refused")
-    await until(lambda: "Write a summary for later?" in rig.banner_text(), "the question")
+    await until(lambda: "Prepare the next compaction?" in rig.banner_text(), "the question")
     click(rig, "spend-observations:refuse")
     rig.window.commands.compact_now.trigger()
     dialog = await opened_handovers(rig)

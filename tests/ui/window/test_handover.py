@@ -314,10 +314,10 @@ async def _check_sharing(rig: WindowRig, first: int) -> None:
     """What is shared is called as its card is, and is on screen before it is saved."""
     rig.perform(ExportHandover(first))
     dialog = await rig.dialog(ShareDialog)
-    assert dialog.windowTitle() == "Share “Summary of 1 message”"
-    names = [f"Summary-of-1-message.{end}" for end in ("md", "html", "jsonl")]
+    assert dialog.windowTitle() == "Share “Summary of turn 1”"
+    names = [f"Summary-of-turn-1.{end}" for end in ("md", "html", "jsonl")]
     assert list(dialog.texts) == names
-    assert "## Technical Details" in str(dialog.texts["Summary-of-1-message.md"])
+    assert "## Technical Details" in str(dialog.texts["Summary-of-turn-1.md"])
     dialog.reject()
     await until(lambda: not rig.window.findChildren(ShareDialog), "the dialog gone")
 
@@ -360,7 +360,7 @@ async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     await until(lambda: window.seq > second, "both are back")
     revised = rig.events(HandoverMade)[-1]
     assert (revised.revises, revised.sections[1].bullets[-1].text) == (second, "Words about it.")
-    assert window.title.text() == "Summary of 4 messages, edited"
+    assert window.title.text() == "Summary of turns 1–2, edited"
     window.close()
     await _closed(rig)
     rig.window.commands.undo_compaction.trigger()
@@ -378,7 +378,7 @@ async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) ->
     model.summary = text_reply(SUMMARY.replace("Words about it.", "All new!", 1))
     press(window, "write_draft")
     await until(lambda: has_draft(window), "what differs")
-    assert window.title.text() == "Draft of Summary of 1 message"
+    assert window.title.text() == "Draft of Summary of turn 1"
     assert window.comparison.counts.text().startswith("1 dropped · 1 added")
     press(window, "hand_over")
     await _closed(rig)
@@ -438,7 +438,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     assert last_change(transcript) == active[0]
     timeline = rig.views.timeline.get()
     await until(lambda: _is_in_sight(timeline, active[0]), "the new card comes into sight")
-    pill = "Replaced by Summary of 1 message, edited"
+    pill = "Replaced by Summary of turn 1, edited"
     await until(lambda: pill in pills(timeline, count), "the card says it too")
 
 
@@ -469,7 +469,7 @@ async def _check_editing_undone(rig: WindowRig) -> None:
 
 async def approve_notes(rig: WindowRig) -> None:
     """Answer the question that shows the price of notes that the user asked for."""
-    await until(lambda: "Write a summary for later?" in rig.banner_text(), "the price")
+    await until(lambda: "Prepare the next compaction?" in rig.banner_text(), "the price")
     assert "tokens · price unknown" in rig.banner_text()
     press(rig.window.notices, "spend-observations:allow")
 

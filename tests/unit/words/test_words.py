@@ -12,6 +12,7 @@ from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.cost import format_usd
+from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
@@ -40,10 +41,10 @@ from helix_desktop.domain.slash_command import is_command_name
 from helix_desktop.domain.store_reports import ImportResult, LostContent, RepairReport, TruncatedSession
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.kit.commands import WindowCommands
-from helix_desktop.words.call_targets import failed_tests_text, shown_target
+from helix_desktop.words.call_targets import failed_tests_text, output_title, shown_target
 from helix_desktop.words.git import git_text
 from helix_desktop.words.instructions import instructions_text
-from helix_desktop.words.message_states import gauge_source_text, own_count_text
+from helix_desktop.words.message_states import gauge_source_text
 from helix_desktop.words.numbers import (
     format_size,
     format_token_difference,
@@ -122,14 +123,16 @@ def test_the_end_of_a_test_run_says_how_many_tests_failed(output: str, text: str
     ("target", "words"),
     [
         ("index", "what was compacted"),
-        ("index, 'tide'", "what was compacted, 'tide'"),
-        ("index, 'tide' · 3 lines in e23, e31 and 4 more", "what was compacted, 'tide' · 3 lines"),
+        ("index, 'tide'", "what was compacted for 'tide'"),
+        ("index, 'tide' · 3 lines in e23, e31 and 4 more", "what was compacted for 'tide' · 3 lines"),
         ("index · table of 71", "what was compacted · table of 71"),
         ("e12", "earlier messages"),
-        ("e12-e31, 'tide'", "earlier messages, 'tide'"),
+        ("e12-e31, 'tide'", "earlier messages for 'tide'"),
         ("0a9443523603 e4-e9", "earlier messages"),
         ("read_file e12.txt", "e12.txt"),
-        ("read_file a.log · 2 lines for '^a|b', \"a = 1\"", "a.log · 2 lines"),
+        ("read_file a.log · 2 lines for '^a|b', \"a = 1\"", "a.log for '^a|b' · 2 lines"),
+        ('read_file a.log · nothing for "it\'s" in lines 1-90', 'a.log for "it\'s" · nothing'),
+        ("read_file a.log · 2 lines for 'a pattern that was cut …", "a.log · 2 lines"),
         ("read_file a.py:20-90 · lines 20-28 of 20-90, run, stop", "a.py · lines 20-28"),
         ('run_command make · lines 1-9 of 1,200, "ok"', "make · lines 1-9"),
         ("mcp__hub__find x, lines 3-9", "mcp__hub__find x, lines 3-9"),
@@ -140,6 +143,21 @@ def test_the_end_of_a_test_run_says_how_many_tests_failed(output: str, text: str
 def test_a_recall_of_compacted_messages_shows_no_event_numbers(target: str, words: str) -> None:
     assert shown_target("recall_cached_content", target) == words
     assert shown_target("read_file", target) == target
+
+
+@pytest.mark.parametrize(
+    ("about", "words"),
+    [
+        ("2 lines for '^a|b', \"a = 1\"", "Searched a.log for '^a|b' · 2 lines"),
+        ("lines 20-28 of 90, run, stop", "Recalled a.log · lines 20-28"),
+        ("", "Recalled a.log"),
+    ],
+)
+def test_a_recall_of_a_pattern_is_a_search_and_one_of_lines_names_them(about: str, words: str) -> None:
+    output = ToolAnswered(
+        "c", RECALL_TOOL, "", "0" * 64, 9, 3, 1, target="read_file a.log", recalled="0" * 64
+    )
+    assert output_title(replace(output, about=about)) == words
 
 
 @pytest.mark.parametrize(
@@ -155,22 +173,6 @@ def test_a_recall_of_compacted_messages_shows_no_event_numbers(target: str, word
 )
 def test_the_workspace_is_named_where_a_call_is_about_all_of_it(tool: str, target: str, words: str) -> None:
     assert shown_target(tool, target) == words
-
-
-@pytest.mark.parametrize(
-    ("counted", "words"),
-    [
-        (3_600, ""),
-        (3_780, ""),
-        (3_790, "The provider counts 190 less than these rows add up to."),
-        (3_400, "The provider counts 200 more than these rows add up to."),
-    ],
-)
-def test_our_own_count_is_named_where_the_total_is_another(counted: int, words: str) -> None:
-    gauge = UsageGauge(3_600, 32_000, 4_000, 27_000, True, 0.7, report_count=5)
-    assert own_count_text(gauge, counted) == words
-    estimated = words.replace("counts", "may count about")
-    assert own_count_text(replace(gauge, is_reported=False), counted) == estimated
 
 
 @pytest.mark.parametrize(
@@ -232,7 +234,7 @@ _WRITTEN = HandoverMade(9, 0, (), "", "", 0, 0, 0, 0, 9, "m", HandoverTrigger.MA
         ({"revises": 10, "before": 500, "after": 517}, "Summary edited by you · +17 tokens"),
         ({"revises": 10}, "Summary edited by you · same size"),
         ({"replaces": (10,), "before": 90, "after": 40}, "Summary written again · 90 → 40 tokens"),
-        ({"model": "no model"}, "0 messages compacted · without a model · 0 → 0 tokens"),
+        ({"model": "no model"}, "Summary · without a model · 0 → 0 tokens"),
     ],
 )
 def test_a_handover_says_in_a_line_where_it_comes_from(change: dict[str, Any], text: str) -> None:
@@ -256,11 +258,11 @@ def test_summaries_are_called_by_what_they_cover_and_what_became_of_them() -> No
         transcript.apply(RecordedEvent(seq, 0, event))
     assert list(handover_titles(transcript).values()) == [
         "Summary of “Fix the gauge”",
-        "Summary of 1 message",
-        "Summary of 1 message, edited",
-        "Summary of 1 message, edited (2)",
-        "Summary of 3 messages, written again",
-        "Summary of 1 message (2)",
+        "Summary of turn 1",
+        "Summary of turn 1, edited",
+        "Summary of turn 1, edited (2)",
+        "Summary of turns 1–2, written again",
+        "Summary of turn 1 (2)",
     ]
 
 
@@ -579,7 +581,7 @@ def test_a_line_about_facts_says_that_the_threshold_was_reached() -> None:
 def test_what_saves_tokens_is_no_reason_beside_another_one() -> None:
     assert reasons_text(["to save tokens", "", "to save tokens"]) == "to save tokens"
     assert reasons_text(["to save tokens", "context was full"]) == "context was full"
-    assert reasons_text(["by you", "context was full"]) == "by you · context was full"
+    assert reasons_text(["by you", "context was full"]) == "context was full"
     assert reasons_text([""]) == ""
 
 

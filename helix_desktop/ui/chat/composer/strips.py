@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QKeyEvent, QMouseEvent
@@ -30,6 +31,7 @@ from helix_desktop.ui.design.layout import (
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.theme import TextRole
 from helix_desktop.ui.kit.intents import Intent, StopAndSend, perform
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
@@ -99,12 +101,14 @@ class QueueLine(QWidget):
     def _turn_steer(self) -> None:
         perform(self, SteerQueued(self.message.seq, not self.message.steer))
 
-    def show_message(self, message: QueuedMessage, first: bool, last: bool, is_call_running: bool) -> None:
-        """Show it as it is now; words that are being changed stay."""
+    def show_message(
+        self, message: QueuedMessage, attached: Sequence[str], first: bool, last: bool, is_call_running: bool
+    ) -> None:
+        """Show it as it is now, with the names of its attachments; words that are being changed stay."""
         self.message, self._is_call_running = message, is_call_running
         self._send_now.setVisible(is_call_running and self.field.isHidden())
-        text = " ".join(message.text.split())
-        self._text_label.set_full_text(text or tr("(attachments only)"))
+        text = dotted((*attached, " ".join(message.text.split())))
+        self._text_label.set_full_text(text)
         self._sign.show_icon(*(("zap", "accent_text") if message.steer else ("clock", "faint")))
         self._badge.setVisible(message.steer)
         self._steer.set_tip(
@@ -214,10 +218,11 @@ class NextMessages(QWidget):
         is_paused: bool = False,
         is_call_running: bool = False,
         suggestion: str = "",
+        attached: Mapping[int, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         """Show the messages to send when the agent is ready or, if `is_paused`, when the user says so.
 
-        While a call runs, each can be sent at once.
+        While a call runs, each can be sent at once. `attached` has the names of what goes along with them.
         """
         for gone in self._lines.keys() - {message.seq for message in waiting}:
             line = self._lines.pop(gone)
@@ -229,7 +234,8 @@ class NextMessages(QWidget):
         former, self._lines = self._lines, {}
         for place, message in enumerate(waiting):
             line = former.get(message.seq) or QueueLine(message, self._fit_timer.start)
-            line.show_message(message, place == 0, place == len(waiting) - 1, is_call_running)
+            names, is_last = attached.get(message.seq, ()), place == len(waiting) - 1
+            line.show_message(message, names, place == 0, is_last, is_call_running)
             if self._column.indexOf(line) != place:
                 self._column.insertWidget(place, line)
             self._lines[message.seq] = line

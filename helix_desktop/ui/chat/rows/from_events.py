@@ -94,7 +94,7 @@ from helix_desktop.words.costs import cost_text
 from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.message_states import hold_text
-from helix_desktop.words.models import effort_refused_text, model_name, with_effort
+from helix_desktop.words.models import effort_refused_text, model_name, recorded_writer, with_effort
 from helix_desktop.words.numbers import format_usd
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrites import (
@@ -143,7 +143,7 @@ class _Group(msgspec.Struct, eq=False):
     seqs: list[int] = []
     text: str = ""  # in place of the sizes
     handover_seq: int = 0
-    handover: tuple[str, str] = ("", "")  # what it did and why: stands for all others
+    handover: tuple[str, ...] = ()  # what it did and why: stands for all others
     changes: dict[str, int] = {}  # with what each freed
     reasons: dict[str, None] = {}
     freed_by: dict[int, int] = {}  # the same by rewrite
@@ -230,7 +230,7 @@ class ContextLines:
     ) -> DividerRow | None:
         """Return the line of the group with this rewrite; None as long as it frees too little for one."""
         group, seq = self._group, recorded.seq
-        change = divider_change_text(event)
+        change = divider_change_text(event, transcript)
         is_attached = isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
         if not (is_attached and seq - 1 in group.seqs):  # it falls and returns with the one before it
             group.seqs.append(seq)
@@ -249,7 +249,8 @@ class ContextLines:
         group.retaken += transcript.retaken.get(seq, 0)
         reason = divider_reason_text(event)
         if isinstance(event, HandoverMade):
-            group.handover = change, reason
+            is_refused = bool(event.refused) and not recorded_writer(event.model)
+            group.handover = change, reason, tr("the model's summary wasn't used") if is_refused else ""
         if freed:
             group.changes[change] = group.changes.get(change, 0) + freed
             by = group.seqs[-1]

@@ -8,6 +8,7 @@ from helix_desktop.agent.session import SubagentActivity, SubagentProgress, did_
 from helix_desktop.agent.tool_calls.approvals import denying_rule
 from helix_desktop.context.intake.descriptions import count_header_lines, count_matching_lines
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
+from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.messages import TurnOutcome
@@ -122,7 +123,9 @@ def badge_text(badge: Badge) -> str:
             return tr("Recalled", "state of an output")
         case "pinned":
             return tr("Pinned", "state of an output")
-    return translate(STATE_WORDS[badge].label)
+        case "in_window" | "excluded":
+            return translate(STATE_WORDS[badge].label)
+    return translate(STATE_WORDS["cached"].label)  # with its messages, too
 
 
 def excerpt_title(excerpt: Excerpt) -> str:
@@ -160,8 +163,8 @@ def call_words(row: ToolRow) -> str:
         or row.state in ("waiting", "approval", "question", "denied")
         or (row.state == "interrupted" and did_not_run(row.shown_lines.head))
     ):
-        return call_verb(row.call.name, "to_do")
-    return call_verb(row.call.name, "running" if row.state == "running" else "done")
+        return call_verb(row.call.name, "to_do", row.target)
+    return call_verb(row.call.name, "running" if row.state == "running" else "done", row.target)
 
 
 def bar_target(row: ToolRow) -> str:
@@ -262,8 +265,9 @@ def output_form_text(row: ToolRow) -> str:
     if not row.has_no_extract:
         whole = row.answer.full_tokens
         if not whole:
-            return tr("Shortened")
-        return tr("Shortened from {tokens}", tokens=format_token_count(whole))
+            return translate(STATE_WORDS["in_part"].label)
+        before, after = format_tokens(output_tokens(whole)), format_tokens(row.tokens)
+        return tr("{before} → {after}", before=before, after=after)
     if not row.shown.intake_tokens:
         return tr("Shortened, not as asked")
     return tr(

@@ -366,7 +366,7 @@ async def test_the_newest_one_can_be_edited_and_the_next_begins_with_that() -> N
     with pytest.raises(CompactionRefused, match="A newer one replaced it"):
         await revisions.record(draft, changed)
     titles = handover_titles(rig.conversation.session.transcript)
-    assert list(titles.values()) == ["Summary for later", "Summary for later, edited"]
+    assert list(titles.values()) == ["Prepared summary", "Prepared summary, edited"]
     await run_turns(rig, 4)
     assert "Ask Ann before the release" in rig.model.summary_requests[-1].messages[-1].text
 

@@ -17,7 +17,7 @@ from helix_desktop.context.summaries.index_entry import HEAD
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered
-from helix_desktop.domain.events.rewrite import FoldMade
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.store import Commit, Content, ContentKind, EntryFilter, SavedCondition
@@ -27,6 +27,7 @@ from helix_desktop.ui.cache.filter_bar import restored_options
 from helix_desktop.ui.cache.rows import (
     COLUMN_BY_KEY,
     COLUMNS,
+    COMPACTED_STATES,
     DIGEST_BYTES,
     SAME_STATES,
     STATE_LABELS,
@@ -66,7 +67,7 @@ def test_an_index_is_named_after_what_it_lists(maker: str, name: str) -> None:
     assert tool_name(replace(row, state="elsewhere")) == maker
 
 
-def test_states_have_five_names_and_a_meaning_each() -> None:
+def test_states_have_four_names_and_a_meaning_each() -> None:
     """The panel, the chat and the cache say the same of a message; a filter has each name once."""
     assert set(STATE_WORDS) == {*get_args(MessageState), "in_part"}
     for name, states in SAME_STATES.items():
@@ -87,7 +88,7 @@ def test_the_word_for_a_state_stands_in_one_file() -> None:
 
 _STEMS = {
     "In context": r"in (?:the )?context",
-    "Partly in context": "in part|preview|extract",
+    "Shortened": "in part|preview|extract|[Ss]horten",
     "Cached": "[Cc]ach",
     "Compacted": "[Cc]ompact",
     "Left out": "[Ll](?:ef|eave)",
@@ -106,11 +107,32 @@ def test_sentences_say_of_a_state_what_its_label_says() -> None:
 
 @pytest.mark.parametrize(
     ("stored", "state"),
-    [("marker", "cached"), ("noted", "handed_over"), ("stored", "elsewhere"), ("excluded", "excluded")],
+    [
+        ("marker", "cached"),
+        ("noted", "cached"),
+        ("handed_over", "cached"),
+        ("stored", "elsewhere"),
+        ("excluded", "excluded"),
+    ],
 )
 def test_a_filter_of_an_earlier_version_opens(stored: str, state: CacheState) -> None:
     """States had other names: what was filtered by them is filtered by what they are called now."""
     assert [option.state for option in restored_options((SavedCondition("state", stored),), 0)] == [state]
+
+
+def test_an_output_that_left_is_cached_also_where_some_of_its_lines_were_recalled() -> None:
+    """Cache and panel say it with one word, and so do they where its messages were compacted."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Read it.")
+    simulator.step("Reading.", 1)
+    output = "some words\n" * 500
+    simulator.answer_call(0, output)
+    digest = digest_of(output.encode())
+    simulator.record(SweepMade((simulator.transcript.last_seq,), 900, SweepReason.BATCH))
+    simulator.recall(digest)
+    state, _ = content_states(simulator.transcript)[digest]
+    assert state == "recalled_part"
+    assert {translate(STATE_LABELS[same]) for same in (state, *COMPACTED_STATES)} == {"Cached"}
 
 
 @pytest.mark.parametrize(("words", "state"), [(20, "in_window"), (500, "in_part")])
@@ -283,11 +305,11 @@ async def test_the_list_of_what_was_compacted_is_listed_only_if_asked_for() -> N
     rig = AgentRig(ScriptedModel(thinking_script(40)), PROFILES["classic"])
     index = await begin_with_handover(rig)
     (row,) = await source_of(rig).rows([index])
-    assert translate(STATE_LABELS[row.state]) == "Compacted"
+    assert translate(STATE_LABELS[row.state]) == "Cached"
     lists = EntryFilter(kinds=("index",))
     for state in (None, *SAME_STATES):
         assert index not in await listed(rig, CacheFilter(state=state))
-        is_same = state in (None, "handed_over")
+        is_same = state in (None, "cached")
         assert (index in await listed(rig, CacheFilter(state=state, entry_filter=lists))) == is_same
     found = await source_of(rig).search(CacheFilter(index))
     assert found.digests.hex() == index, "its SHA-256 finds it"

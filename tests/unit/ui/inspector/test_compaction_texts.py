@@ -24,10 +24,10 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         (CompactionOutlook("off"), "Context management is off."),
         (
             CompactionOutlook("room"),
-            "Older parts are cached or compacted as soon as that saves tokens, at the latest at {at}: "
-            "in 0 tokens.",
+            "Older parts are cached or summarized once that is cheaper than sending them again. Compacts at "
+            "{at}, in 0 tokens.",
         ),
-        (CompactionOutlook("due"), "Compacts at {at}: due now."),
+        (CompactionOutlook("due"), "Compacts at {at}, once a summary is written."),
         (
             CompactionOutlook("waiting", 90_000),
             "Compacts at {at}, at least 1 min 30 s after the last try.",
