@@ -337,13 +337,11 @@ def divider_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
     return translate(_EARLY)
 
 
-def retaken_text(outputs: int) -> str:
-    """Return that a rewrite took so many outputs that the user had brought back; empty if none."""
-    if not outputs:
+def retaken_text(count: int) -> str:
+    """Return that a rewrite took so many messages that the user had brought back; empty if none."""
+    if not count:
         return ""
-    return tr.plural(
-        outputs, "including %n output that you had restored", "including %n outputs that you had restored"
-    )
+    return tr("including {count} that you had restored", count=format_integer(count))
 
 
 def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:

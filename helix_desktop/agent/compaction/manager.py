@@ -462,10 +462,12 @@ class OverflowSteps:
             limit,
             lambda _: self._rewriter.sweep_newest_call(),
             lambda tokens: self._rewriter.sweep_oldest(tokens, 1, restored=False),
-            self._rewriter.sweep_images,
-            self._place_observations,
+            lambda tokens: self._rewriter.sweep_images(tokens, restored=False),
+            lambda _: self._place_observations(restored=False),
             self._rewriter.fold_oldest,
             lambda tokens: self._rewriter.sweep_oldest(tokens, 1),
+            self._rewriter.sweep_images,
+            lambda _: self._place_observations(),
             lambda tokens: self._rewriter.sweep_oldest(tokens, 0, last=False),
         )
 
@@ -500,9 +502,14 @@ class OverflowSteps:
     def _last_rewrite_seq(self) -> int:
         return self._session.transcript.window.last_rewrite_seq
 
-    async def _place_observations(self, _: int) -> None:
-        pending_seq = observation.pending_observations(self._session.transcript)
-        if pending_seq is not None:
+    async def _place_observations(self, restored: bool = True) -> None:
+        """Put prepared observations in place; of what the user brought back only if `restored`."""
+        transcript = self._session.transcript
+        pending_seq = observation.pending_observations(transcript)
+        if pending_seq is None:
+            return
+        made = transcript.rewrites.observations[pending_seq]
+        if restored or not observation.covers_restored_entries(transcript, made):
             await self._rewriter.place_observations(pending_seq, PlacementReason.OVERFLOW)
 
     async def _make_handover(self, why_no_model: OptionalText) -> None:

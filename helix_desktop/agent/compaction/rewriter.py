@@ -393,11 +393,11 @@ class WindowRewriter:
         transcript, policy = self._session.transcript, self._session.policy
         await self._sweep(lambda: planner.sweep_newest_call(transcript, policy), SweepReason.OVERFLOW)
 
-    async def sweep_images(self, tokens: int, newest: bool = False) -> None:
-        """Mask the oldest images that free these tokens, with `newest` also those of the newest message."""
-        needed = self._own_count(tokens)
+    async def sweep_images(self, tokens: int, newest: bool = False, restored: bool = True) -> None:
+        """Mask the oldest images that free these tokens; for the others see `planner.sweep_images`."""
+        needed, transcript = self._own_count(tokens), self._session.transcript
         await self._sweep(
-            lambda: planner.sweep_images(self._session.transcript, newest, needed), SweepReason.OVERFLOW
+            lambda: planner.sweep_images(transcript, newest, needed, restored), SweepReason.OVERFLOW
         )
 
     async def fold_oldest(self, tokens: int) -> None:

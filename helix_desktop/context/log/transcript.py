@@ -129,7 +129,7 @@ class Transcript:
         self.cache_lifetime_s = 0  # asked of the provider for the newest request; 0: its usual one
         self.changed_from = 0  # the first event that is new or changed since the newest request
         self._changes: list[tuple[int, int]] = []  # the rewrites since, each with the first event it changed
-        self.retaken: dict[int, int] = {}  # outputs that the user had brought back, by what took them again
+        self.retaken: dict[int, int] = {}  # messages that the user had brought back, by what took them again
         self.recall_counts: Counter[str] = Counter()
         self.newest_recall_seqs: dict[str, int] = {}
         self.last_compaction_at_ms = 0
@@ -331,9 +331,9 @@ class Transcript:
         self.window.add(self.messages.append(recorded, event))
 
     def _apply_rewrite(self, recorded: RecordedEvent, rewrite: RewriteEvent) -> None:
-        restored = self._restored_outputs()
+        restored = self.restored
         self.window.apply(recorded, rewrite)
-        gone = restored - self._restored_outputs() if restored else restored
+        gone = restored - self.restored if restored else restored
         match rewrite:
             case SweepMade() | FoldMade() | ObservationsPlaced() | HandoverMade() if gone:
                 self.retaken[recorded.seq] = len(gone)
@@ -350,11 +350,15 @@ class Transcript:
         self._changes.append((recorded.seq, self.rewrites.first_changed(rewrite)))
         self.changed_from = min(self.changed_from, self._changes[-1][1])
 
-    def _restored_outputs(self) -> set[int]:
-        """Return the outputs that stand in the window whole because the user brought them back."""
+    @property
+    def restored(self) -> set[int]:
+        """Return the messages that stand in the window whole because the user brought them back.
+
+        They stay until room is needed: no rewrite takes them below the threshold of compaction, and above it
+        they leave last. What takes them then is in `retaken`.
+        """
         items = filter(None, map(self.messages.item, self.rewrites.restored))
-        outputs = (item.seq for item in items if isinstance(item.event, ToolAnswered))
-        return set(filter(self.window.shows, outputs))
+        return {item.seq for item in items if self.window.shows(item.seq)}
 
     @property
     def last_event_at_ms(self) -> int:

@@ -206,11 +206,16 @@ def _newest_seq(transcript: Transcript, kind: type[AssistantSpoke | ToolAnswered
 
 
 def sweep_images(
-    transcript: Transcript, include_newest: bool = False, tokens: int | None = None
+    transcript: Transcript, include_newest: bool = False, tokens: int | None = None, restored: bool = True
 ) -> SweepPlan | None:
-    """Return a sweep of the user's images, the oldest first; the newest message's with `include_newest`."""
+    """Return a sweep of the user's images, the oldest first; the newest message's with `include_newest`.
+
+    Those that the user brought back go only if `restored`.
+    """
     last = transcript.messages.user_items[-1].seq if transcript.messages.user_items else 0
-    images = [seq for seq in sweep.image_messages(transcript) if include_newest or seq != last]
+    staying = set() if include_newest else {last}
+    staying |= set() if restored else transcript.rewrites.restored
+    images = [seq for seq in sweep.image_messages(transcript) if seq not in staying]
     return _first_that_free(transcript, images, tokens)
 
 

@@ -165,7 +165,7 @@ class Rewrite(TimelineCard, frozen=True, kw_only=True):
     carries: str = ""
     """What its undo restores too."""
     retaken: int = 0
-    """Outputs that the user had brought back."""
+    """Messages that the user had brought back."""
 
     @property
     def size_text(self) -> str:

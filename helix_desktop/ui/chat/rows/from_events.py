@@ -148,7 +148,7 @@ class _Group(msgspec.Struct, eq=False):
     reasons: dict[str, None] = {}
     freed_by: dict[int, int] = {}  # the same by rewrite
     used: int = 0
-    retaken: int = 0  # outputs among what left that the user had brought back
+    retaken: int = 0  # messages among what left that the user had brought back
 
     @property
     def freed(self) -> int:

@@ -344,6 +344,22 @@ async def test_what_the_user_brought_back_leaves_last_and_is_counted() -> None:
     assert sum(transcript.retaken.values()) == len(swept.masked)
 
 
+async def test_images_that_the_user_brought_back_leave_after_others() -> None:
+    """They were the oldest, so they left first again."""
+    rig = rig_of(*(text_reply("A lamp.") for _ in range(3)), info=VISION_MODEL)
+    await rig.begin()
+    session = rig.conversation.session
+    for number in range(2):
+        image = await rig.workspace.contents.attach_data(session.id, png(700, 700, number), f"{number}.png")
+        await send_with_images(rig, "What is this?", [image])
+    restored, other = rig.seqs(UserSpoke)
+    await rig.conversation.window.cache_now(restored)
+    await rig.conversation.window.undo(*rig.seqs(SweepMade))
+    assert session.transcript.restored == {restored}
+    await rig.conversation.run("word " * 700)
+    assert session.transcript.window.masked == {other}
+
+
 async def test_what_the_user_said_stays_when_messages_are_left_out() -> None:
     """The newest messages are whole, as far as there is room; of older ones the user's own words stay."""
     replies = [text_reply(f"answer {n} " + "because it is so " * 60) for n in range(9)]

@@ -10,6 +10,7 @@ from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import project, render_message
 from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.events.conversation import (
@@ -334,20 +335,38 @@ def test_a_line_counts_what_the_user_had_brought_back() -> None:
     simulator.record(Undone(swept.seq))
     simulator.step("Next.", 0, usage_ratio=1.0)
     simulator.record(SweepMade(seqs, 15, SweepReason.OVERFLOW))
-    words = "outputs cached · context was full · including 2 outputs that you had restored"
+    words = "outputs cached · context was full · including 2 that you had restored"
     assert [line for line in _context_lines(simulator) if line.endswith(words)]
     *_, last = rewrite_lines(simulator.log)
-    assert last.endswith(" · including 2 outputs that you had restored")
+    assert last.endswith(" · including 2 that you had restored")
     simulator.record(Undone(simulator.transcript.last_seq))
     simulator.send_message("Go on. " * 300)
     simulator.step("Then.", 0, usage_ratio=1.0)
+    assert simulator.transcript.restored == set(seqs)
     simulator.hand_over(1_000)
-    assert _context_lines(simulator)[-1].endswith("by you · including 3 outputs that you had restored")
+    assert _context_lines(simulator)[-1].endswith("by you · including 3 that you had restored")
 
 
 def _context_lines(simulator: SessionSimulator) -> list[str]:
     rows = rows_from_log(simulator.log)[1]
     return [row.text for row in rows if isinstance(row, DividerRow) and row.kind == "context"]
+
+
+def test_a_line_counts_words_that_the_user_had_brought_back_too() -> None:
+    """A conversation without an output was compacted again after its undo, without a word."""
+    simulator = SessionSimulator(PROFILES["classic"])
+    for number in range(8):
+        simulator.send_message(f"Question {number}?")
+        simulator.step("Because it is so. " * 40, 0, usage_ratio=1.0)
+    simulator.hand_over(1_000)
+    assert not simulator.transcript.retaken
+    simulator.record(Undone(max(simulator.transcript.rewrites.handovers)))
+    restored = simulator.transcript.restored
+    assert len(restored) > 4
+    simulator.send_message("Go on.")
+    simulator.step("Then.", 0, usage_ratio=1.0)
+    simulator.hand_over(1_000)
+    assert _context_lines(simulator)[-1].endswith(f"including {len(restored)} that you had restored")
 
 
 def test_a_compaction_whose_edited_handover_is_redone_is_not_called_undone() -> None:
