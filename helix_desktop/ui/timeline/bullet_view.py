@@ -50,6 +50,13 @@ class _Sentence(Words):
         return scaled(18) + 3
 
 
+def source_text(place: int, count: int) -> str:
+    """Return what the link to one of the messages says that a sentence comes from."""
+    if count == 1:
+        return tr("Source")
+    return tr("Sources: {number}", number=place) if place == 1 else str(place)
+
+
 class BulletView(Themed, QWidget):
     """One sentence with links to the messages it comes from; without any it is flagged, if `is_flagged`.
 
@@ -74,8 +81,9 @@ class BulletView(Themed, QWidget):
             bullet.text.removesuffix(UNSUPPORTED).rstrip() if is_flagged and not marks else bullet.text
         )
         self._chips = list[Pill]()
-        for seq in bullet.sources:
-            chip = Pill("", icon_name="message-square", clickable=True)
+        for place, seq in enumerate(bullet.sources, 1):
+            words = source_text(place, len(bullet.sources))
+            chip = Pill(words, icon_name="message-square" if place == 1 else "", clickable=True)
             chip.setObjectName(f"source:{seq}")
             chip.setToolTip(tr("Show in chat"))
             chip.setAccessibleName(tr("Show in chat: e{event}", event=str(seq)))

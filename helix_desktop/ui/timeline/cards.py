@@ -49,6 +49,7 @@ from helix_desktop.ui.kit.intents import (
     Unpin,
 )
 from helix_desktop.ui.kit.words import Words
+from helix_desktop.ui.timeline.bullet_view import source_text
 from helix_desktop.words.answer_ends import window_learned_text
 from helix_desktop.words.call_targets import output_title
 from helix_desktop.words.costs import cost_text
@@ -271,15 +272,16 @@ def index_chips(digest: str, entries: int) -> list[Button]:
     return [chip("index", OpenCacheEntry(digest), Pill(words, icon="database"), tip)]
 
 
-def source_chip(seq: int) -> Button:
+def source_chip(seq: int, place: int = 1, count: int = 1) -> Button:
     label = tr("Show in chat: e{event}", event=str(seq))
-    pill = Pill("", icon="message-square")
+    pill = Pill(source_text(place, count), icon="message-square" if place == 1 else "")
     return chip(f"source:{seq}", ShowEvent(seq), pill, tr("Show in chat"), label)
 
 
 def bullet_row(bullet: Bullet, color: str = "text", *, is_flagged: bool = True) -> Box:
     """Return one sentence with links to the messages it comes from; without any it is flagged."""
-    tail: list[Box] = [source_chip(seq) for seq in bullet.sources]
+    count = len(bullet.sources)
+    tail: list[Box] = [source_chip(seq, place, count) for place, seq in enumerate(bullet.sources, 1)]
     text = bullet.text
     if is_flagged and not bullet.sources:
         # The chip says it in place of the words that an edited handover has in its text.

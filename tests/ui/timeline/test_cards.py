@@ -25,7 +25,7 @@ from helix_desktop.domain.events.summary import Bullet, HandoverMade
 from helix_desktop.domain.file_history.line_match import Span
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.kit.intents import ChooseForm, Redo, RetrySummary, ShowEvent, Undo, Unpin
-from helix_desktop.ui.timeline.bullet_view import BulletView
+from helix_desktop.ui.timeline.bullet_view import BulletView, source_text
 from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.rows import CardItem, card_menu
@@ -168,7 +168,8 @@ def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
     titles = [said.index(title) for title in ("Current Issues", "TODO Items")]
     assert titles == sorted(titles)
     assert titles[-1] < said.index("Read 5.4k tokens")
-    assert [text for text in pills(pane, 431) if text not in ("No source", "")] == [
+    sources = ("No source", "Source", "Sources: 1", "2", "3", "4")
+    assert [text for text in pills(pane, 431) if text not in sources] == [
         "Not sent yet",
         "acme/swift",
         "Read 5.4k tokens",
@@ -381,3 +382,9 @@ def test_a_branch_says_where_it_begins() -> None:
     (branch,) = build_cards(simulator.log, simulator.transcript)
     assert isinstance(branch, ManualActionCard)
     assert (branch.kind, branch.text) == ("branch", "Version begins here: message edited")
+
+
+def test_the_links_to_what_a_sentence_comes_from_say_so() -> None:
+    """Bubbles without a word were behind each sentence."""
+    assert [source_text(1, 1)] == ["Source"]
+    assert [source_text(place, 3) for place in (1, 2, 3)] == ["Sources: 1", "2", "3"]
