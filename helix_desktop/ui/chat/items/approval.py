@@ -48,6 +48,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Chat")
 text = TextContext("Chat")
 
+_HEAD_PX = 25
 _ASKER = 32  # characters of a subagent's title
 _LABELS: dict[ApprovalAnswer, TranslatableText] = {
     "demo": text("Run all demo calls"),
@@ -169,7 +170,13 @@ class ApprovalItem(RowItem):
             8,
         )
         answers = Flow(self._buttons(context), 8, line_gap=8)
-        parts = [Frame(head, (0, 0, 0, 4)), *body, *self._uncovered(tools), Frame(answers, (0, 6, 0, 0))]
+        # As high without a pill: one comes with another call that waits, and the answers must not move.
+        parts = [
+            Frame(head, (0, 0, 0, 4), least=_HEAD_PX),
+            *body,
+            *self._uncovered(tools),
+            Frame(answers, (0, 6, 0, 0)),
+        ]
         if row.others:  # below the answers, which must not move when another call comes to wait
             names = escape_invisible(" · ".join(row.others))
             count = len(row.allowed_together)

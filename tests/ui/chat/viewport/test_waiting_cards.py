@@ -7,6 +7,8 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.file_history.diff import diff_contents
+from helix_desktop.domain.tools import EditedFile
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.presenter import AskRows
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, DividerRow
@@ -86,7 +88,9 @@ def test_another_card_moves_no_button_of_the_first(view: ChatView) -> None:
     asks = AskRows(view.chat_viewport.model)
     view.chat_viewport.model.reset([ANSWER])
     view.chat_viewport.go_to_end()
-    asks.show(structs.replace(_card("p").request, is_safe=True))
+    edit = EditedFile("a.py", diff_contents(None, b"x = 1\n"))
+    request = approval_row("p", "edit_file", "Edit a.py", "", "edit", edits=(edit,)).request
+    asks.show(structs.replace(request, is_safe=True))
     stood = _buttons(view, "p")
     asks.show(structs.replace(_card("q").request, is_safe=True))
     assert view.chat_viewport.item(1).hit_area("decide:all") is not None
