@@ -29,7 +29,7 @@ PARTIAL: dict[str, set[Any]] = {
         "observed",
         "pinned",
         "recalled_part",
-    },  # fmt: skip
+    },
     "ui/cache/source.py: _RANK": {"damaged", "elsewhere", "in_trash", "index"},
     "ui/chat/items/approval.py: _MCP_CHANGES": {""},
     "ui/chat/items/approval.py: _REFUSALS": {""},
