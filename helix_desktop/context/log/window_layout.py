@@ -144,6 +144,21 @@ def active_covers(covers: Iterable[Cover]) -> list[Cover]:
     return sorted(active, key=lambda cover: cover.after)
 
 
+def cover_over(inner: Cover, active: Iterable[Cover], candidates: Iterable[Cover]) -> int:
+    """Return the active cover that another one would not take the place of if it were a candidate, 0 if none.
+
+    `active` are those of the `candidates`.
+    """
+    truncations = [cover for cover in (*candidates, inner) if _is_truncation(cover)]
+    own = _precedence(inner, truncations)
+    over = (
+        cover.seq
+        for cover in active
+        if cover.after < inner.upto and inner.after < cover.upto and _precedence(cover, truncations) < own
+    )
+    return next(over, 0)
+
+
 def edges_of(covers: Iterable[Cover]) -> tuple[int, ...]:
     """Return where handovers and observations begin and end: no fold across an edge can be active."""
     return tuple(
@@ -485,14 +500,18 @@ class RewriteState:
         return self._active(FoldMade)
 
     @property
-    def placed_observations(self) -> Mapping[int, ObservationsMade]:
-        """Return the active observations, by the event that placed them."""
-        placements = self._active(ObservationsPlaced)
+    def placements(self) -> Mapping[int, ObservationsMade]:
+        """Return the observations that were placed, undone ones too, by the event that placed them."""
         return {
             seq: self.observations[placement.made]
-            for seq, placement in placements.items()
+            for seq, placement in self.of_kind(ObservationsPlaced).items()
             if placement.made in self.observations
         }
+
+    @property
+    def placed_observations(self) -> Mapping[int, ObservationsMade]:
+        """Return the active observations, by the event that placed them."""
+        return {seq: event for seq, event in self.placements.items() if self.is_active(seq)}
 
     @property
     def unplaced_seqs(self) -> list[int]:

@@ -20,6 +20,7 @@ from helix_desktop.context.log.window_layout import (
     SummaryBlock,
     WindowEntry,
     build_covers,
+    cover_over,
 )
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.handover import handover_counts
@@ -153,15 +154,18 @@ def _name(entry: WindowEntry) -> str:
 def covers_around(transcript: Transcript) -> Mapping[int, int]:
     """Return the rewrites that stand, or would stand if redone, inside a wider one, each with its seq."""
     rewrites, active = transcript.rewrites, transcript.window.covers
+    covers = build_covers(rewrites.handovers, rewrites.placements, rewrites.folds)
+    candidates = [cover for cover in covers if rewrites.is_active(cover.seq)]
     in_window = {cover.seq for cover in active}
     wide: dict[int, int] = {}
-    for inner in build_covers(rewrites.handovers, rewrites.placed_observations, rewrites.folds):
+    for inner in covers:
         if inner.seq in in_window:
             continue
-        is_undone = inner.seq in rewrites.undone  # redone, it would stand where it reaches further
-        around = (c.seq for c in active if c.after < inner.upto and inner.after < c.upto)
-        within = (c.seq for c in active if c.after <= inner.after and inner.upto <= c.upto)
-        if outer := next(within if is_undone else around, 0):
+        if inner.seq in rewrites.undone:
+            outer = cover_over(inner, active, candidates)
+        else:
+            outer = next((c.seq for c in active if c.after < inner.upto and inner.after < c.upto), 0)
+        if outer:
             wide[inner.seq] = outer
     small = {seq: _cover_of_targets(rewrite, active) for seq, rewrite in rewrites.by_seq.items()}
     return wide | {seq: around for seq, around in small.items() if around}

@@ -239,18 +239,26 @@ class RewriteController(WindowPart):
 
     @handles(intents.RedoLast)
     def redo_last(self) -> None:
+        """Redo the newest change that was undone. Raises CompactionRefused if later ones cover them all."""
         self._change_last(is_undo=False)
 
     def _change_last(self, *, is_undo: bool) -> None:
         conversation, transcript = self._session.conversation, self._session.transcript
         last, pinned = last_change(transcript), transcript.rewrites.pinned
-        changed_seq, target = (last, last) if is_undo else _newest(conversation, Undone, transcript.can_redo)
+        inside = covers_around(transcript)
+        changed_seq, target = last, last
+        if not is_undo:
+            changed_seq, target = _newest(
+                conversation, Undone, lambda seq: transcript.can_redo(seq) and seq not in inside
+            )
         pin = Pinned if is_undo else Unpinned  # one that holds, or the removal of one that does not
         pinned_seq, output = _newest(conversation, pin, lambda seq: (seq in pinned) == is_undo)
         if pinned_seq > changed_seq:
             self._start(self._pin_and_say(conversation, output, is_pinned=not is_undo), "pin")
         elif target:
             self._start(self._change_row(conversation, target, is_undo=is_undo), "undo or redo")
+        elif not is_undo and any(map(transcript.can_redo, inside)):
+            raise _covered(_text("Nothing to redo here."))
         else:
             undo, redo = tr("Nothing to undo in the context."), tr("Nothing to redo in the context.")
             self._session.notify(context_notice(conversation, undo if is_undo else redo))

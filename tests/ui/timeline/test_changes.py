@@ -21,7 +21,7 @@ from helix_desktop.domain.events.rewrite import (
     SweepReason,
     Undone,
 )
-from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.kit.intents import Redo, Undo
 from helix_desktop.ui.timeline.cards import SweepCard, UndoCard
@@ -234,26 +234,40 @@ def test_undo_says_before_the_click_what_it_takes_along(qtbot: QtBot) -> None:
         assert area.tip == expected
 
 
-def test_what_was_undone_inside_a_later_rewrite_is_redone_after_it(qtbot: QtBot) -> None:
+_OBSERVED = ObservationsMade(1, 4, (), (), "", "e" * 64, 1, 50, 500, 4, "m")
+
+
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        (FoldMade(1, 4, "It was read.", 4, "e" * 64, 1, 1, 50),),
+        (_OBSERVED, ObservationsPlaced(5, PlacementReason.MANUAL, 450)),
+    ],
+    ids=["fold", "observations"],
+)
+@pytest.mark.parametrize("upto", [4, 3], ids=["whole", "in part"])
+def test_what_was_undone_under_a_later_rewrite_is_redone_after_it(
+    qtbot: QtBot, rewrite: tuple[Event, ...], upto: int
+) -> None:
     """Redoing it now would change no request: it is not offered until the later one is undone."""
     events: tuple[Event, ...] = (
         UserSpoke("Read it.", 3),
         AssistantSpoke("", "lab/m", 9, (ToolCall("c", "read_file", '{"path": "a.md"}'),)),
         ToolAnswered("c", "read_file", "words " * 90, "d" * 64, 540, 90, 1, target="a.md"),
         AssistantSpoke("Read.", "lab/m", 2),
-        FoldMade(1, 4, "It was read.", 4, "e" * 64, 1, 1, 50),
-        Undone(5),
-        HandoverMade(4, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL),
+        *rewrite,
+        Undone(placed := 4 + len(rewrite)),
+        HandoverMade(upto, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL),
     )
     pane = Timeline(lambda: NOW_MS)
     qtbot.addWidget(pane)
     pane.show()
     for event, buttons, tip in (
         (None, False, "Can be redone when “Summary of turn 1” is undone"),
-        (Undone(7), True, ""),
+        (Undone(placed + 2), True, ""),
     ):
         events = (*events, event) if event is not None else events
         log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
         pane.set_state(TimelineState(build_cards(log, Transcript(log))))
-        assert has(pane, 5, "redo") is buttons
-        assert pills(pane, 5)["Undone"] == tip
+        assert has(pane, placed, "redo") is buttons
+        assert pills(pane, placed)["Undone"] == tip

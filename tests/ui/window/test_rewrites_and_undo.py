@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 from PySide6.QtCore import Qt
@@ -11,9 +12,14 @@ from PySide6.QtTest import QTest
 
 from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite import SweepMade, Undone
+from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, Redone, SweepMade, Undone
 from helix_desktop.domain.events.session import HoldSet
-from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
+from helix_desktop.domain.events.summary import (
+    HandoverFailed,
+    HandoverMade,
+    ObservationsMade,
+    ObservationsPlaced,
+)
 from helix_desktop.ui.cache.entry_actions import VerifyAllEntries
 from helix_desktop.ui.cache.rows import CacheFilter
 from helix_desktop.ui.cache.source import CacheSource
@@ -234,6 +240,31 @@ async def test_undo_and_redo_of_the_context_are_off_where_there_is_nothing_to_un
     await rig.wiring.workspace_controller.open_workspace(identity)
     await until(lambda: rig.app_window.shown_session.session_id == first, "the first session")
     assert [action.isEnabled() for action in both] == [True, False]
+
+
+async def test_what_a_later_compaction_covers_is_not_redone_by_the_key(rig: WindowRig) -> None:
+    """It would change no request: what has to be undone first is said, and nothing is recorded."""
+    await rig.open_folder("covered")
+    await rig.run_turn("Hello")
+    session = rig.conversation.session
+    upto = session.log[-1].seq
+    facts = ObservationsMade(0, upto, (), (), "", "", 0, 50, 500, 2, "m")
+    (made,) = await session.record(facts)
+    (placed,) = await session.record(ObservationsPlaced(made.seq, PlacementReason.MANUAL, 450))
+    await rig.conversation.window.undo(placed.seq)
+    summary = HandoverMade(upto, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL)
+    (later,) = await session.record(summary)
+
+    def says(words: str) -> bool:
+        return words in rig.banner_text()
+
+    for intent, what in ((RedoLast(), "Nothing to redo here."), (Redo((placed.seq,)), "Undo the later one")):
+        rig.perform(intent)
+        await until(partial(says, what), "what to do first")
+    assert not rig.events(Redone)
+    await rig.conversation.window.undo(later.seq)
+    rig.perform(Redo((placed.seq,)))
+    await until(lambda: placed.seq in session.transcript.rewrites.placed_observations, "redone")
 
 
 async def test_outputs_are_recalled_verified_and_shown_in_the_next_request(rig: WindowRig) -> None:

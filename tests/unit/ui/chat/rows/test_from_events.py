@@ -236,6 +236,15 @@ def check_each_line_on_the_context_undoes_what_can_be_undone(simulator: SessionS
     assert set(transcript.rewrites.handovers) <= set(undone), "a handover always has one"
 
 
+def check_a_redo_is_offered_where_it_changes_the_context(simulator: SessionSimulator) -> None:
+    transcript = simulator.transcript
+    rewrites, inside = transcript.rewrites, covers_around(transcript)
+    for seq in rewrites.handovers.keys() | rewrites.folds.keys() | rewrites.placements.keys():
+        if transcript.can_redo(seq):
+            redone = transcript.fork_with(Redone(seq))
+            assert (seq in inside) == (seq not in {cover.seq for cover in redone.window.covers})
+
+
 def _is_attached(transcript: Transcript, seq: int) -> bool:
     sweep = transcript.rewrites.by_seq[seq]
     is_attached = isinstance(sweep, SweepMade) and sweep.reason in ATTACHED_SWEEP_REASONS
@@ -570,6 +579,7 @@ def test_what_is_shown_of_any_history(simulator: SessionSimulator) -> None:
     check_a_message_that_is_no_longer_sent_says_so(simulator)
     check_a_call_shows_when_its_arguments_are_markers(simulator)
     check_each_line_on_the_context_undoes_what_can_be_undone(simulator)
+    check_a_redo_is_offered_where_it_changes_the_context(simulator)
     check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator)
     check_each_wide_card_is_in_the_window_or_undone_or_inside_another(simulator)
     check_a_fold_s_card_describes_the_fold(simulator)
