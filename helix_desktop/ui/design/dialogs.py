@@ -16,9 +16,10 @@ from shiboken6 import isValid
 from helix_desktop import APP_NAME
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.focus import BY_KEYBOARD, TabsInReadingOrder
+from helix_desktop.ui.design.focus import BY_KEYBOARD
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column, row
+from helix_desktop.ui.design.sized_dialog import FittedDialog
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.words.translation import Translator, translate
 
@@ -37,19 +38,10 @@ class DialogChoice(msgspec.Struct, frozen=True):
     kind: Literal["", "primary", "danger"] = ""
 
 
-class _Dialog(TabsInReadingOrder, QDialog):
-    """Modal, of one width, and as high as what stands in it."""
-
+class _Dialog(FittedDialog):
     def __init__(self, parent: QWidget | None, title: str) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(title)
-        self.setModal(True)
-        self.setFixedWidth(_WIDTH_PX)
+        super().__init__(parent, title, _WIDTH_PX)
         self.answer = ""
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.setFixedHeight(self.heightForWidth(self.width()))
 
     def choose(self, answer: str) -> None:
         self.answer = answer

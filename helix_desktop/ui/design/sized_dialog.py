@@ -42,6 +42,37 @@ def bring_to_front(window: QWidget) -> None:
     window.activateWindow()
 
 
+class FittedDialog(TabsInReadingOrder, QDialog):
+    """Modal, of one width, and as high as what stands in it needs and the screen allows."""
+
+    def __init__(self, parent: QWidget | None, title: str, width: int) -> None:
+        """`width` is in pixels; what cannot be as narrow makes it wider."""
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setModal(True)
+        self._width = width
+        self.setFixedWidth(width)
+
+    def event(self, event: QEvent) -> bool:
+        result = super().event(event)
+        if event.type() in {QEvent.Type.Show, QEvent.Type.LayoutRequest}:
+            self.fit()
+        return result
+
+    def fit(self) -> None:
+        """Take the size of what is shown now, and stay on the screen."""
+        layout = self.layout()
+        if layout is None:
+            return
+        least = layout.minimumSize()
+        width = max(self._width, least.width())
+        height = max(layout.heightForWidth(width), least.height())
+        self.setFixedSize(width, min(height, free_rect(self).height()))
+        place = fitted_rect(self.frameGeometry(), self.screen().availableGeometry()).topLeft()
+        if self.isVisible() and place != self.pos():
+            self.move(place)
+
+
 class SizedDialog(TabsInReadingOrder, QDialog):
     def __init__(
         self,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
-from PySide6.QtCore import QEvent, QSize, Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QDialog, QLineEdit, QProgressBar, QWidget
+from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
+from PySide6.QtWidgets import QLineEdit, QProgressBar, QWidget
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
@@ -19,7 +19,6 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.fields import TextArea
-from helix_desktop.ui.design.focus import TabsInReadingOrder
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import (
     DIALOG_MARGINS,
@@ -31,7 +30,7 @@ from helix_desktop.ui.design.layout import (
     pane,
     row,
 )
-from helix_desktop.ui.design.sized_dialog import fitted_rect, free_rect
+from helix_desktop.ui.design.sized_dialog import FittedDialog
 from helix_desktop.ui.kit.intents import OpenSession, RefreshLists, RemoveSecret, handles
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
@@ -84,17 +83,14 @@ class _ResultArea(ListScrollArea):
         return QSize(super().minimumSizeHint().width(), min(lines, self.sizeHint().height()))
 
 
-class RedactDialog(TabsInReadingOrder, QDialog):
+class RedactDialog(FittedDialog):
     search_requested = Signal(str)
     redact_requested = Signal(str)
     cancel_requested = Signal()  # of the search
 
     def __init__(self, parent: QWidget, entry_text: str = "") -> None:
         """`entry_text` describes the output to redact, with all that was shown of it."""
-        super().__init__(parent)
-        self.setWindowTitle(tr("Remove a secret"))
-        self.setModal(True)
-        self.setFixedWidth(_WIDTH)
+        super().__init__(parent, tr("Remove a secret"), _WIDTH)
         self._entry_text, self._has_matches = entry_text, False
         self.step: RedactStep = "ask"
         placeholder = tr("More text to remove (optional)") if entry_text else tr("Paste the exact text")
@@ -184,12 +180,6 @@ class RedactDialog(TabsInReadingOrder, QDialog):
         self._problem.setText(message)
         self._show("ask")
 
-    def event(self, event: QEvent) -> bool:
-        done = super().event(event)
-        if event.type() == QEvent.Type.LayoutRequest:
-            self._fit()
-        return done
-
     def reject(self) -> None:
         """Esc: ends the search first; the removal itself cannot be ended."""
         if self.step == "searching":
@@ -236,18 +226,7 @@ class RedactDialog(TabsInReadingOrder, QDialog):
         self.cancel_button.setText(
             tr("Stop") if step == "searching" else tr("Close") if step == "done" else tr("Cancel")
         )
-        self._fit()
-
-    def _fit(self) -> None:
-        """Be as high as the words need and the screen allows, and stay on it."""
-        layout = self.layout()
-        if layout is None:
-            return
-        preferred_height = max(layout.heightForWidth(_WIDTH), layout.minimumSize().height())
-        self.setFixedHeight(min(preferred_height, free_rect(self).height()))
-        place = fitted_rect(self.frameGeometry(), self.screen().availableGeometry()).topLeft()
-        if self.isVisible() and place != self.pos():
-            self.move(place)
+        self.fit()
 
 
 _MAX_NAMED = 3  # sessions that are named as places of a secret

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session import (
@@ -22,9 +21,9 @@ from helix_desktop.domain.messages import RetryScheduled
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.focus import TabsInReadingOrder
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column
+from helix_desktop.ui.design.sized_dialog import FittedDialog
 from helix_desktop.ui.kit.forms import Draft, Form, Line
 from helix_desktop.ui.kit.intents import SetBudget, TogglePane, handles
 from helix_desktop.ui.window.main_window import MainWindow
@@ -76,14 +75,11 @@ LIMITS = (
 )  # fmt: skip
 
 
-class BudgetDialog(TabsInReadingOrder, QDialog):
+class BudgetDialog(FittedDialog):
     """Two limits, each of which may be left open."""
 
     def __init__(self, parent: QWidget, state: CostState, *, has_prices: bool, is_free: bool = False) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(_budget_tr("Session budget"))
-        self.setModal(True)
-        self.setFixedWidth(_WIDTH_PX)
+        super().__init__(parent, _budget_tr("Session budget"), _WIDTH_PX)
         self.budget, self._spent = state.budget, state.spent
         free = _budget_tr("This model is free. Only its tokens count.")
         unknown = _budget_tr("Prices of this model are unknown. Only its tokens count.")
@@ -120,13 +116,6 @@ class BudgetDialog(TabsInReadingOrder, QDialog):
         self._ok.setEnabled(not self.form.errors())
         if not self.form.errors():
             self.budget = Budget(values.get("tokens"), values.get("cost"))
-
-    def event(self, event: QEvent) -> bool:
-        """Be as high as the wrapped words need, which change with what is typed."""
-        result = super().event(event)
-        if event.type() in {QEvent.Type.Show, QEvent.Type.LayoutRequest}:
-            self.setFixedHeight(self.heightForWidth(self.width()))
-        return result
 
 
 def _cost_state(conversation: Conversation) -> CostState:

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QFrame, QLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLayout, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.focus import TabsInReadingOrder
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import VerticalScrollArea, card, column, pane, row
+from helix_desktop.ui.design.sized_dialog import FittedDialog
 from helix_desktop.ui.kit.intents import RefreshLists, handles
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.window.main_window import MainWindow
@@ -26,7 +25,7 @@ from helix_desktop.workspaces.auto_run_files import AutoRunFile, find_auto_run_f
 tr = Translator("Trust")
 text = TextContext("Trust")
 
-_WIDTH_PX, _MARGIN_PX = 540, 22
+_WIDTH_PX = 540
 _MAX_LIST_PX = 168
 _CONSEQUENCES = (
     ("folder-open", text("The agent can read the files and send them to your model.")),
@@ -38,17 +37,14 @@ _CONSEQUENCES = (
 )
 
 
-class TrustDialog(TabsInReadingOrder, QDialog):
+class TrustDialog(FittedDialog):
     """Accepted when the user trusts the folder; Enter decides nothing, Esc leaves it untrusted."""
 
     def __init__(self, parent: QWidget, name: str, path: str, auto_run_files: Sequence[AutoRunFile]) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(tr("Trust this folder?"))
-        self.setModal(True)
-        self.setFixedWidth(_WIDTH_PX)
+        super().__init__(parent, tr("Trust this folder?"), _WIDTH_PX)
         self.decline_button = PushButton(tr("Open in restricted mode"), name="decline", on_click=self.reject)
         trust = PushButton(tr("Trust folder"), "primary", "shield-check", name="trust", on_click=self.accept)
-        self._buttons = row(None, self.decline_button, trust)
+        buttons = row(None, self.decline_button, trust)
         place = label(path, "mono", wrap=True)
         place.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         sign = IconLabel("shield-question-mark", px=22, color_token="accent_text")
@@ -65,14 +61,9 @@ class TrustDialog(TabsInReadingOrder, QDialog):
         lead = tr("Trust it only if you know what it contains. In a trusted folder:")
         files = [_auto_run_card(auto_run_files)] if auto_run_files else []
         words, note = label(lead, "muted", wrap=True), label(restricted_note, "note", wrap=True)
-        margins = (_MARGIN_PX, 20, _MARGIN_PX, 18)
-        self.setLayout(column(head, words, means, *files, note, 4, self._buttons, margins=margins, gap=12))
+        margins = (22, 20, 22, 18)
+        self.setLayout(column(head, words, means, *files, note, 4, buttons, margins=margins, gap=12))
         self.decline_button.setFocus()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.setFixedWidth(max(_WIDTH_PX, self._buttons.sizeHint().width() + 2 * _MARGIN_PX))
-        self.setFixedHeight(self.heightForWidth(self.width()))
 
 
 def _auto_run_card(auto_run_files: Sequence[AutoRunFile]) -> QFrame:
