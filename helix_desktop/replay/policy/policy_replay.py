@@ -263,21 +263,20 @@ class AddEvents(msgspec.Struct, frozen=True, tag="add"):
     events: list[RecordedEvent]
 
 
-class StartReplay(msgspec.Struct, frozen=True, tag="replay"):
-    """Replay a policy; the replay before it ends.
+class StartReplay(msgspec.Struct, tag="replay"):
+    """Replay a policy: pictures of it, of which more and more is exact, if it `is_growing`.
 
-    One `in_background` ends none, and waits for all others. With `field` the effect of that is asked, which
-    is in the background too.
+    With `field` the effect of that is asked. `number` is given as it is sent.
     """
 
-    number: int
     policy: ContextPolicy
     field: str = ""
-    in_background: bool = False
+    is_growing: bool = False
+    number: int = 0
 
 
 class StopReplay(msgspec.Struct, frozen=True, tag="stop"):
-    number: int
+    """End what runs, as any other message does: nobody waits for it."""
 
 
 class ReplayDone(msgspec.Struct, frozen=True, tag="done"):
@@ -292,15 +291,13 @@ class EffectDone(msgspec.Struct, frozen=True, tag="effect"):
     effect: FieldEffect
 
 
-class ReplayEnded(msgspec.Struct, frozen=True, tag="ended"):
-    """A replay ended without a result: it was called off, or it failed with these words."""
-
+class ReplayFailed(msgspec.Struct, frozen=True, tag="failed"):
     number: int
-    failure: str = ""
+    reason: str
 
 
 Request = OpenSession | AddEvents | StartReplay | StopReplay
-Reply = ReplayDone | EffectDone | ReplayEnded
+Reply = ReplayDone | EffectDone | ReplayFailed
 encode = msgspec.msgpack.Encoder(enc_hook=plain_text).encode
 decode_request = msgspec.msgpack.Decoder(Request).decode
 decode_reply = msgspec.msgpack.Decoder(Reply).decode

@@ -425,6 +425,11 @@ class SessionReplay:
         """Return a first picture of a policy, without the coverage."""
         return approximate_policy(self._sums, policy, self.facts)
 
+    def is_exact(self, policy: ContextPolicy) -> bool:
+        """Return True if the replay of a policy is there already."""
+        run = self._runs.get(policy)
+        return run is not None and run.played == len(self.events)
+
     def picture(self, estimate: PolicyReplay) -> PolicyReplay:
         """Return a first picture with what the replay that plays came to so far; for `should_stop`."""
         return partly_exact(self._playing.result(), estimate) if self._playing is not None else estimate

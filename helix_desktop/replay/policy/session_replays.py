@@ -129,7 +129,7 @@ class SessionReplays:
     def __init__(self, create_worker: Callable[[], PolicyReplayWorker]) -> None:
         self.create_worker = create_worker
         self._worker: PolicyReplayWorker | None = None
-        self._closing = set[PolicyReplayWorker]()  # those that may not have ended yet
+        self._last_worker: PolicyReplayWorker | None = None  # which may not have ended yet
         self._session: _ReplayedSession | None = None
         self._worker_session: _ReplayedSession | None = None  # what the worker has
         self._stored_policies: frozenset[ContextPolicy] = frozenset()
@@ -178,10 +178,7 @@ class SessionReplays:
             self._worker_session = replayed
 
     async def replay(self, policy: ContextPolicy) -> AsyncGenerator[PolicyReplay, None]:
-        """Yield pictures of a policy, the exact one last; none if it is exact already. Raises HelixError.
-
-        A later call ends this one.
-        """
+        """Yield pictures of a policy, the exact one last; none if it is exact already. Raises HelixError."""
         if self.is_exact(policy):
             return
         await self.load()
@@ -195,10 +192,7 @@ class SessionReplays:
         return await self._ensure_worker().effect(policy, field)
 
     async def complete(self, policies: Iterable[ContextPolicy]) -> None:
-        """Replay those of these policies that are not exact, behind all that is requested meanwhile.
-
-        Raises HelixError.
-        """
+        """Replay those of these policies that are not exact. Raises HelixError."""
         for policy in policies:
             if not self.is_exact(policy):
                 await self.load()
@@ -223,16 +217,13 @@ class SessionReplays:
     async def close(self) -> None:
         """Forget the session, and end the worker's process, which holds what the session says.
 
-        Where that is canceled, the next call ends it: else a process would outlive the window.
+        Where that is canceled, the next call waits for it: else a process would outlive the window.
         """
         self.forget()
         self.pictures.clear()
-        if self._worker is not None:
-            self._closing.add(self._worker)
-            self._worker = None
-        for worker in tuple(self._closing):
-            await worker.close()
-            self._closing.discard(worker)
+        self._last_worker, self._worker = self._worker or self._last_worker, None
+        if self._last_worker is not None:
+            await self._last_worker.close()
 
     def _add(self, policy: ContextPolicy, picture: PolicyReplay) -> None:
         while len(self.pictures) >= _MAX_REPLAYS:

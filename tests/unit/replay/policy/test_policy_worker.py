@@ -1,4 +1,4 @@
-"""The worker of policy replays: a later change ends the one before, a dead process is replaced."""
+"""The worker of policy replays: what is called off ends, a dead process is replaced."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from helix_desktop.replay.policy.policy_replay import (
     OpenSession,
     PolicyReplay,
     ReplayDone,
-    ReplayEnded,
     StartReplay,
     decode_reply,
     encode,
@@ -29,7 +28,7 @@ from helix_desktop.replay.policy.policy_replay import (
 from helix_desktop.replay.policy.replay import SessionReplay
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
-from helix_desktop.replay.policy.worker_process import _Server
+from helix_desktop.replay.policy.worker_process import ReplayServer
 from helix_desktop.replay.recording import SessionFacts
 from helix_desktop.replay.token_counters import LineTokenCounter
 from helix_desktop.system.task_scope import TaskScope
@@ -56,71 +55,67 @@ async def pictures(worker: PolicyReplayWorker, policy: ContextPolicy) -> list[Po
     return [picture async for picture in worker.replay(policy)]
 
 
-async def test_the_exact_replay_follows_a_first_picture_and_a_later_change_ends_the_one_before() -> None:
-    log, worker, scope = log_of(30), PolicyReplayWorker(), TaskScope()
+async def test_the_exact_replay_follows_a_first_picture_and_a_dead_process_is_replaced() -> None:
+    log, worker = log_of(30), PolicyReplayWorker()
     try:
         await worker.load(log, FACTS)
-        first = scope.start(pictures(worker, CHANGED["lean"]), "lean")
-        effect = scope.start(worker.effect(PROFILES["balanced"], "handover_at"), "effect")
-        await asyncio.sleep(0)
         found = await pictures(worker, CHANGED["classic"])
         *growing, whole = [picture.is_exact for picture in found]  # the longer it takes, the more of them
         assert whole
         assert growing
         assert not any(growing)
         assert found[-1] == await asyncio.to_thread(replay_policy, log, CHANGED["classic"], MODEL, 100)
-        assert not any(picture.is_exact for picture in await first)
-        assert (await effect).billed == 0
-        process = worker.process_id
+        assert (await worker.effect(PROFILES["balanced"], "handover_at")).billed == 0
+        process = worker._link.process
         assert process is not None
-        os.kill(process, signal.SIGTERM)
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGTERM)
         longer = log_of(40)
         await worker.load([*log, *longer[len(log) :]], FACTS)
         (*_, exact) = await pictures(worker, PROFILES["lean"])
         assert len(exact.points) == 40
-        assert worker.process_id not in (None, process)
+        assert worker._link.process not in (None, process)
+        assert await worker.replay_in_background(PROFILES["lean"]) == exact
     finally:
         await worker.close()
     assert not worker.is_running
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-async def test_a_replay_in_background_ends_no_other_and_comes_behind_them() -> None:
-    log, worker, scope = log_of(30), PolicyReplayWorker(), TaskScope()
+async def test_a_replay_that_was_called_off_ends_at_once_and_says_nothing_to_the_next_one() -> None:
+    log, worker, scope = log_of(1_000), PolicyReplayWorker(), TaskScope()
     try:
         await worker.load(log, FACTS)
-        ahead = scope.start(worker.replay_in_background(CHANGED["lean"]), "lean")
-        await asyncio.sleep(0)
-        requested = scope.start(pictures(worker, CHANGED["classic"]), "classic")
-        await asyncio.sleep(0)
-        other = scope.start(worker.replay_in_background(PROFILES["off"]), "off")
-        assert (await requested)[-1].is_exact
-        for task, policy in ((ahead, CHANGED["lean"]), (other, PROFILES["off"])):
-            assert await task == await asyncio.to_thread(replay_policy, log, policy, MODEL, 100)
+        for called_off in (pictures(worker, CHANGED["lean"]), worker.replay_in_background(CHANGED["lean"])):
+            task = scope.start(called_off, "lean")
+            await asyncio.sleep(0.2)
+            task.cancel()
+            found = await pictures(worker, PROFILES["off"])
+            assert all(picture.handover_at == found[-1].handover_at for picture in found)
+            assert found[-1] == await asyncio.to_thread(replay_policy, log, PROFILES["off"], MODEL, 100)
     finally:
         await worker.close()
 
 
-def test_a_request_stops_a_replay_in_background_which_is_answered_after_it() -> None:
+def test_a_message_ends_the_replay_that_runs() -> None:
     window, end = Pipe()
     with window, end:
-        server = _Server(end)
-        ahead = StartReplay(1, CHANGED["lean"], in_background=True)
-        for request in (OpenSession(FACTS), AddEvents(log_of(300)), ahead):
+        server = ReplayServer(end)
+        waiting = StartReplay(CHANGED["classic"], number=2)
+        requests = (
+            OpenSession(FACTS),
+            AddEvents(log_of(300)),
+            StartReplay(CHANGED["lean"], number=1),
+            waiting,
+        )
+        for request in requests:
             window.send_bytes(encode(request))
-            server._receive()
-        window.send_bytes(encode(StartReplay(2, CHANGED["classic"])))
-        server._work(server._jobs.popleft())
-        assert decode_reply(window.recv_bytes()) == ReplayEnded(1)
-        server._jobs.append(ahead)
-        while server._jobs:
-            server._work(server._jobs.popleft())
-        done: list[tuple[int, bool]] = []
-        while (1, True) not in done:  # on a busy machine there are more pictures of 2 that are not exact yet
-            reply = decode_reply(window.recv_bytes())
-            assert isinstance(reply, ReplayDone)
-            done.append((reply.number, reply.replay.is_exact))
-        assert list(dict.fromkeys(done)) == [(2, False), (2, True), (1, True)]
+        for _ in requests:
+            server.receive()
+        reply = decode_reply(window.recv_bytes())
+        assert isinstance(reply, ReplayDone)
+        assert (reply.number, reply.replay.is_exact) == (2, True)
+        assert not window.poll()
 
 
 async def test_a_first_picture_needs_no_process_and_is_that_of_the_process() -> None:
@@ -141,9 +136,10 @@ async def test_a_session_whose_loading_was_called_off_is_replayed_once_and_whole
     """As when the user goes on while a long one is sent: no part is missing, none comes twice."""
     log, worker, scope = log_of(600), PolicyReplayWorker(), TaskScope()
     try:
-        for _ in range(3):
-            loading, sent = scope.start(worker.load(log, FACTS), "load"), worker._sent
-            while worker._sent == sent:  # noqa: ASYNC110 - in the midst of the next part
+        for is_sending in (False, True, False):
+            loading = scope.start(worker.load(log, FACTS), "load")
+            await asyncio.sleep(0)
+            while is_sending and not worker._link.sent:  # noqa: ASYNC110 - in the midst of the next part
                 await asyncio.sleep(0)
             loading.cancel()
         await worker.load(log, FACTS)
@@ -189,15 +185,14 @@ def test_the_profiles_are_replayed_ahead() -> None:
     """Their pictures are exact at once; another policy that was changed has its first picture before."""
     window, end = Pipe()
     with window, end:
-        server = _Server(end)
+        server = ReplayServer(end)
         for request in (OpenSession(FACTS), AddEvents(log_of(30))):
             window.send_bytes(encode(request))
-            server._receive()
-        assert not server._prepare()
+            server.receive()
+        server.prepare()
         for number, policy in enumerate((*PROFILES.values(), CHANGED["lean"])):
-            window.send_bytes(encode(StartReplay(number, policy)))
-            server._receive()
-            server._work(server._jobs.popleft())
+            window.send_bytes(encode(StartReplay(policy, is_growing=True, number=number)))
+            server.receive()
             reply = decode_reply(window.recv_bytes())
             assert isinstance(reply, ReplayDone)
             assert reply.replay.is_exact == (policy != CHANGED["lean"])
