@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -53,7 +54,7 @@ from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.services.samples import SAMPLES, add_sample, play_session
 from helix_desktop.services.search import SearchService
 from helix_desktop.services.tool_service import ToolService
-from helix_desktop.store.remote.client import RemoteStore, open_as_owner, open_store
+from helix_desktop.store.remote.client import RemoteStore, open_store
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.tools.tool import ToolRegistry, parse_description
@@ -119,7 +120,7 @@ class AppServices:
         `response_timeout_s` is how long a turn waits for a model's server that does not answer, in seconds.
         """
         self.data_dir = data_dir
-        self._open_store = open_store if use_existing_owner else open_as_owner
+        self._open_store = partial(open_store, as_owner=not use_existing_owner)
         self._settings_file = SettingsFile(data_dir.settings_file, data_dir.workspaces_dir)
         self.settings, damaged = self._settings_file.load()
         self._models_in_use = self.settings

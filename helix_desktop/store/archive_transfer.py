@@ -371,28 +371,6 @@ IsWritable = Callable[[str], bool]
 """Return True if the log of a session may be written now."""
 
 
-async def merge_archive(
-    store: LevelDbStore,
-    path: Path,
-    is_writable: IsWritable,
-    on_progress: OnProgress = lambda *_: None,
-    totals: ArchiveTotals | None = None,
-) -> ImportResult:
-    """Check the file, then merge it; return what was imported. With its `totals` it is merged unchecked.
-
-    Raise InvalidArchive (nothing was changed), StoreWriteFailed and StoreClosed (what was merged until then
-    is complete, and importing again continues).
-    """
-    stop = threading.Event()
-    try:
-        if totals is not None:
-            return await _Importer(store, is_writable, totals).run(path, stop, on_progress)
-        end = await asyncio.to_thread(_check_readable, path, stop, _half_progress(on_progress, 0))
-        return await _Importer(store, is_writable, end).run(path, stop, _half_progress(on_progress, 1))
-    finally:
-        stop.set()
-
-
 def _check_readable(path: Path, stop: threading.Event, on_progress: OnProgress) -> ArchiveTotals:
     try:
         return check_archive(path, stop, on_progress)
@@ -741,5 +719,16 @@ async def import_store(
     on_progress: OnProgress = no_progress,
     totals: ArchiveTotals | None = None,
 ) -> ImportResult:
-    """Merge a file into a store; `is_writable` is asked for each log. Raise as `merge_archive` does."""
-    return await merge_archive(store, Path(path), is_writable, on_progress, totals)
+    """Check a file, then merge it; return what was imported. With its `totals` it is merged unchecked.
+
+    `is_writable` is asked for each log. Raise InvalidArchive (nothing was changed), StoreWriteFailed and
+    StoreClosed (what was merged until then is complete, and importing again continues).
+    """
+    archive, stop = Path(path), threading.Event()
+    try:
+        if totals is not None:
+            return await _Importer(store, is_writable, totals).run(archive, stop, on_progress)
+        end = await asyncio.to_thread(_check_readable, archive, stop, _half_progress(on_progress, 0))
+        return await _Importer(store, is_writable, end).run(archive, stop, _half_progress(on_progress, 1))
+    finally:
+        stop.set()

@@ -23,7 +23,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.providers.demo.script import read_scripts
-from helix_desktop.store.remote.client import open_as_owner
+from helix_desktop.store.remote.client import open_store
 from tests.support.cli_rig import ROOT, Cli, CommandResult, wait_for_exit
 
 ROUNDS = 4
@@ -66,7 +66,7 @@ async def stored(cli: Cli, session_id: str) -> list[RecordedEvent]:
     """Return a session's events as the store returns them to a new process, each content verified."""
     # Waiting like a user's next start: a child that the killed process was just creating holds the lock until
     # it executes its program.
-    store = await open_as_owner(cli.store, cli.store.parent.name)
+    store = await open_store(cli.store, cli.store.parent.name, as_owner=True)
     try:
         assert store.health.report is None
         events = await store.events(session_id)

@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.store import Commit
-from helix_desktop.store.remote.client import open_as_owner
+from helix_desktop.store.remote.client import open_store
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.cli_rig import Cli, RunningCommand, wait_for_exit
@@ -46,7 +46,7 @@ async def cli(tmp_path: Path) -> Cli:
     cli = Cli.create(tmp_path)
     registry = WorkspaceRegistry(cli.data / "workspaces", TomlFiles(), wall_clock_ms)
     record = registry.add(cli.project)
-    store = await open_as_owner(registry.store_folder(record.id), record.id)
+    store = await open_store(registry.store_folder(record.id), record.id, as_owner=True)
     await store.commit(Commit("s1", contents=[CONTENT]))
     await store.close()
     return cli
@@ -79,7 +79,9 @@ async def test_a_program_recalls_through_pipes(cli: Cli) -> None:
         assert CONTENT.digest[:12] in result_text(
             await client.call_tool("search_cached_content", {"query": "one line"})
         )
-        owner = await open_as_owner(cli.store, cli.store.parent.name)  # as the window opens it, meanwhile
+        owner = await open_store(
+            cli.store, cli.store.parent.name, as_owner=True
+        )  # as the window opens it, meanwhile
         try:
             assert result_text(
                 await client.call_tool("recall_cached_content", {"hash": CONTENT.digest})

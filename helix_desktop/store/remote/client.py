@@ -376,11 +376,13 @@ async def open_store(
     clock: ClockMs = wall_clock_ms,
     timeout_s: float = _OPEN_TIMEOUT_S,
     *,
+    as_owner: bool = False,
     on_progress: OnProgress = no_progress,
 ) -> SharedStore | RemoteStore:
     """Own the store in `folder`, or use it through its owner; `on_progress` reports a repair's progress.
 
-    Raise StoreLocked, naming the owner, if that does not answer in time; else as LevelDbStore.open does.
+    `as_owner`: it is owned, or not opened. Raise StoreLocked, naming the owner, if that does not answer, or
+    release it, in time; else as LevelDbStore.open does.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
@@ -390,37 +392,16 @@ async def open_store(
         except StoreLocked as locked:
             if locked.owner_pid == os.getpid():
                 raise
-            reopen = partial(_reopen, folder, workspace_id, clock, timeout_s)
-            remote_store = await _try_connect(folder, workspace_id, deadline - loop.time(), reopen)
-            if remote_store is not None:
-                return remote_store
+            if not as_owner:
+                reopen = partial(_reopen, folder, workspace_id, clock, timeout_s)
+                remote_store = await _try_connect(folder, workspace_id, deadline - loop.time(), reopen)
+                if remote_store is not None:
+                    return remote_store
             if loop.time() + _PAUSE_S > deadline:
+                if as_owner:
+                    raise
                 raise _owner_not_answering(locked, timeout_s) from locked
         await asyncio.sleep(_PAUSE_S)  # the owner may be about to listen, or about to end
-
-
-async def open_as_owner(
-    folder: Path,
-    workspace_id: str,
-    clock: ClockMs = wall_clock_ms,
-    timeout_s: float = _OPEN_TIMEOUT_S,
-    *,
-    on_progress: OnProgress = no_progress,
-) -> SharedStore:
-    """Own the store in `folder`; wait for one that another process is about to release.
-
-    `on_progress` reports a repair's progress.
-    Raise StoreLocked, naming the owner, if it is not released in time; else as LevelDbStore.open does.
-    """
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + timeout_s
-    while True:
-        try:
-            return await SharedStore.open(folder, workspace_id, clock, on_progress=on_progress)
-        except StoreLocked as locked:
-            if locked.owner_pid == os.getpid() or loop.time() + _PAUSE_S > deadline:
-                raise
-        await asyncio.sleep(_PAUSE_S)
 
 
 async def connect(folder: Path, workspace_id: str, reopen: Reopen | None = None) -> RemoteStore:
