@@ -14,7 +14,6 @@ from PySide6.QtGui import (
     QKeyEvent,
     QMouseEvent,
     QPainter,
-    QPaintEvent,
     QResizeEvent,
 )
 from PySide6.QtWidgets import QMenu, QSizePolicy, QStackedWidget, QStyle, QWidget
@@ -61,7 +60,7 @@ from helix_desktop.ui.design.focus import KEYBOARD_REASONS, mark_pane_stop, pain
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout import VerticalScrollArea, column, pane, row
 from helix_desktop.ui.design.mirror import draw_chevron, mirrored_x
-from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
+from helix_desktop.ui.design.style.theme import set_style_sheet
 from helix_desktop.ui.kit.boxes import Box, Column, Frame, Icon, Row, Text, paint_box
 from helix_desktop.ui.kit.boxes import Pill as BoxPill
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, add_shortcut
@@ -472,7 +471,7 @@ _Place = tuple[str, Contents, FileState | None, bool, bool]
 """A file, what its diff compares, what stands there now, and what can be done with its hunks."""
 
 
-class ChangeDetail(Themed, QWidget):
+class ChangeDetail(QWidget):
     """A heading, buttons, and the diff; a turn shows its captures instead."""
 
     diff_built = Signal(QWidget)
@@ -481,6 +480,8 @@ class ChangeDetail(Themed, QWidget):
     def __init__(self, start: StartCoroutine | None, clock: ClockMs, keys: PageKeys) -> None:
         """`start` owns the coroutines of the diff, `now` is for words like "2 min ago"."""
         super().__init__()
+        self.setObjectName("change")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._start, self._clock = start, clock
         self._is_side_by_side = False
         self._save: Callable[[str, bytes], None] = lambda _key, _value: None
@@ -597,13 +598,6 @@ class ChangeDetail(Themed, QWidget):
     def focus_body(self) -> None:
         if isinstance(self.body.currentWidget(), DiffView):
             self.diff.text.setFocus(Qt.FocusReason.ShortcutFocusReason)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(self._theme.canvas))
-        painter.setPen(QColor(self._theme.border))
-        painter.drawLine(self.rect().topLeft(), self.rect().topRight())
-        painter.drawLine(self.rect().topLeft(), self.rect().bottomLeft())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

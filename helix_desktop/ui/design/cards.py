@@ -153,19 +153,12 @@ class ThemedBackground(Themed, QWidget):
             painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))
 
 
-class Card(Themed, QFrame):
-    def __init__(self, margins: tuple[int, int, int, int] = (16, 13, 16, 13), gap: int = 8) -> None:
+class Card(QFrame):
+    def __init__(self, margins: tuple[int, int, int, int], gap: int, role: str = "card") -> None:
         super().__init__()
-        self.is_code = False
+        self.setProperty("role", role)
         self.body = column(margins=margins, gap=gap)
         self.setLayout(self.body)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(self._theme.border), 1))
-        painter.setBrush(QColor(self._theme.code_surface if self.is_code else self._theme.surface))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 12, 12)
 
 
 class BalancedText(SelectableText):

@@ -75,7 +75,7 @@ class ProviderCacheCard(Card):
     """The session's bill as providers reported it, and what its newest requests read, or why not more."""
 
     def __init__(self) -> None:
-        super().__init__((12, 9, 12, 11), 6)
+        super().__init__((11, 8, 11, 10), 6)
         self._share = Pill("", "ok")
         tip = tr(
             "Share of the input tokens that the provider billed at its discount, in the answers of this "
@@ -354,7 +354,7 @@ class Inspector(Themed, QWidget):
 
     def _past_card(self) -> Card:
         """Return what says that a request of the past is shown, with the way back."""
-        card = self._past = Card((14, 9, 14, 9), 4)
+        card = self._past = Card((13, 8, 13, 8), 4)
         self._past_text, self._past_figures = SelectableText("", 13), SelectableText("", 12, "muted")
         self._past_note = SelectableText("", 12, "muted")
         now = PushButton(tr("Back to now"), "link", name="back_to_now")

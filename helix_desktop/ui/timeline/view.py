@@ -264,7 +264,7 @@ class Timeline(Themed, QWidget):
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
 
     def _usage_card(self) -> HostedRow:
-        card = CardFrame((16, 11, 12, 8), 4)
+        card = CardFrame((15, 10, 11, 7), 4)
         self._used = TextLine("", 13, 600)
         self._captions = [TextLine("", 12, role=role) for role in _CAPTION_ROLES]
         numbers = FlowBox([self._used, *self._captions])

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, overload
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QGridLayout, QProgressBar, QWidget
 
 from helix_desktop.domain.listeners import OnProgress
@@ -291,6 +291,8 @@ class WaitingSessionsLine(_OneLine, QWidget):
 
     def __init__(self) -> None:
         super().__init__()
+        self.setObjectName("waiting")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._sessions: tuple[WaitingSession, ...] = ()
         self.button = PushButton(
             "", "link", "shield-alert", px=13, name="waiting-sessions",
@@ -299,12 +301,6 @@ class WaitingSessionsLine(_OneLine, QWidget):
         self.setLayout(row(None, self.button, margins=(8, 1, 12, 0)))
         self.apply_theme()
         self.hide()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(self._theme.raised))
-        painter.fillRect(0, self.height() - 1, self.width(), 1, QColor(self._theme.border))
-        painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))
 
     def show_sessions(self, sessions: Sequence[WaitingSession]) -> None:
         """Show those that wait now; a screen reader announces when others do."""

@@ -430,7 +430,7 @@ class _CopyButton(IconButton):
         self.setFixedSize(scaled(_COPY_PX) + words_px if self._is_worded else scaled(_COPY_HEIGHT_PX), height)
 
 
-class ContentViewer(Card):
+class ContentViewer(Themed, Card):
     indexed = Signal()
     """The content that was given last is on screen: `text.content` is its own."""
 
@@ -442,9 +442,8 @@ class ContentViewer(Card):
 
         `wraps`: long lines are always wrapped, since there is little room; else the user may choose that.
         """
-        super().__init__((1, 1, 1, 1), 0)
+        super().__init__((0, 0, 0, 0), 0, "code")
         self._start = start
-        self.is_code = True
         self._data: bytes | None = None
         self._position = ""
         self._search_text = self._name = ""
