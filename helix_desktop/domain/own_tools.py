@@ -73,7 +73,7 @@ OWN_TOOLS: Mapping[str, OwnTool] = {
         "other", text("Find tools"), text("Finding tools"), text("Found tools"), "text-search"
     ),
     "list_cached_content": OwnTool(
-        "list", text("List cache"), text("Listing cache"), text("Listed cache"), "folder-tree"
+        "list", text("List outputs"), text("Listing outputs"), text("Listed outputs"), "folder-tree"
     ),
     "list_directory": OwnTool("list", text("List"), text("Listing"), text("Listed"), "folder-tree"),
     "multi_edit": msgspec.structs.replace(_EDIT, any_use=(_rule("Edit any files"), _rule("edit any files"))),
@@ -116,7 +116,7 @@ OWN_TOOLS: Mapping[str, OwnTool] = {
         any_use=(_rule("Run any command"), _rule("run any command")),
     ),
     "search_cached_content": OwnTool(
-        "search", text("Search cache"), text("Searching cache"), text("Searched cache"), "text-search"
+        "search", text("Search outputs"), text("Searching outputs"), text("Searched outputs"), "text-search"
     ),
     "search_text": OwnTool(
         "search",

@@ -371,15 +371,15 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         share = tr("{share} of the window", share=share)
         left = tr("{number} tokens", number=left)
     room = tr(
-        "Older outputs are cached once that is cheaper than sending them again. Compacts at {share}, in "
-        "{tokens}.",
+        "Once that is cheaper than sending them again, older outputs are cached (stored, can be recalled). "
+        "Compacts at {share}, in {tokens}.",
         share=share,
         tokens=left,
     )
     if policy.fold_after_steps or policy.observe_at:
         room = tr(
-            "Older parts are cached or summarized once that is cheaper than sending them again. Compacts at "
-            "{share}, in {tokens}.",
+            "Once that is cheaper than sending them again, older outputs are cached (stored, can be "
+            "recalled) and older messages are compacted into summaries. Compacts at {share}, in {tokens}.",
             share=share,
             tokens=left,
         )

@@ -223,7 +223,7 @@ class CacheFilterBar(Themed, QWidget):
         self._tools: Sequence[str] = ()
         self.has_damaged = False  # an entry is known to be
         self._sessions: Sequence[tuple[str, str]] = ()
-        self.field = SearchField(tr("Search contents, files, tools or a SHA-256"))
+        self.field = SearchField(tr("Search contents, files and tools"))
         self.field.setMinimumWidth(_MIN_FIELD_PX)
         self.field.setMaximumWidth(420)
         self.filters = PushButton(tr("Filter"), "", "funnel", name="filters", words=tr("Filter"))

@@ -196,7 +196,7 @@ def request_groups(rows: Sequence[WindowRow]) -> list[RequestGroup]:
 def _heading(rows: Sequence[WindowRow]) -> tuple[WindowRow, ...]:
     first = rows[0]
     if not first.seq and len(rows) > 1:
-        return (WindowRow(0, "system", tr("Always sent"), 0, "fixed", "", is_heading=True),)
+        return (WindowRow(0, "system", tr("Instructions and tools"), 0, "fixed", "", is_heading=True),)
     if first.question == first.seq or not first.question:
         return ()
     name, seq = first.question_name, first.question

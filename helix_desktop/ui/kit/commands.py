@@ -395,8 +395,8 @@ class WindowCommands(WindowCommandTable):
 
     show_chat = _page(text("Chat"), intents.ShowPage("chat"), "Ctrl+1", group=1,
         also=_also("conversation messages"))
-    show_cache = _page(text("Cache"), intents.ShowPage("cache"), "Ctrl+2", group=1, slash="cache",
-        with_arguments=intents.SearchCache, also=_also("outputs entries digest recall"))
+    show_cache = _page(text("Outputs"), intents.ShowPage("cache"), "Ctrl+2", group=1, slash="cache",
+        with_arguments=intents.SearchCache, also=_also("cache entries digest recall"))
     show_timeline = _page(text("Timeline"), intents.ShowPage("timeline"), "Ctrl+3", group=1, slash="timeline",
         also=_also("handovers summaries history chart"))
     show_changes = _page(text("Changes"), intents.ShowPage("changes"), "Ctrl+4", group=1, slash="changes",
@@ -566,7 +566,7 @@ class ChangesCommands(CommandTable):
 
 
 class CacheCommands(CommandTable):
-    title = _cache_text("Cache")
+    title = _cache_text("Outputs")
     cache_filter = Command(_cache_text("Go to filter"), None, "/")
     cache_recall = Command(_cache_text("Recall into message"), None, "Ctrl+Return")
     cache_verify = Command(_cache_text("Verify"), None, "V")

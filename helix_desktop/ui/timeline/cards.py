@@ -268,7 +268,7 @@ def index_chips(digest: str, entries: int) -> list[Button]:
     if not digest:
         return []
     words = tr.plural(entries, "List of %n output", "List of %n outputs")
-    tip = f"{tr('Open in cache')}: {digest[:8]}"
+    tip = f"{tr('Open in Outputs')}: {digest[:8]}"
     return [chip("index", OpenCacheEntry(digest), Pill(words, icon="database"), tip)]
 
 
@@ -421,7 +421,7 @@ class SweepCard(Rewrite, frozen=True):
                     f"output:{digest[:12]}",
                     OpenCacheEntry(digest),
                     Pill(ellipsize(name, _NAME_CHARS), icon="database"),
-                    f"{tr('Open in cache')}: {digest[:8]}",
+                    f"{tr('Open in Outputs')}: {digest[:8]}",
                 )
                 for digest, name in self.contents[:_MAX_CONTENTS]
             ]

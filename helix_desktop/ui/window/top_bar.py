@@ -135,7 +135,7 @@ class EditableTitle(QStackedWidget):
 PageName = Literal["chat", "cache", "timeline", "changes"]
 PAGES: tuple[tuple[PageName, TranslatableText, str], ...] = (
     ("chat", text("Chat"), "message-square"),
-    ("cache", text("Cache"), "database"),
+    ("cache", text("Outputs"), "database"),
     ("timeline", text("Timeline"), "history"),
     ("changes", text("Changes"), "diff"),
 )

@@ -105,7 +105,7 @@ def make_window() -> MainWindow:
     memory = LayoutStore(lambda key: states.get(key, b""), states.__setitem__)
     window = MainWindow(memory)
     lazy_pages: Any = (
-        partial(placeholder, name) for name in ("Cache", "Timeline", "Changes", "With and without Helix")
+        partial(placeholder, name) for name in ("Outputs", "Timeline", "Changes", "With and without Helix")
     )
     here: Any = map(placeholder, ("Chat", "Context"))
     window.add_pages(WindowPages(*here, *lazy_pages))

@@ -61,7 +61,7 @@ def test_nothing_is_proposed_in_the_past(qtbot: QtBot) -> None:
     messages.show_suggestion("Go further", "cache")
     assert list(messages.lines) == []
     messages.show_past(False)
-    assert "Then open Cache" in messages.findChildren(QLabel)[-1].text()
+    assert "Then open Outputs" in messages.findChildren(QLabel)[-1].text()
     assert (list(messages.lines), messages.isHidden()) == (["Go further"], False)
 
 

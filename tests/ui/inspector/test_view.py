@@ -124,12 +124,12 @@ def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
     assert closed is not None
     assert all(requests.isRowHidden(at) for at in range(1, count))
     tokens = format_tokens(sum(row.tokens for row in rows[:count]), in_column=True)
-    assert (closed.label, closed.tokens_text) == ("Always sent", tokens)
+    assert (closed.label, closed.tokens_text) == ("Instructions and tools", tokens)
     requests.setCurrentIndex(requests.row_model.index(0))
     QTest.keyClick(requests, Qt.Key.Key_Return)
     assert not any(requests.isRowHidden(at) for at in range(count))
     assert requests.height() == height + (count - 1) * fonts.scaled(ROW_HEIGHT)
-    assert requests.row_model.index(0).data() == f"Always sent · {tokens}", "its total stays"
+    assert requests.row_model.index(0).data() == f"Instructions and tools · {tokens}", "its total stays"
     assert requests.row_model.index(1).data().startswith("System prompt · 1,120 tokens")
 
 

@@ -282,8 +282,8 @@ def test_two_pages_can_have_one_key_and_the_window_takes_it_from_both(window: Ma
     bindings.change("find", ("Ctrl+J",))
     assert bindings.keys("cache_pin") == bindings.keys("session_pin") == ()
     lines = dict(shortcuts(bindings))
-    assert lines["Cache: Verify"] == "X"
-    assert "Cache: Pin or unpin" not in lines
+    assert lines["Outputs: Verify"] == "X"
+    assert "Outputs: Pin or unpin" not in lines
 
 
 _CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier

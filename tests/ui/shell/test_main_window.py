@@ -178,7 +178,7 @@ def test_the_title_yields_last(qtbot: QtBot, window: MainWindow, width: int, ins
 
 
 @pytest.mark.parametrize(
-    ("width", "words"), [(820, ("Chat", "Cache", "Timeline", "Changes")), (540, ("Chat", "", "", ""))]
+    ("width", "words"), [(820, ("Chat", "Outputs", "Timeline", "Changes")), (540, ("Chat", "", "", ""))]
 )
 def test_the_page_names_stay_readable_with_any_title_and_status(
     qtbot: QtBot, width: int, words: tuple[str, ...]

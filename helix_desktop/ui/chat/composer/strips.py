@@ -255,7 +255,7 @@ class NextMessages(QWidget):
         self._send.setAccessibleDescription(text)
         places = {
             "timeline": tr("Then open Timeline: it shows what left the context, with Undo."),
-            "cache": tr("Then open Cache: it has every output, byte for byte, with Recall."),
+            "cache": tr("Then open Outputs: it has every output, byte for byte, with Recall."),
         }
         show_text(self._place_label, places.get(place, ""))
         self.show_waiting((), suggestion=text)
