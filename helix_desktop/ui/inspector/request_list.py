@@ -26,6 +26,7 @@ from helix_desktop.ui.kit.boxes import Box, Dot, Icon, Pill, Row, Space, Text, p
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.choice_list import ChoiceList
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.message_states import CHANGED_SINCE, STATE_WORDS
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.translation import Translator, translate
@@ -212,7 +213,8 @@ class RequestList(ChoiceList[WindowRow]):
         row, group, closed = self.rows[at], self.groups.get(at), self.closed_group(at)
         shown = closed or row
         tone = _TONES.get(row.state, "neutral") if row.state and not closed else "neutral"
-        state: list[Box] = [Pill(state, tone, px=10, high=16) for state in shown.shown_states]
+        words = dotted(shown.shown_states)
+        state: list[Box] = [Pill(words, tone, px=10, high=16)] if words else []
         if not closed and row.changed_since and row.unusual_state:  # both words leave no room for the name
             state.insert(0, Icon("triangle-alert", "warn", 12))
         mark = [Icon("chevron-right" if closed else "chevron-down", "faint", 14)] if group else []

@@ -176,7 +176,8 @@ class _CardReducer:
                 return replace(card, before=before, after=after)
             case HandoverDiscarded(prepared=HandoverPrepared(handover=handover, read=read)):
                 card = self._handover(recorded, handover)
-                return replace(card, is_checkpoint=True, read=read, after=handover.tokens)
+                is_next = recorded.seq > max(self._transcript.rewrites.handovers, default=0)
+                return replace(card, is_checkpoint=True, is_next=is_next, read=read, after=handover.tokens)
             case FoldMade() as event:
                 return self._sized(FoldCard(seq, at, event, summary_title(event, self._transcript)))
             case ObservationsMade() as event:

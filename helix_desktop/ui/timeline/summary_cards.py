@@ -137,6 +137,7 @@ class HandoverCard(Rewrite, frozen=True):
     missing: MissingText = NOTHING_MISSING  # what was added below it because it does not name it
     replaced_by: str = ""  # the handover that was written in its place
     is_checkpoint: bool = False
+    is_next: bool = True  # the next compaction begins with that checkpoint
     read: int = 0  # tokens, by its calls
     checkpoint: str = ""  # the one that it was made from
     parts: tuple[ChangePart, ...] = ()  # what else became of the context before the same request
@@ -164,14 +165,14 @@ class HandoverCard(Rewrite, frozen=True):
     def size_text(self) -> str:
         """What became of the context; an edit changes so little that only the difference shows it."""
         if self.is_checkpoint:
-            return tr("Not sent yet")
+            return self._state().words
         size = revision_size_text if self.event.revises else context_change_text
         return size(self.before, self.after)
 
     @property
     def messages_text(self) -> str:
         if self.is_checkpoint:
-            return tr("Is to replace {messages}", messages=self.messages)
+            return tr("Of {messages}", messages=self.messages)
         return tr("Replaces {messages}", messages=self.messages)
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
@@ -251,7 +252,9 @@ class HandoverCard(Rewrite, frozen=True):
             tip = tr("Restored when “{title}” is undone", title=replacement)
             return Pill(tr("Replaced by {title}", title=replacement), tip=tip)
         if self.is_checkpoint:
-            return Pill(tr("Not sent yet"), tip=explain_checkpoint())
+            return (
+                Pill(tr("Not sent yet"), tip=explain_checkpoint()) if self.is_next else Pill(tr("Never sent"))
+            )
         return Pill(translate(STATE_WORDS["in_window"].label), "accent")
 
     def _pills(self) -> list[Box]:

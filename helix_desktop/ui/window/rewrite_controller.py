@@ -83,7 +83,8 @@ class RewriteController(WindowPart):
             raise _covered(_text("Nothing to undo here."))
         await conversation.window.undo(*seqs)
         redo = partial(self._session.perform, intents.Redo(seqs))
-        await self._say_change(conversation, seqs, Answer(action_label("redo"), redo, "redo", ends=True))
+        way_back = Answer(action_label("redo"), redo, "redo", ends=True)
+        await self._say_change(conversation, seqs, way_back, is_undo=True)
 
     @handles(intents.Redo)
     async def redo(self, seqs: tuple[int, ...]) -> None:
@@ -276,7 +277,7 @@ class RewriteController(WindowPart):
         go_back = partial(self._change_and_say, conversation, seqs, is_undo=not is_undo)
         words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
         way_back = Answer(words, lambda: self._start(go_back(), "undo or redo"), f"{name}:{seqs[0]}")
-        await self._say_change(conversation, seqs, way_back)
+        await self._say_change(conversation, seqs, way_back, is_undo=is_undo)
 
     @staticmethod
     async def _read_changes(conversation: Conversation) -> list[TimelineCard]:
@@ -284,12 +285,18 @@ class RewriteController(WindowPart):
         log, transcript = list(conversation.session.log), conversation.session.transcript
         return await asyncio.to_thread(lambda: merge_changes(build_cards(log, transcript), read_steps(log)))
 
-    async def _say_change(self, conversation: Conversation, seqs: tuple[int, ...], way_back: Answer) -> None:
-        """Name what was undone or redone as the timeline does, with all that went along: it may be unseen."""
+    async def _say_change(
+        self, conversation: Conversation, seqs: tuple[int, ...], way_back: Answer, *, is_undo: bool
+    ) -> None:
+        """Name what was undone or redone as the timeline does, with all that went along: it may be unseen.
+
+        What was undone and is redone by then is not said.
+        """
         transcript = conversation.session.transcript
-        is_undo = any(map(transcript.can_redo, seqs))
         coming, how_long = self._after_undo(conversation), self._how_long(conversation)
         cards = await self._read_changes(conversation)
+        if is_undo and transcript.rewrites.undone.keys().isdisjoint(seqs):
+            return
         changes = (card for card in cards if isinstance(card, UndoCard) and card.target in seqs)
         name = next((card.title for card in changes), "") or tr("Context changed.")
         why = also_changed(cards, transcript, seqs)

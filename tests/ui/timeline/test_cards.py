@@ -155,7 +155,7 @@ def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot
         pane.set_state(TimelineState(cards))
         assert has(pane, 3, "change-form") == (not inside)
         assert ("send more of it" in card(pane, 3).accessible_name) == (not inside)
-        assert list(pills(pane, 3)) == (["Undo a later one first"] if inside else [])
+        assert list(pills(pane, 3)) == ([f"Now in {inside}"] if inside else [])
 
 
 def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
@@ -178,7 +178,7 @@ def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
         "1.2 s",
     ]
     assert "Prepared summary" in card(pane, 431).accessible_name
-    assert "Is to replace 12 messages, 41 tool calls" in said
+    assert "Of 12 messages, 41 tool calls" in said
 
 
 def test_it_changes_nothing_yet_and_stands_among_the_handovers_only(qtbot: QtBot) -> None:
@@ -228,6 +228,7 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
     checkpoint, handover = cards[second], cards[made]
     assert isinstance(checkpoint, HandoverCard)
     assert isinstance(handover, HandoverCard)
+    assert (checkpoint.size_text, checkpoint.is_next) == ("Never sent", False)
     assert (checkpoint.is_checkpoint, checkpoint.read, checkpoint.checkpoint) == (
         True,
         880,
@@ -253,7 +254,7 @@ def test_observations_wait_for_their_place(pane: Timeline) -> None:
     [
         ({}, "", "undo"),
         ({"is_undone": True}, "Undone", "redo"),
-        ({"inside": "Summary of 90 messages"}, "Undo a later one first", ""),
+        ({"inside": "Summary of 90 messages"}, "Now in Summary of 90 messages", ""),
     ],
 )
 def test_observations_are_undone_at_their_placement(

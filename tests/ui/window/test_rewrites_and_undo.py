@@ -109,6 +109,7 @@ async def test_an_undo_of_several_changes_names_them_and_offers_redo(rig: Window
         press_action(rig.chat.view, divider, "undo")
         words = "Undone: 3 outputs cached"
         await until(lambda: words in rig.banner_text(), "what was undone")
+        assert "What it restored stays until the context reaches 85 %." in rig.banner_text()
         assert not rig.conversation.session.transcript.window.masked
         rig.perform(Redo(tuple(rig.conversation.session.transcript.rewrites.undone)))
         await until(lambda: words not in rig.banner_text(), "it is no longer true")
@@ -375,6 +376,8 @@ async def test_an_undo_above_the_threshold_offers_hold(rig: WindowRig) -> None:
         await until(lambda: transcript.window.handover, "redone by the user")
         commands.undo_compaction.trigger()
         await until(lambda: "hold" in banners.names(), "the word")
+        await until(lambda: "Undone: " in rig.banner_text(), "what was undone")
+        assert banners.names() == ("hold",), "one notice says both"
         find_button(banners, "hold").click()
         await until(commands.hold_compaction.isChecked, "held")
         await until(lambda: "paused" in gauge.accessibleName(), "the sign")

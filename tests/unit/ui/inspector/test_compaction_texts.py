@@ -24,8 +24,8 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         (CompactionOutlook("off"), "Context management is off."),
         (
             CompactionOutlook("room"),
-            "Once that is cheaper than sending them again, older outputs are cached (stored, can be recalled) "
-            "and older messages are compacted into summaries. Compacts at {at}, in 0 tokens.",
+            "Once that is cheaper than sending them again, older outputs are cached (stored, can be "
+            "recalled) and older messages are compacted into summaries. Compacts at {at}, in 0 tokens.",
         ),
         (CompactionOutlook("due"), "Compacts at {at}, once a summary is written."),
         (
