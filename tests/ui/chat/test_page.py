@@ -7,11 +7,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.messages import QueuedMessage
 from helix_desktop.ui.chat.composer.strips import NextMessages
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, QuestionRow, Row, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.focus import TabsInReadingOrder
+from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.layout import column
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import DARK
@@ -63,6 +65,18 @@ def test_nothing_is_proposed_in_the_past(qtbot: QtBot) -> None:
     messages.show_past(False)
     assert "Then open Outputs" in messages.findChildren(QLabel)[-1].text()
     assert (list(messages.lines), messages.isHidden()) == (["Go further"], False)
+
+
+def test_a_queued_message_names_its_attachments(qtbot: QtBot) -> None:
+    messages = NextMessages()
+    qtbot.addWidget(messages)
+    messages.show_waiting(
+        [QueuedMessage(3, "Fix  it"), QueuedMessage(4, "")],
+        attached={3: ["app.py:4-9", "Pasted text"], 4: ["a.png"]},
+    )
+    lines = [messages.line(seq) for seq in (3, 4)]
+    texts = [label.full_text() for line in lines for label in line.findChildren(ElidedLabel)]
+    assert texts == ["app.py:4-9 · Pasted text · Fix it", "a.png"]
 
 
 class _Window(TabsInReadingOrder, QWidget):
