@@ -88,11 +88,6 @@ def names_in_line(line: str) -> list[str]:
     return line.replace(";", " ").split()
 
 
-def argument_identifiers(arguments: str) -> tuple[str, ...]:
-    """Return the identifiers in a call's arguments: in the values of a JSON object, else in the text."""
-    return identifiers_in(argument_text(arguments))
-
-
 def argument_text(arguments: str) -> str:
     """Return the strings and numbers in a call's arguments, one a line; other than JSON as it is."""
     try:

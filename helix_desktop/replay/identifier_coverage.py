@@ -36,17 +36,6 @@ class IdentifierUse(NamedTuple):
     source: str = ""
 
 
-class Absence(NamedTuple):
-    """How far back what a call used, and its request did not have, was: in model calls.
-
-    `age` since the identifier last occurred in the recording, `absence` since the last request that had the
-    text, of that occurrence, unchanged; equal if none ever had it.
-    """
-
-    age: int
-    absence: int
-
-
 class IdentifierCoverage(msgspec.Struct, frozen=True):
     """How many identifiers were used that had occurred before, and how many of them were in the request.
 
@@ -179,27 +168,20 @@ def message_texts(message: Message) -> Iterator[str]:
 class IdentifierCoverageCounter:
     def __init__(self) -> None:
         self._argument_texts: dict[str, str] = {}
-        self._last_calls: dict[str, int] = {}  # the newest model call whose request had a text, by the text
         self._uses: list[tuple[int, bool]] = []  # age, and True if it was in the request
-        self.absences: list[Absence] = []
 
     def add(
         self, call: int, uses: Sequence[IdentifierUse], request: Sequence[Message]
     ) -> list[IdentifierUse]:
         """Add what a model call (from 1) used, and the request sent for it; return what was not in it."""
-        texts = self._texts_of(request)
-        self._last_calls.update(dict.fromkeys(texts, call))
         if not uses:
             return []
-        text = "\n".join(texts)
+        text = "\n".join(self.texts_of(request))
         absent = [use for use in uses if not occurs_in(use.name, text)]
         self._uses += [(use.age, use not in absent) for use in uses]
-        for use in absent:
-            last_call = self._last_calls.get(use.source, call - use.age)
-            self.absences.append(Absence(use.age, call - last_call))
         return absent
 
-    def _texts_of(self, request: Sequence[Message]) -> list[str]:
+    def texts_of(self, request: Sequence[Message]) -> list[str]:
         """Return all texts of a request; most arguments are those of the request before."""
         texts = [message.text for message in request]
         for message in request:

@@ -172,13 +172,6 @@ def read_messages(path: Path) -> Iterator[dict[str, Any]]:
         raise _unusable_error(path, number, order.missing_text)
 
 
-def require_readable(paths: Iterable[Path]) -> None:
-    """Raise InvalidRecording for the first recording that can't be opened."""
-    for path in paths:
-        with _open_recording(path):
-            pass
-
-
 @contextmanager
 def _open_recording(path: Path) -> Iterator[BufferedIOBase]:
     what = text("The recording {path} can't be read.", path=path)

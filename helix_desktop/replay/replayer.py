@@ -69,11 +69,6 @@ class MechanismCounts(msgspec.Struct, frozen=True):
     fallbacks: int = 0
     checkpoints: int = 0
 
-    @property
-    def lossy(self) -> int:
-        """Return how often a shorter text replaced a longer one."""
-        return self.handovers + self.observations + self.reflections
-
 
 class SummaryWriter:
     """A model for summaries that extracts instead of composing; `input_tokens` are those of each request.

@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from statistics import fmean, median
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from helix_desktop.replay.identifier_coverage import Absence, IdentifierCoverage
+from helix_desktop.domain.messages import Message
+from helix_desktop.replay.identifier_coverage import (
+    IdentifierCoverage,
+    IdentifierCoverageCounter,
+    IdentifierUse,
+)
 from helix_desktop.replay.measure import Reachability, share_of, sum_structs
 from helix_desktop.replay.replayer import MechanismCounts
 from helix_desktop.replay.token_counters import SUMMARIZED
@@ -35,6 +40,36 @@ class Timing(msgspec.Struct, frozen=True):
         return cls(percentile(times, 0.5) * 1e3, percentile(times, 0.95) * 1e3, sum(times) / len(times) * 1e3)
 
 
+class Absence(NamedTuple):
+    """How far back what a call used, and its request did not have, was: in model calls.
+
+    `age` since the identifier last occurred in the recording, `absence` since the last request that had the
+    text, of that occurrence, unchanged; equal if none ever had it.
+    """
+
+    age: int
+    absence: int
+
+
+class AbsenceCounter(IdentifierCoverageCounter):
+    """Counts coverage, and how far back what was absent was."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last_calls: dict[str, int] = {}  # the newest model call whose request had a text, by the text
+        self.absences: list[Absence] = []
+
+    def add(
+        self, call: int, uses: Sequence[IdentifierUse], request: Sequence[Message]
+    ) -> list[IdentifierUse]:
+        absent = super().add(call, uses, request)
+        self._last_calls.update(dict.fromkeys(self.texts_of(request), call))
+        for use in absent:
+            last_call = self._last_calls.get(use.source, call - use.age)
+            self.absences.append(Absence(use.age, call - last_call))
+        return absent
+
+
 class RecallDistance(msgspec.Struct, frozen=True):
     """How far back what was used outside the window was: medians and 90th percentiles, see `Absence`."""
 
@@ -48,6 +83,11 @@ class RecallDistance(msgspec.Struct, frozen=True):
         """Return the distances; zeros for none."""
         ages, times = zip(*absences or [Absence(0, 0)], strict=True)
         return cls(*(percentile(values, share) for values in (ages, times) for share in (0.5, 0.9)))
+
+
+def lossy(counts: MechanismCounts) -> int:
+    """Return how often a shorter text replaced a longer one."""
+    return counts.handovers + counts.observations + counts.reflections
 
 
 def percentile(values: Sequence[Number], share: float) -> Number:
@@ -278,6 +318,6 @@ def _heavy_totals(files: Sequence[RecordingResult]) -> HeavyTotals | None:
         ),
         median_peak_of_window=median(result.managed.peak_window / result.window for result in files),
         summaries=fmean(result.summaries for result in files),
-        lossy=fmean(result.counts.lossy for result in files),
+        lossy=fmean(lossy(result.counts) for result in files),
         longest_stretch=max(result.longest_stretch for result in files),
     )

@@ -20,17 +20,22 @@ from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.errors import HelixError, InvalidRecording, RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.translatable_text import system_reason, verbatim
-from helix_desktop.replay.identifier_coverage import IdentifierCoverageCounter, find_uses, message_texts
+from helix_desktop.replay.identifier_coverage import find_uses, message_texts
 from helix_desktop.replay.measure import OriginalOutputs, Reachability, measure_reachability
 from helix_desktop.replay.recording import (
     RawMessage,
     as_message,
     read_messages,
-    require_readable,
     with_turn_ends,
 )
 from helix_desktop.replay.token_counters import MessageTokenCounter
-from tests.benchmarks.replay.figures import InvalidRequests, MeasuredRecording, RecordingResult, Timing
+from tests.benchmarks.replay.figures import (
+    AbsenceCounter,
+    InvalidRequests,
+    MeasuredRecording,
+    RecordingResult,
+    Timing,
+)
 from tests.benchmarks.replay.recalls import LookupCounter, RecallModel, Recalls, Replay, draw_sample
 from tests.benchmarks.replay.requests import (
     BilledTotals,
@@ -110,7 +115,7 @@ class MeasuredRun:
         self._request_s: list[float] = []
         self._feed_s: list[float] = []
         self._request: tuple[Message, ...] = ()
-        self._coverage, self._lookups = IdentifierCoverageCounter(), LookupCounter(replay, counter)
+        self._coverage, self._lookups = AbsenceCounter(), LookupCounter(replay, counter)
         self._invalid_by_rules = self._invalid_by_grammar = self._failed_requests = 0
         self._reasons: list[str] = []
         self._reachability: list[Reachability] = []
@@ -324,7 +329,8 @@ def measure_all(
     """
     if jobs == 1 or len(paths) <= 1:
         return list(_measure_sequentially(paths, create_replay, options, on_progress))
-    require_readable(paths)  # before any process, each of which takes a second to start
+    for path in paths:  # before any process, each of which takes a second to start
+        next(read_messages(path), None)
     with _pool(min(jobs, len(paths))) as pool:
         # The largest first: a long recording started last would leave the other processes idle.
         order = sorted(range(len(paths)), key=lambda index: -_size(paths[index]))

@@ -41,7 +41,7 @@ import msgspec
 
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, RECALL_TOOL
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.identifiers import argument_identifiers, argument_text
+from helix_desktop.domain.identifiers import argument_text, identifiers_in
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.replay.identifier_coverage import IdentifierUse, occurs_in
 from helix_desktop.replay.measure import OriginalOutputs, follow_handles, visible_call_ids
@@ -347,7 +347,7 @@ class RecallModel:
 def _pattern(answer: Message, content: bytes, own_arguments: Sequence[bytes]) -> str:
     """Return the pattern by which an agent that needs an output looks for it behind an index."""
     text = content.decode("utf-8", "replace")
-    names = (name for call in answer.calls for name in argument_identifiers(call.arguments))
+    names = (name for call in answer.calls for name in identifiers_in(argument_text(call.arguments)))
     needed = next((name for name in names if occurs_in(name, text)), "")
     if not needed and len(own_arguments) > 1:
         needed = own_arguments[1].decode("utf-8", "replace").strip().partition("\n")[0][:_MAX_PATTERN]

@@ -10,17 +10,21 @@ from typing import Any
 import pytest
 
 from helix_desktop.domain.errors import InvalidRecording, RequestTooLarge
+from helix_desktop.domain.messages import Message
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.replay.identifier_coverage import Absence, IdentifierCoverage
+from helix_desktop.replay.identifier_coverage import IdentifierCoverage, IdentifierUse
 from helix_desktop.replay.recording import with_turn_ends
 from helix_desktop.replay.replayer import MechanismCounts
 from helix_desktop.replay.token_counters import MessageTokenCounter
 from tests.benchmarks.replay.figures import (
+    Absence,
+    AbsenceCounter,
     InvalidRequests,
     MeasuredRecording,
     RecallDistance,
     Timing,
     group_by_source,
+    lossy,
     totals_of,
 )
 from tests.benchmarks.replay.measure import MeasureOptions, measure_all, measure_file
@@ -190,7 +194,7 @@ def test_summaries_are_paid_and_counted(tmp_path: Path) -> None:
 
     measured = measure(tmp_path, LONG, Summing).result
     assert measured.managed.billed == pytest.approx(measured.unmanaged.billed + 42)
-    assert (measured.summaries, measured.summary_tokens, measured.counts.lossy) == (2, 42, 5)
+    assert (measured.summaries, measured.summary_tokens, lossy(measured.counts)) == (2, 42, 5)
 
 
 def test_timing_is_by_nearest_rank() -> None:
@@ -302,3 +306,17 @@ def test_a_call_without_a_request_does_not_count(tmp_path: Path) -> None:
 def test_the_distance_of_what_was_absent() -> None:
     assert RecallDistance.from_absences([Absence(7, 4), Absence(7, 7)]) == RecallDistance(7, 7, 4, 7)
     assert RecallDistance.from_absences([]) == RecallDistance(0, 0, 0, 0)
+
+
+def test_an_absence_lasts_since_the_last_request_with_the_text_as_it_was() -> None:
+    """Used at call 9: of a text of call 2 that requests 3 to 5 had, and of one that none ever had."""
+
+    def output(text: str) -> Message:
+        return Message("tool", text, call_id="c", name="run")
+
+    source, counter = output("see a.py and b.py"), AbsenceCounter()
+    for number in range(1, 9):
+        counter.add(number, [], [source if 3 <= number <= 5 else output("see a.p")])
+    uses = [IdentifierUse("a.py", 7, source.text), IdentifierUse("b.py", 7, "b.py in another text")]
+    counter.add(9, uses, [output("see ...")])
+    assert counter.absences == [Absence(7, 4), Absence(7, 7)]

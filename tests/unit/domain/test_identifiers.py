@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.domain.identifiers import argument_identifiers, count_identifiers, identifiers_in
+from helix_desktop.domain.identifiers import argument_text, count_identifiers, identifiers_in
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_identifiers_are_found_and_words_are_not(text: str, names: list[str]) ->
 def test_arguments_are_read_as_their_values() -> None:
     """An escaped line end does not become a part of a name; keys are not names."""
     arguments = '{"file_path": "src/app.py", "edits": [{"old_string": "x\\nload_all()"}], "is_new": true}'
-    assert argument_identifiers(arguments) == ("src/app.py", "load_all")
-    assert argument_identifiers("*** Update File: src/app.py") == ("src/app.py",)
+    assert identifiers_in(argument_text(arguments)) == ("src/app.py", "load_all")
+    assert identifiers_in(argument_text("*** Update File: src/app.py")) == ("src/app.py",)
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=400))

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.replay.identifier_coverage import (
-    Absence,
     IdentifierCoverage,
     IdentifierCoverageCounter,
     IdentifierUse,
@@ -92,17 +91,6 @@ def test_coverage_counts_each_identifier_of_a_call_once_by_its_age() -> None:
     assert counter.result == IdentifierCoverage(6, 4, 4, 2, 2, 1)
     counter.add(102, uses[:1], [Message("user", "nothing")])
     assert counter.result == IdentifierCoverage(7, 4, 4, 2, 2, 1)
-
-
-def test_an_absence_lasts_since_the_last_request_with_the_text_as_it_was() -> None:
-    """Used at call 9: of a text of call 2 that requests 3 to 5 had, and of one that none ever had."""
-    source = output("see a.py and b.py")
-    counter = IdentifierCoverageCounter()
-    for number in range(1, 9):
-        counter.add(number, [], [source] if 3 <= number <= 5 else [output("see a.p"), call("{}")])
-    uses = [IdentifierUse("a.py", 7, source.text), IdentifierUse("b.py", 7, "b.py in another text")]
-    counter.add(9, uses, [output("see ...")])
-    assert counter.absences == [Absence(7, 4), Absence(7, 7)]
 
 
 @given(st.integers(0, 10_000), st.sampled_from((5, 12, 30)))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.identifiers import argument_identifiers
+from helix_desktop.domain.identifiers import argument_text, identifiers_in
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.replay.identifier_coverage import occurs_in
 from helix_desktop.replay.policy.replay import UsedNames
@@ -54,7 +54,7 @@ def test_a_name_is_held_by_each_message_before_in_whose_texts_it_occurs(
         texts_before.append((2 * number + 1, text))
         expected = {
             name: sorted({seq for seq, earlier in texts_before if occurs_in(name, earlier)})
-            for name in argument_identifiers(as_json(arguments))
+            for name in identifiers_in(argument_text(as_json(arguments)))
         }
         assert {use.name: use.holders for use in used} == {
             name: seqs for name, seqs in expected.items() if seqs
