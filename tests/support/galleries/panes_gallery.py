@@ -1,4 +1,4 @@
-"""Cache browser, timeline and inspector in their states."""
+"""The cache browser in its states, and how timeline and inspector are shown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.errors import StoreError
@@ -18,10 +17,7 @@ from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.inspector.inspector_data import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
-from helix_desktop.ui.timeline.cards import RunningCard
 from helix_desktop.ui.timeline.view import Timeline, TimelineState
-from helix_desktop.words.steps import sent_at_step, step_figures
-from tests.support.galleries import panes_samples as samples
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
 
 Shot = Callable[[TaskScope, Theme], Coroutine[Any, Any, QWidget]]
@@ -114,10 +110,6 @@ async def cache_diff(scope: TaskScope, theme: Theme) -> QWidget:
     return pane
 
 
-async def cache_empty(scope: TaskScope, theme: Theme) -> QWidget:
-    return await _browser(scope, theme, 0)
-
-
 async def cache_no_match(scope: TaskScope, theme: Theme) -> QWidget:
     """A filter that nothing passes."""
     pane = await _browser(scope, theme, 40)
@@ -184,102 +176,11 @@ async def cache_failed(scope: TaskScope, theme: Theme) -> QWidget:
     return pane
 
 
-async def cache_search_narrow(scope: TaskScope, theme: Theme) -> QWidget:
-    pane = await cache_search(scope, theme)
-    pane.resize(540, 700)
-    await settle()
-    return pane
-
-
-async def cache_sorted(scope: TaskScope, theme: Theme) -> QWidget:
-    """The largest first, in a wide window."""
-    pane = await _browser(scope, theme, 312, 3)
-    pane.resize(1440, 900)
-    pane.table.sort_requested.emit("size")
-    await settle(100)
-    pane.table.select_row(3)
-    return pane
-
-
-async def timeline(scope: TaskScope, theme: Theme) -> QWidget:
-    """Handovers, sweeps, a failure, an undo."""
-    return make_timeline(theme, samples.timeline_state(), 804, 1_500)
-
-
-async def timeline_long(scope: TaskScope, theme: Theme) -> QWidget:
-    """Every kind of card, with the filter; a note and facts unfolded."""
-    pane = make_timeline(theme, samples.long_timeline_state(), 804, 2_700)
-    unfold(pane)
-    return pane
-
-
-async def timeline_long_narrow(scope: TaskScope, theme: Theme) -> QWidget:
-    pane = make_timeline(theme, samples.long_timeline_state(), 420, 3_600)
-    unfold(pane)
-    return pane
-
-
 def unfold(pane: Timeline) -> None:
     """Open a note and facts."""
     for key, parts in ((497, ("note",)), (498, ("details", "quotes", "ledger"))):
         for part in parts:
             pane.cards.toggle(key, part)
-
-
-async def timeline_small(scope: TaskScope, theme: Theme) -> QWidget:
-    """A running compaction in a small window; the hashes of a sweep expanded."""
-    running = RunningCard("summarize", "## Current Issues\nHighlighting inside an open fence still lexes the")
-    pane = make_timeline(theme, replace(samples.timeline_state(), running=running), 460, 1_000)
-    pane.cards.toggle(470, "outputs")
-    return pane
-
-
-async def timeline_quiet(scope: TaskScope, theme: Theme) -> QWidget:
-    """Notes keep the context small; two sessions go on from here."""
-    return make_timeline(theme, samples.quiet_timeline_state(), 804, 1_200)
-
-
-async def timeline_past(scope: TaskScope, theme: Theme) -> QWidget:
-    """The scrubber at an earlier step, in a small window."""
-    pane = make_timeline(theme, samples.timeline_state(), 460, 700)
-    pane.chart.scrubber.look_at(samples.steps()[70].seq)
-    pane.show_past(samples.steps()[70])
-    return pane
-
-
-async def timeline_empty(scope: TaskScope, theme: Theme) -> QWidget:
-    return make_timeline(theme, TimelineState(), 804, 600)
-
-
-async def inspector(scope: TaskScope, theme: Theme) -> QWidget:
-    """A window two thirds full."""
-    return make_inspector(theme, samples.inspector_state(), 296, 900)
-
-
-async def inspector_near(scope: TaskScope, theme: Theme) -> QWidget:
-    """Beyond the threshold, estimated, in a wider dock."""
-    pane = make_inspector(theme, samples.inspector_state(3_000, 20_900, True), 380, 1_100)
-    pane.details.setChecked(True)
-    return pane
-
-
-async def inspector_past(scope: TaskScope, theme: Theme) -> QWidget:
-    """A request of the past, whose tools were others."""
-    state, step = samples.inspector_state(), samples.steps()[70]
-    note = "The policy, system prompt or tools have changed since. They are shown as they are now."
-    figures = step_figures(step)
-    past = replace(state, past=sent_at_step(step), past_figures=figures, past_note=note, provider_cache=None)
-    return make_inspector(theme, past, 296, 900)
-
-
-async def inspector_page(scope: TaskScope, theme: Theme) -> QWidget:
-    pane = make_inspector(theme, samples.inspector_state(), 380, 620)
-    pane.show_page("Next request", "system\n  You are an agent.\n\nuser\n  Re-render only what changed.")
-    return pane
-
-
-async def inspector_empty(scope: TaskScope, theme: Theme) -> QWidget:
-    return make_inspector(theme, None, 296, 500)
 
 
 def make_inspector(theme: Theme, state: InspectorState | None, width: int, height: int) -> Inspector:
@@ -305,24 +206,9 @@ SHOTS: tuple[Shot, ...] = (
     cache_binary,
     cache_tree,
     cache_diff,
-    cache_empty,
     cache_no_match,
     cache_search,
     cache_loading,
     cache_searching,
     cache_failed,
-    cache_search_narrow,
-    cache_sorted,
-    timeline,
-    timeline_long,
-    timeline_long_narrow,
-    timeline_small,
-    timeline_quiet,
-    timeline_past,
-    timeline_empty,
-    inspector,
-    inspector_near,
-    inspector_past,
-    inspector_page,
-    inspector_empty,
 )
