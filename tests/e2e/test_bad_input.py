@@ -380,7 +380,7 @@ async def test_an_output_without_reader_ends_the_turn_and_is_recorded(cli: Cli) 
         replies_in_order(StreamedReply(Call("list_directory"), Wait(closed)), answer("Unheard."))
     ) as server:
         address = ("--model", "local/small", "--base-url", server.base_url)
-        process = await cli.start(*turn("--json", *address), stdout=writer)
+        process = await cli.fork(*turn("--json", *address), stdout=writer)
         os.close(writer)
         await asyncio.wait_for(server.waiting.wait(), 60)
         output = os.read(reader, 65_536).decode()
@@ -411,7 +411,7 @@ async def test_plain_answers_are_read_as_they_come_and_end_the_turn_without_a_re
     )
     async with ChatServer(answers) as server:
         address = ("--model", "local/small", "--base-url", server.base_url)
-        process = await cli.start(*turn(*address), stdout=writer)
+        process = await cli.fork(*turn(*address), stdout=writer)
         os.close(writer)
         assert await asyncio.wait_for(reader.readline(), 60) == b"First.\n"
         is_read.set()
@@ -435,8 +435,11 @@ async def test_plain_answers_are_read_as_they_come_and_end_the_turn_without_a_re
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
 async def test_streams_that_are_full_closed_or_plain_ascii(cli: Cli) -> None:
-    shell = await _shell(cli, f"{sys.executable} -m helix_desktop {' '.join(turn('--json'))} >/dev/full")
-    shell.assert_refused(1, "No space left on device")
+    full = os.open("/dev/full", os.O_WRONLY)
+    (await wait_for_exit(await cli.fork(*turn("--json"), stdout=full))).assert_refused(
+        1, "No space left on device"
+    )
+    os.close(full)
     shell = await _shell(cli, f"{sys.executable} -m helix_desktop {' '.join(turn())} >&- 2>&- <&-")
     assert (shell.code, shell.err) == (0, "")
     turn_in_signs = ("run", "--workspace", "ws", "--trust", "--message", "→ é", "--json")

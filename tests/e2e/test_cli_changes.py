@@ -6,9 +6,8 @@ import asyncio
 import json
 import os
 import shutil
-import tty
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -138,24 +137,6 @@ async def test_what_was_changed_is_listed_printed_and_taken_back(cli: Cli, tmp_p
     assert (await changes(cli, "list", "--file", "none")).out.decode() == "No such changes\n"
 
 
-async def _on_a_terminal(cli: Cli, *args: str) -> bytes:
-    """Return what a command writes to a terminal."""
-    reader, terminal = os.openpty()
-    tty.setraw(terminal)
-    process = await cli.start(*args, stdout=terminal)
-    os.close(terminal)
-
-    def read() -> Iterator[bytes]:
-        with suppress(OSError):  # the end of what a terminal gets
-            while part := os.read(reader, 65_536):
-                yield part
-
-    output = await asyncio.to_thread(lambda: b"".join(read()))
-    os.close(reader)
-    assert await process.wait() == 0
-    return output
-
-
 async def test_a_terminal_gets_no_control_or_direction_signs_and_a_program_all_bytes(tmp_path: Path) -> None:
     cli = Cli.create(tmp_path)
     text = "\x1b]0;title\x07 \u202e x\x9b2J y\r\n"
@@ -163,7 +144,7 @@ async def test_a_terminal_gets_no_control_or_direction_signs_and_a_program_all_b
     async with ChatServer(replies_in_order(text_reply(text), write, text_reply(text))) as server:
         model = ("--model", "local/small", "--base-url", server.base_url)
         run = ("run", "--workspace", "ws", "--trust", "--message", "Say it", *model)
-        shown = await _on_a_terminal(cli, *run)
+        shown = await cli.on_terminal(*run)
         piped = await cli.run("Write it", *model, "--yes")
     assert text.encode() in piped.out
     patch = (await changes(cli, "diff")).out
@@ -172,8 +153,8 @@ async def test_a_terminal_gets_no_control_or_direction_signs_and_a_program_all_b
     digest = entries[0]["digest"]
     for output in (
         shown,
-        await _on_a_terminal(cli, "changes", "diff", "--workspace", "ws"),
-        await _on_a_terminal(cli, "cache", "show", "--workspace", "ws", digest),
+        await cli.on_terminal("changes", "diff", "--workspace", "ws"),
+        await cli.on_terminal("cache", "show", "--workspace", "ws", digest),
     ):
         assert not set(output.decode()) & set("\x1b\x07\x9b\r\u202e"), output
     assert "\\u001b]0;title\\u0007 \\u202e x\\u009b2J y\\u000d\n" in shown.decode()

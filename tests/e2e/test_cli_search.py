@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli_rig import ROOT, Cli
+from tests.support.cli_rig import Cli
 
 LEXER = (
     {"role": "user", "content": "The LEXER loops at the end of a file"},
@@ -93,18 +90,5 @@ async def test_a_damaged_workspace_hides_no_other(cli: Cli) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is POSIX")
 async def test_words_are_bold_on_a_terminal_only(cli: Cli) -> None:
     assert b"\x1b" not in (await cli("search", "lexer")).out
-    command = [sys.executable, "-m", "helix_desktop", "search", "lexer", "--data-dir", str(cli.data)]
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(  # noqa: ASYNC220 - waited for below, its output is a few lines
-        command, stdout=theirs, stderr=subprocess.DEVNULL, cwd=ROOT, env={**os.environ, "NO_COLOR": ""}
-    )
-    os.close(theirs)
-    output = b""
-    try:
-        while part := os.read(ours, 65_536):
-            output += part
-    except OSError:
-        pass  # the terminal's other end is closed
-    os.close(ours)
-    assert process.wait() == 0
+    output = await cli.on_terminal("search", "lexer", NO_COLOR="")
     assert b"The \x1b[1mLEXER\x1b[22m loops" in output

@@ -6,7 +6,8 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,26 @@ class Cli:
         if sys.platform != "linux":
             return await self.start(*args, stdout=stdout, environ=environ)
         return await start_forked(args, self.folder, self._environ(environ or {}), stdout)
+
+    async def on_terminal(self, *args: str, **environ: str) -> bytes:
+        """Run a command to its end; return what it wrote to a terminal."""
+        import tty  # only POSIX has it
+
+        reader, terminal = os.openpty()
+        tty.setraw(terminal)
+        process = await self.fork(*args, stdout=terminal, environ=environ)
+        os.close(terminal)
+
+        def read() -> Iterator[bytes]:
+            with suppress(OSError):  # the end of what a terminal gets
+                while part := os.read(reader, 65_536):
+                    yield part
+
+        output = await asyncio.to_thread(lambda: b"".join(read()))
+        os.close(reader)
+        result = await wait_for_exit(process)
+        assert result.code == 0, result
+        return output
 
     async def __call__(self, *args: str | bytes | Path, **environ: str) -> CommandResult:
         return await self.run_with_stdin(b"", *args, **environ)
