@@ -33,44 +33,51 @@ REVIEW = ServerPrompt(
 NOTES = ServerResource("made", "note://today", "Notes of today")
 
 
-async def start(rig: McpRig) -> None:
-    """Start the server, and wait until it has listed what it offers."""
+async def test_a_server_s_prompts_and_resources_are_listed_filled_in_and_read(rig: McpRig) -> None:
+    """All with one server, which takes a second to start; one with tools only offers none."""
     await rig.start_servers(sdk_server())
     await rig.wait_until(lambda: bool(rig.hub.resources))
-
-
-async def test_prompts_and_resources_are_listed_and_changes_are_followed(rig: McpRig) -> None:
-    """Those of running servers, and of those alone; a server with tools only offers none."""
-    await start(rig)
-    assert REVIEW in rig.hub.prompts
-    assert NOTES in rig.hub.resources
-    assert await rig.actor("made").get_prompt(
-        next(prompt for prompt in rig.hub.prompts if prompt.name == "more"), {}
-    ) == FilledPrompt("There is more.")
-    late = ServerResource("made", "note://late", "late")
-    await rig.wait_until(lambda: late in rig.hub.resources)
+    await check_prompts(rig)
+    await check_a_prompt_that_mentions_files(rig)
+    await check_resources(rig)
     await rig.start_servers(raw_server())
     assert (rig.hub.prompts, rig.hub.resources) == ((), ())
 
 
-async def test_a_prompt_is_filled_in_without_what_cannot_be_seen(rig: McpRig) -> None:
-    """Hidden characters of it are removed; a missing argument is the server's to refuse."""
-    await start(rig)
-    values = {"file": "a.py", "tone": "strict"}
-    filled = await rig.actor("made").get_prompt(REVIEW, values)
+async def check_prompts(rig: McpRig) -> None:
+    """Hidden characters of one are removed; a missing argument is the server's to refuse."""
+    assert REVIEW in rig.hub.prompts
+    actor = rig.actor("made")
+    filled = await actor.get_prompt(REVIEW, {"file": "a.py", "tone": "strict"})
     assert filled == FilledPrompt("Review a.py. Be strict.")
     with pytest.raises(InvalidInput, match="made didn't answer"):
-        await rig.actor("made").get_prompt(REVIEW, {})
+        await actor.get_prompt(REVIEW, {})
 
 
-async def test_a_prompt_attaches_no_file_that_the_user_did_not_name(rig: McpRig) -> None:
+async def check_a_prompt_that_mentions_files(rig: McpRig) -> None:
     """What it mentions by itself is only text; a mention in what the user typed counts."""
-    await start(rig)
     prompt = next(prompt for prompt in rig.hub.prompts if prompt.name == "curious")
     filled = await rig.actor("made").get_prompt(prompt, {"file": "@a.py @.environment"})
     rest = r"with \@.env and \@~/.ssh/id_rsa, ask me@example.org, see `@notes.md`."
     assert filled.text == f"Compare @a.py @.environment {rest}"
     assert [mention.path for mention in find_mentions(filled.text)] == ["a.py", ".environment"]
+
+
+async def check_resources(rig: McpRig) -> None:
+    """Its bytes, as they are; changes of the list are followed; one that is gone is said."""
+    actor = rig.actor("made")
+    assert NOTES in rig.hub.resources
+    assert await actor.read_resource(NOTES) == b"Buy milk."
+    assert await actor.read_resource(ServerResource("made", "bin://blob", "Blob")) == b"\0\1\2"
+    with pytest.raises(InvalidInput, match="made didn't answer"):
+        await actor.read_resource(ServerResource("made", "note://gone", "Gone"))
+    more = next(prompt for prompt in rig.hub.prompts if prompt.name == "more")
+    assert await actor.get_prompt(more, {}) == FilledPrompt("There is more.")
+    late = ServerResource("made", "note://late", "late")
+    await rig.wait_until(lambda: late in rig.hub.resources)
+    await rig.hub.set_servers((), trusted=True)
+    with pytest.raises(InvalidInput, match="isn't running"):
+        await actor.read_resource(NOTES)
 
 
 class FillingSession:
@@ -171,19 +178,6 @@ async def test_what_a_server_says_of_an_error_gets_into_no_log(caplog: pytest.Lo
     caplog.set_level("INFO")
     assert await list_prompts("made", cast("ClientSession", RefusingSession())) == ()
     assert caplog.messages == ["MCP server made does not list what it offers: MCPError"]
-
-
-async def test_a_resource_is_read_and_one_that_is_gone_is_said(rig: McpRig) -> None:
-    """Its bytes, as they are."""
-    await start(rig)
-    actor = rig.actor("made")
-    assert await actor.read_resource(NOTES) == b"Buy milk."
-    assert await actor.read_resource(ServerResource("made", "bin://blob", "Blob")) == b"\0\1\2"
-    with pytest.raises(InvalidInput, match="made didn't answer"):
-        await actor.read_resource(ServerResource("made", "note://gone", "Gone"))
-    await rig.hub.set_servers((), trusted=True)
-    with pytest.raises(InvalidInput, match="isn't running"):
-        await actor.read_resource(NOTES)
 
 
 @pytest.mark.parametrize(

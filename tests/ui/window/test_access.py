@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.domain.events.session import ModeChanged
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.tools.shell.sandbox_detect import find_sandbox
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, DividerRow, ToolRow
 from helix_desktop.ui.design.fields import TextArea
@@ -73,61 +74,57 @@ async def test_pages_are_fetched_only_once_that_is_switched_on(qapp: QApplicatio
         assert "fetch_url" in tools(server)
 
 
-async def test_the_user_changes_what_commands_see_of_the_home_folder(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_lists_are_changed_refused_and_reset(qapp: QApplication, tmp_path: Path) -> None:
+    """What commands see of the home folder, and the commands that only read."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         page = await opened(rig)
-        press(page, "open:home_names")
-        area = lines(page, "home_names")
-        names = area.toPlainText().splitlines()
-        assert ".pyenv" in names
-        area.setPlainText("\n".join([*(name for name in names if name != ".pyenv"), "~/tools/", "../x"]))
-        press(page, "save:home_names")
-        services = rig.wiring.services
-        await until(lambda: services.settings.home_shown == ("tools",), "it is saved")
-        assert services.settings.home_hidden == (".pyenv",)
-        assert "tools" in services.settings.home_names
-        await until(lambda: "tools" in area.toPlainText().splitlines(), "as it was understood")
-        press(page, "reset:home_names")
-        press(page, "save:home_names")
-        await until(
-            lambda: services.settings.home_shown == services.settings.home_hidden == (), "the defaults"
-        )
+        await check_the_list_of_the_home_folder(page, rig.wiring.services)
+        await check_the_list_of_reading_commands(page, rig.wiring.services)
 
 
-async def test_the_user_changes_the_list_of_reading_commands(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        page, services = await opened(rig), rig.wiring.services
-        press(page, "open:reading_lines")
-        area, form = lines(page, "reading_lines"), page.reading
-        before = area.toPlainText().splitlines()
-        assert any(line.startswith("git status ") for line in before)
-        area.setPlainText("\n".join([*before, "bash FILES"]))
-        press(page, "save:reading_lines")
-        await until(
-            lambda: "runs other programs" in form.errors().get("reading_lines", ""), "why it cannot be"
-        )
-        assert services.settings.reading_added == ()
-        assert area.toPlainText().endswith("bash FILES"), "what was typed stays"
-        kept = [line for line in before if not line.startswith("cat ")]
-        area.setPlainText("\n".join([*kept, "mytool list FILES --json"]))
-        assert not form.errors()
-        press(page, "save:reading_lines")
-        await until(lambda: services.settings.reading_added == ("mytool list FILES --json",), "it is saved")
-        assert services.settings.reading_removed == ("cat",)
-        assert "mytool list FILES --json" in services.settings.reading_lines
-        press(page, "reset:reading_lines")
-        press(page, "save:reading_lines")
-        await until(
-            lambda: services.settings.reading_added == services.settings.reading_removed == (), "the defaults"
-        )
-        flip(page, "reading_commands")
-        await until(lambda: not services.settings.reading_commands, "it is off")
-        assert services.settings.reading_lines == ()
-        assert not find_button(page, "open:reading_lines").isEnabled()
+async def check_the_list_of_the_home_folder(page: PermissionsPage, services: AppServices) -> None:
+    press(page, "open:home_names")
+    area = lines(page, "home_names")
+    names = area.toPlainText().splitlines()
+    assert ".pyenv" in names
+    area.setPlainText("\n".join([*(name for name in names if name != ".pyenv"), "~/tools/", "../x"]))
+    press(page, "save:home_names")
+    await until(lambda: services.settings.home_shown == ("tools",), "it is saved")
+    assert services.settings.home_hidden == (".pyenv",)
+    assert "tools" in services.settings.home_names
+    await until(lambda: "tools" in area.toPlainText().splitlines(), "as it was understood")
+    press(page, "reset:home_names")
+    press(page, "save:home_names")
+    await until(lambda: services.settings.home_shown == services.settings.home_hidden == (), "the defaults")
+
+
+async def check_the_list_of_reading_commands(page: PermissionsPage, services: AppServices) -> None:
+    press(page, "open:reading_lines")
+    area, form = lines(page, "reading_lines"), page.reading
+    before = area.toPlainText().splitlines()
+    assert any(line.startswith("git status ") for line in before)
+    area.setPlainText("\n".join([*before, "bash FILES"]))
+    press(page, "save:reading_lines")
+    await until(lambda: "runs other programs" in form.errors().get("reading_lines", ""), "why it cannot be")
+    assert services.settings.reading_added == ()
+    assert area.toPlainText().endswith("bash FILES"), "what was typed stays"
+    kept = [line for line in before if not line.startswith("cat ")]
+    area.setPlainText("\n".join([*kept, "mytool list FILES --json"]))
+    assert not form.errors()
+    press(page, "save:reading_lines")
+    await until(lambda: services.settings.reading_added == ("mytool list FILES --json",), "it is saved")
+    assert services.settings.reading_removed == ("cat",)
+    assert "mytool list FILES --json" in services.settings.reading_lines
+    press(page, "reset:reading_lines")
+    press(page, "save:reading_lines")
+    await until(
+        lambda: services.settings.reading_added == services.settings.reading_removed == (), "the defaults"
+    )
+    flip(page, "reading_commands")
+    await until(lambda: not services.settings.reading_commands, "it is off")
+    assert services.settings.reading_lines == ()
+    assert not find_button(page, "open:reading_lines").isEnabled()
 
 
 @pytest.mark.skipif(find_sandbox().kind == "none", reason="there is no sandbox to switch off")

@@ -210,25 +210,6 @@ async def test_new_tools_are_announced_after_a_restart(qapp: QApplication, tmp_p
         assert "mcp-new-tools" not in rig.window.notices.names(), "they are known by now"
 
 
-async def test_plan_mode_asks_for_tools_that_only_read(qapp: QApplication, tmp_path: Path) -> None:
-    """The others are refused as our own are, and all are sent, so that the request's start stays as it is."""
-    calls = (
-        StreamedReply(Call("mcp__made__say", '{"text": "hello"}')),
-        StreamedReply(Call("mcp__made__environment", "{}")),
-    )
-    async with window_with_calls(qapp, tmp_path, sdk_server(), *calls) as rig:
-        rig.window.commands.mode_plan.trigger()
-        await until(rig.window.commands.mode_plan.isChecked, "mode plan")
-        before = tool_names(rig)
-        rig.type_message("Look")
-        await rig.answer_approval("once")
-        await rig.wait_for_turn_end()
-        assert rig.last_output("mcp__made__say").outcome == "ran"
-        await rig.run_turn("Look at the environment")
-        assert rig.last_output("mcp__made__environment").outcome == "denied"
-        assert tool_names(rig) == before
-
-
 async def test_an_mcp_tool_has_one_name_wherever_it_is_read(qapp: QApplication, tmp_path: Path) -> None:
     """In the cache, on what is recalled of it, and in the rules; not the name that the model calls it by."""
     call = StreamedReply(Call("mcp__box__big", '{"size": 60000}'))
@@ -421,18 +402,31 @@ async def test_a_form_is_filled_in_and_what_is_wrong_is_said(qapp: QApplication,
         assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
 
 
-async def test_a_form_is_declined_and_canceled(qapp: QApplication, tmp_path: Path) -> None:
-    """Each of both is what the server gets; a form that was stopped with its call goes."""
-    calls = asking(FORM), asking(FORM), asking(FORM)
-    async with window_with_calls(qapp, tmp_path, raw_server(), *calls) as rig:
-        for name, key, action in (("decline", None, "decline"), ("cancel", Qt.Key.Key_Return, "cancel")):
+async def test_questions_are_declined_canceled_and_end_with_their_call_and_a_page_is_opened(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Each is what the server gets. A page is opened by a click alone; its whole address is on the card."""
+    calls = asking(FORM), asking(FORM), asking(PAGE), asking(FORM)
+    with use_browser() as browser:
+        async with window_with_calls(qapp, tmp_path, raw_server("recent"), *calls) as rig:
+            for name, key, action in (
+                ("decline", None, "decline"),
+                ("cancel", Qt.Key.Key_Return, "cancel"),
+            ):
+                card = await shown_card(rig)
+                await press_until_answered(rig, getattr(card, name), key)
+                await rig.wait_for_turn_end()
+                assert server_got(rig) == {"action": action}
             card = await shown_card(rig)
-            await press_until_answered(rig, getattr(card, name), key)
+            assert PAGE["url"] in words_of(card)
+            assert browser.addresses == []
+            await press_until_answered(rig, card.accept)
             await rig.wait_for_turn_end()
-            assert server_got(rig) == {"action": action}
-        await shown_card(rig)
-        rig.perform(StopCall("c1"))
-        await until(lambda: not rig.rows(QuestionRow), "the card goes with the call")
+            assert browser.addresses == [PAGE["url"]]
+            assert server_got(rig) == {"action": "accept"}
+            await shown_card(rig)
+            rig.perform(StopCall("c1"))
+            await until(lambda: not rig.rows(QuestionRow), "the card goes with the call")
 
 
 def test_the_next_question_of_a_call_has_a_card_of_its_own(qapp: QApplication) -> None:
@@ -446,19 +440,6 @@ def test_the_next_question_of_a_call_has_a_card_of_its_own(qapp: QApplication) -
         assert {url, f"Open {url}"} <= set(shown)
         assert cards.card_for(QuestionRow(key, question, "1 of 2")) is card
     cards.drop(key)
-
-
-async def test_a_page_is_opened_by_a_click_alone(qapp: QApplication, tmp_path: Path) -> None:
-    """The whole address is on the card before; the server gets the consent."""
-    with use_browser() as browser:
-        async with window_with_calls(qapp, tmp_path, raw_server("recent"), asking(PAGE)) as rig:
-            card = await shown_card(rig)
-            assert PAGE["url"] in words_of(card)
-            assert browser.addresses == []
-            await press_until_answered(rig, card.accept)
-            await rig.wait_for_turn_end()
-            assert browser.addresses == [PAGE["url"]]
-            assert server_got(rig) == {"action": "accept"}
 
 
 def rows(rig: WindowRig) -> list[CompletionItem]:

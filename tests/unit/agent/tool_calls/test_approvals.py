@@ -390,6 +390,7 @@ async def test_the_model_is_told_of_a_mode_once() -> None:
     assert [message.text for message in messages] == ["One.", "Two.", "Three.", "Four."]
     for earlier, later in zip(rig.model.requests, rig.model.requests[1:], strict=False):
         assert later.messages[: len(earlier.messages)] == earlier.messages
+        assert later.tools == earlier.tools
     assert [event.mode for event in rig.events(ModeChanged)] == ["auto", "plan", "ask"]
     await rig.assert_consistent()
 
