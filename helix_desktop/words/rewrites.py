@@ -368,18 +368,17 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         )
     share, left = limit_text(gauge.trigger.kind, gauge.trigger.limit), _distance_text(gauge.trigger)
     if FIELDS[gauge.trigger.kind.policy_field].is_share:
-        share = tr("{share} of the window", share=share)
         left = tr("{number} tokens", number=left)
     room = tr(
-        "Once that is cheaper than sending them again, older outputs are cached (stored, can be recalled). "
+        "Older outputs are cached (stored, can be recalled) once that is cheaper than sending them again. "
         "Compacts at {share}, in {tokens}.",
         share=share,
         tokens=left,
     )
     if policy.fold_after_steps or policy.observe_at:
         room = tr(
-            "Once that is cheaper than sending them again, older outputs are cached (stored, can be "
-            "recalled) and older messages are compacted into summaries. Compacts at {share}, in {tokens}.",
+            "Older outputs are cached (stored, can be recalled) and older messages compacted into summaries "
+            "once that is cheaper than sending them again. Compacts at {share}, in {tokens}.",
             share=share,
             tokens=left,
         )

@@ -406,7 +406,7 @@ def parse_observations(text: str, items: Sequence[LogItem]) -> tuple[Observation
     observations = _each_once(observation for observation in parsed if observation.text)
     if not observations:
         raise CompactionRefused(
-            _text("The summary wasn't used."), _text("They are empty."), _text("Nothing was changed.")
+            _text("The summary wasn't used."), _text("It is empty."), _text("Nothing was changed.")
         )
     return observations
 

@@ -512,9 +512,9 @@ class FormCard(TimelineCard, frozen=True):
         cost = tr("asking took {amount}", amount=self.cost) if self.cost else ""
         instructions = tr("Instructions: “{instructions}”", instructions=self.event.asked)
         safe = (
-            tr("The full output is cached: let the agent recall it.")
+            tr("The full output is stored: let the agent recall it.")
             if self.inside
-            else tr("The full output is cached: send more of it, or let the agent recall it.")
+            else tr("The full output is stored: send more of it, or let the agent recall it.")
         )
         lines = [
             dotted((self.chooser_text, cost)),
@@ -532,7 +532,7 @@ class FormCard(TimelineCard, frozen=True):
         end: list[Box] = [Pill(tr("Changed by you"))] if self.is_changed else []
         end += [inside_pill(self.inside)] if self.inside else []
         end += [time_text(self.at_ms, look), *_show_links(self.seq, self.title, look)]
-        is_open = look.is_open("details", at_first=self.has_failed)
+        is_open = look.is_open("details")
         if is_open and not (self.inside or look.is_later):
             label = tr("Send another part of {output}", output=self.output)
             end.append(link("change-form", OpenCardMenu(), tr("Send another part…"), label=label))

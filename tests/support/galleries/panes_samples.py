@@ -529,7 +529,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     difference = WindowRow(0, "fields", "The provider measures more", 2_900, "fixed", "", is_difference=True)
     return InspectorState(
         gauge, parts, (*window_rows(count), difference),
-        "Once that is cheaper than sending them again, older outputs are cached (stored, can be recalled) "
-        "and older messages are compacted into summaries. Compacts at 85 % of the window, in 5.8k tokens.",
+        "Older outputs are cached (stored, can be recalled) and older messages compacted into summaries "
+        "once that is cheaper than sending them again. Compacts at 85 %, in 5.8k tokens.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -153,6 +153,8 @@ def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot
         cards = build_cards(log, Transcript(log))
         assert [form.inside for form in cards if isinstance(form, FormCard)] == [inside]
         pane.set_state(TimelineState(cards))
+        if not later:
+            press(pane, 3, "unfold")
         assert has(pane, 3, "change-form") == (not inside)
         assert ("send more of it" in card(pane, 3).accessible_name) == (not inside)
         assert list(pills(pane, 3)) == ([f"Now in {inside}"] if inside else [])

@@ -38,6 +38,7 @@ from helix_desktop.words.message_states import CHANGED_SINCE, STATE_WORDS
 from helix_desktop.words.numbers import (
     format_integer,
     format_size,
+    format_token_change,
     format_token_count,
     format_tokens,
     format_usd,
@@ -266,8 +267,7 @@ def output_form_text(row: ToolRow) -> str:
         whole = row.answer.full_tokens
         if not whole:
             return translate(STATE_WORDS["in_part"].label)
-        before, after = format_tokens(output_tokens(whole)), format_tokens(row.tokens)
-        return tr("{before} → {after}", before=before, after=after)
+        return format_token_change(output_tokens(whole), row.tokens)
     if not row.shown.intake_tokens:
         return tr("Shortened, not as asked")
     return tr(

@@ -24,8 +24,8 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         (CompactionOutlook("off"), "Context management is off."),
         (
             CompactionOutlook("room"),
-            "Once that is cheaper than sending them again, older outputs are cached (stored, can be "
-            "recalled) and older messages are compacted into summaries. Compacts at {at}, in 0 tokens.",
+            "Older outputs are cached (stored, can be recalled) and older messages compacted into summaries "
+            "once that is cheaper than sending them again. Compacts at {at}, in 0 tokens.",
         ),
         (CompactionOutlook("due"), "Compacts at {at}, once a summary is written."),
         (
@@ -55,10 +55,8 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
 )
 def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutlook, text: str) -> None:
     """Never that a compaction is due which the engine would not make."""
-    assert compaction_text(outlook, _GAUGE, ContextPolicy(handover_at=0.53)) == text.format(
-        at="53 % of the window"
-    )
-    assert compaction_text(outlook, _GAUGE, ContextPolicy()) == text.format(at="53 % of the window")
+    assert compaction_text(outlook, _GAUGE, ContextPolicy(handover_at=0.53)) == text.format(at="53 %")
+    assert compaction_text(outlook, _GAUGE, ContextPolicy()) == text.format(at="53 %")
 
 
 @pytest.mark.parametrize("kind", [kind for kind in HandoverTrigger if kind.is_by_policy])
