@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.early_file_events import FileOpenEvents
 from helix_desktop.app.launch_targets import SAMPLE_TARGET, launch_target
+from helix_desktop.app.plain_startup_error import has_display
 from helix_desktop.app.window_frame import WindowFrame, build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir
@@ -38,7 +39,7 @@ def show_window(args: argparse.Namespace) -> int:
     try:
         target = launch_target(args)
     except InvalidInput as error:
-        if not _is_started_without_terminal():
+        if sys.stderr.isatty() or not has_display():  # else nobody may see what is printed
             raise
         return _fail_startup(QApplication(sys.argv[:1]), error, _data_dir(args), USAGE)
     sys.setswitchinterval(_THREAD_SWITCH_S)
@@ -103,25 +104,14 @@ def _fail_startup(app: QApplication, error: HelixError, data_dir: DataDir, exit_
     return show_startup_error(app, error, WindowStateFile(data_dir.root / WINDOW_STATE_FILE), exit_code)
 
 
-def _is_started_without_terminal() -> bool:
-    """Return True if a user may have started this without a terminal to read on, and has a display."""
-    if sys.stderr.isatty() or os.environ.get("QT_QPA_PLATFORM") in {"offscreen", "minimal"}:
-        return False
-    return _has_display()
-
-
 def _check_display() -> None:
     """Raise InvalidInput where there is no display: Qt would abort the process."""
-    if not _has_display() and not os.environ.get("QT_QPA_PLATFORM"):
+    if not has_display() and not os.environ.get("QT_QPA_PLATFORM"):
         raise InvalidInput(
             text("The window can't open without a display."),
             text("Neither {first} nor {second} is set.", first="DISPLAY", second="WAYLAND_DISPLAY"),
             text("Start it in a desktop session, or use a command: {help}.", help="helix-desktop --help"),
         )
-
-
-def _has_display() -> bool:
-    return sys.platform != "linux" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
 def _paint_first_frame(frame: WindowFrame) -> None:

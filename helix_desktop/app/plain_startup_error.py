@@ -35,7 +35,7 @@ def damaged_installation_text() -> str:
 
 def show_plain_startup_error(what: str, why: str, fix: str) -> None:
     """Show what failed, why, and what to do until it is read; nothing without a display or without Qt."""
-    if not _has_display():
+    if not has_display():
         return
     try:
         remove_import_hook()
@@ -63,7 +63,7 @@ def show_plain_startup_error(what: str, why: str, fix: str) -> None:
         box.exec()
 
 
-def _has_display() -> bool:
+def has_display() -> bool:
     """Return True if Qt can show something; without a display it would end the process."""
     if os.environ.get("QT_QPA_PLATFORM") in {"offscreen", "minimal"}:
         return False
