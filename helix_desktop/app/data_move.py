@@ -10,7 +10,6 @@ from filelock import FileLock, Timeout
 
 from helix_desktop.config.data_dir import DataDirMove, plan_move
 from helix_desktop.config.paths import DataDir, places_of
-from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
@@ -83,4 +82,4 @@ def _relocate_samples(move: DataDirMove) -> None:
 
 
 def _registry(root: Path) -> WorkspaceRegistry:
-    return WorkspaceRegistry(DataDir(root).workspaces_dir, TomlFiles(), wall_clock_ms)
+    return WorkspaceRegistry(DataDir(root).workspaces_dir, wall_clock_ms)

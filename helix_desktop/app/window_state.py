@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.config.toml_file import read_fields, write_fields
 from helix_desktop.domain.errors import HelixError, SettingsUnreadable
 from helix_desktop.ui.design.style.fonts import BASE_PX
 from helix_desktop.ui.design.style.stylesheet import TEXT_PX, THEME_MODES, ThemeMode
@@ -25,12 +25,12 @@ class WindowStateFile:
     """Bytes by name. A file that is damaged, or can't be read, means default sizes, no more."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._files = path, TomlFiles()
+        self._path = path
         self._write_lock = threading.Lock()
         self._fields: dict[str, Any] = {}
         self._is_unreadable = False  # it may be intact
         try:
-            self._fields = self._files.read(path)
+            self._fields = read_fields(path)
         except SettingsUnreadable:
             self._is_unreadable = True
         except HelixError:
@@ -61,6 +61,6 @@ class WindowStateFile:
             return
         try:
             with self._write_lock:  # from threads, while the window goes on remembering
-                self._files.write(self._path, dict(self._fields))
+                write_fields(self._path, dict(self._fields))
         except OSError:
             return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
-from helix_desktop.config.toml_file import TomlFiles, backup_damaged, read_document
+from helix_desktop.config.toml_file import backup_damaged, read_document, read_fields, write_fields
 from helix_desktop.domain.decoding_faults import decoding_fault
 from helix_desktop.domain.errors import HelixError, SettingsDamaged, SettingsUnreadable
 from helix_desktop.domain.translatable_text import (
@@ -37,7 +37,6 @@ class SettingsFile:
     def __init__(self, path: Path, required_folder: Path | None = None) -> None:
         """Nothing is written while `required_folder` is gone."""
         self._path, self._required_folder = path, required_folder
-        self._files = TomlFiles()
         self._write_lock = threading.Lock()
         self._newest: Settings | None = None
         self._saved: Settings | None = None
@@ -62,7 +61,7 @@ class SettingsFile:
         file that can't be read. Blocks for a few milliseconds.
         """
         try:
-            fields = self._files.read(self._path)
+            fields = read_fields(self._path)
         except SettingsUnreadable as unreadable:
             self._is_damaged, self._unreadable = True, unreadable
             return Settings(), unreadable
@@ -143,7 +142,7 @@ class SettingsFile:
         """Write the settings, blocking; the file is replaced whole or not at all. Raises HelixError."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._files.write(self._path, self._merge_document(read_document(self._path), settings))
+            write_fields(self._path, self._merge_document(read_document(self._path), settings))
         except OSError as error:
             raise HelixError(
                 _NOT_SAVED,

@@ -20,52 +20,49 @@ _text = TextContext("Settings")
 _MAX_DEPTH = 50
 
 
-class TomlFiles:
-    def read(self, path: Path, back_up: bool = True) -> dict[str, Any]:
-        """Return the file's content; empty if there is no file.
+def read_fields(path: Path, back_up: bool = True) -> dict[str, Any]:
+    """Return the file's content; empty if there is no file.
 
-        Raises SettingsDamaged if it is not TOML; `back_up` copies it first, before anything can overwrite it.
-        Raises SettingsUnreadable if the system does not let it be read.
-        """
-        try:
-            text = _read_text(path)
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
-            raise _unreadable_error(path, error) from error
-        except UnicodeDecodeError as error:
-            raise _damaged_error(path, str(error), back_up) from error
-        try:
-            fields = tomllib.loads(text)
-            if _is_too_deep(fields):
-                raise RecursionError
-        except tomllib.TOMLDecodeError as error:
-            raise _damaged_error(path, str(error), back_up) from error
-        except RecursionError as error:
-            raise _damaged_error(path, "Its values are nested too deeply", back_up) from error
-        return fields
+    Raises SettingsDamaged if it is not TOML; `back_up` copies it first, before anything can overwrite it.
+    Raises SettingsUnreadable if the system does not let it be read.
+    """
+    try:
+        text = _read_text(path)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise _unreadable_error(path, error) from error
+    except UnicodeDecodeError as error:
+        raise _damaged_error(path, str(error), back_up) from error
+    try:
+        fields = tomllib.loads(text)
+        if _is_too_deep(fields):
+            raise RecursionError
+    except tomllib.TOMLDecodeError as error:
+        raise _damaged_error(path, str(error), back_up) from error
+    except RecursionError as error:
+        raise _damaged_error(path, "Its values are nested too deeply", back_up) from error
+    return fields
 
-    def backup_damaged(self, path: Path) -> None:
-        """Copy a damaged file to the next free name, as far as that is possible."""
-        backup_damaged(path)
 
-    def write(self, path: Path, fields: Mapping[str, Any]) -> None:
-        """Replace the file, durably. Raises OSError; then the previous file is unchanged."""
-        import tomlkit  # not needed to read, and too slow to import before the first frame
+def write_fields(path: Path, fields: Mapping[str, Any]) -> None:
+    """Replace the file, durably. Raises OSError; then the previous file is unchanged."""
+    import tomlkit  # not needed to read, and too slow to import before the first frame
 
-        write_text_durably(path, tomlkit.dumps(fields))
+    write_text_durably(path, tomlkit.dumps(fields))
 
-    def update(self, path: Path, fields: Mapping[str, Any]) -> None:
-        """Replace the file's content as `write` does; comments stay, and a file that can't be read."""
-        import tomlkit
 
-        document = read_document(path)
-        for name in [name for name in document if name not in fields]:
-            del document[name]
-        for name, value in fields.items():
-            if name not in document or document[name] != value:
-                document[name] = value
-        write_text_durably(path, tomlkit.dumps(document))
+def update_fields(path: Path, fields: Mapping[str, Any]) -> None:
+    """Replace the file's content as `write_fields` does; comments stay, and a file that can't be read."""
+    import tomlkit
+
+    document = read_document(path)
+    for name in [name for name in document if name not in fields]:
+        del document[name]
+    for name, value in fields.items():
+        if name not in document or document[name] != value:
+            document[name] = value
+    write_text_durably(path, tomlkit.dumps(document))
 
 
 def read_document(path: Path) -> TOMLDocument:

@@ -410,12 +410,11 @@ async def _communicate(
 
 def _create_workspace(place: Path) -> tuple[Path, Path]:
     """Create a workspace and a data directory that lists it; return both folders."""
-    from helix_desktop.config.toml_file import TomlFiles
     from helix_desktop.workspaces.registry import WorkspaceRegistry
 
     folder, data = place / "workspace", place / "data"
     folder.mkdir()
-    WorkspaceRegistry(data / "workspaces", TomlFiles(), wall_clock_ms).add(folder)
+    WorkspaceRegistry(data / "workspaces", wall_clock_ms).add(folder)
     return folder, data
 
 

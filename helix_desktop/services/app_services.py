@@ -20,7 +20,6 @@ from helix_desktop.config.paths import DataDir, load_prompts, resources_dir
 from helix_desktop.config.secrets import ApiKey, KeySource, SecretStore
 from helix_desktop.config.settings import Settings
 from helix_desktop.config.settings_file import SettingsFile
-from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
 from helix_desktop.domain.choices import Effort, SamplePlace
 from helix_desktop.domain.errors import HelixError, WorkspaceMissing
@@ -126,7 +125,7 @@ class AppServices:
         self._models_in_use = self.settings
         self.settings_listeners: list[Callable[[Settings, Settings], object]] = []
         """Are called with the settings before and after each change."""
-        self.registry = WorkspaceRegistry(data_dir.workspaces_dir, TomlFiles(), wall_clock_ms)
+        self.registry = WorkspaceRegistry(data_dir.workspaces_dir, wall_clock_ms)
         self.models_error = None if self._settings_file.knows_models else damaged
         """Why it is not known which models the user chose; None if it is."""
         self.problems: list[HelixError] = [*([damaged] if damaged else []), *self.registry.problems]

@@ -1,15 +1,15 @@
-"""A workspace's policy.toml, which users also edit by hand, and its storage."""
+"""A workspace's policy.toml, which users also edit by hand."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
+from helix_desktop.config.toml_file import backup_damaged, read_fields, update_fields, write_fields
 from helix_desktop.context.policy import ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged, SettingsUnreadable
 from helix_desktop.domain.translatable_text import (
@@ -24,34 +24,10 @@ from helix_desktop.system.files import read_regular
 text = TextContext("Workspaces")
 
 
-class TomlStorage(Protocol):
-    """Reads and writes TOML files: durably, atomically, with backups of damaged files."""
-
-    def read(self, path: Path, back_up: bool = True) -> dict[str, Any]:
-        """Return the file's content; empty if there is no file. Raises SettingsDamaged.
-
-        With `back_up` a damaged file is copied next to it, because it may be overwritten. One that can't be
-        read raises SettingsUnreadable, and is never overwritten.
-        """
-        ...
-
-    def update(self, path: Path, fields: Mapping[str, Any]) -> None:
-        """Replace the file's content; comments stay. Raises OSError."""
-        ...
-
-    def backup_damaged(self, path: Path) -> None:
-        """Copy a damaged file to a free name next to it, if possible."""
-        ...
-
-    def write(self, path: Path, fields: Mapping[str, Any]) -> None:
-        """Replace the file. Raises OSError."""
-        ...
-
-
-def check_replaceable(files: TomlStorage, path: Path, what: TranslatableText) -> None:
+def check_replaceable(path: Path, what: TranslatableText) -> None:
     """Raise HelixError, which says `what` was not saved, if a file can't be read: it may be intact."""
     try:
-        files.read(path, back_up=False)
+        read_fields(path, back_up=False)
     except SettingsUnreadable as error:
         raise HelixError(what, join_sentences(error.what, error.why), error.fix) from error
     except SettingsDamaged:
@@ -84,14 +60,14 @@ POLICY_FILE = "policy.toml"
 
 
 class PolicyFile:
-    def __init__(self, folder: Path, files: TomlStorage) -> None:
+    def __init__(self, folder: Path) -> None:
         """`folder` is the workspace's data folder."""
-        self.path, self._files = folder / POLICY_FILE, files
+        self.path = folder / POLICY_FILE
 
     def load(self) -> ContextPolicy:
         """Read the policy; the default one if there is no file. Raises SettingsDamaged naming the line."""
         try:
-            return policy_from(self._files.read(self.path, back_up=False))
+            return policy_from(read_fields(self.path, back_up=False))
         except ValueError as error:
             why, field = _explain(error)
             line = self._line_of(field)
@@ -104,7 +80,7 @@ class PolicyFile:
     def fields(self) -> dict[str, Any]:
         """Return what the file says, as it is written there; nothing where it can't be read."""
         try:
-            return self._files.read(self.path, back_up=False)
+            return read_fields(self.path, back_up=False)
         except SettingsDamaged:
             return {}
 
@@ -113,25 +89,22 @@ class PolicyFile:
 
         Raises HelixError; then the previous one is unchanged.
         """
-        check_replaceable(self._files, self.path, _NOT_SAVED)
+        check_replaceable(self.path, _NOT_SAVED)
         own = msgspec.structs.asdict(policy)
         same = {name: value for name, value in self.fields().items() if own.get(name) == value}
         try:
-            self._files.update(self.path, same | policy_fields(policy))
+            update_fields(self.path, same | policy_fields(policy))
         except OSError as error:
             raise save_error(_NOT_SAVED, self.path.parent, error) from error
 
     def replace(self, policy: ContextPolicy) -> None:
         """Overwrite a damaged policy file after backing it up. Raises HelixError if it is unreadable."""
-        self._files.backup_damaged(self.path)
-        self._write(self.path, policy_fields(policy))
-
-    def _write(self, path: Path, fields: Mapping[str, Any]) -> None:
-        check_replaceable(self._files, path, _NOT_SAVED)
+        backup_damaged(self.path)
+        check_replaceable(self.path, _NOT_SAVED)
         try:
-            self._files.write(path, fields)
+            write_fields(self.path, policy_fields(policy))
         except OSError as error:
-            raise save_error(_NOT_SAVED, path.parent, error) from error
+            raise save_error(_NOT_SAVED, self.path.parent, error) from error
 
     def _line_of(self, field: str) -> int:
         """Return the number of the line that sets a field; 0 if none does."""

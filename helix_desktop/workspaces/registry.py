@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 from filelock import FileLock, Timeout
 
+from helix_desktop.config.toml_file import read_fields, write_fields
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.decoding_faults import decoding_fault
@@ -29,13 +30,7 @@ from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.clock import ClockMs
-from helix_desktop.workspaces.policy_file import (
-    PolicyFile,
-    TomlStorage,
-    check_replaceable,
-    gone_error,
-    save_error,
-)
+from helix_desktop.workspaces.policy_file import PolicyFile, check_replaceable, gone_error, save_error
 
 Grant = Literal["sandbox", "network", "fetch"]
 """What the user grants a workspace's agent: see the fields of these names."""
@@ -121,8 +116,8 @@ _RECORD_FIX = text("Correct the file. The workspace's sessions and cache are unc
 class WorkspaceRegistry:
     """The workspaces under one folder, in the order they were added."""
 
-    def __init__(self, folder: Path, files: TomlStorage, clock: ClockMs) -> None:
-        self._folder, self._files, self.clock = folder, files, clock
+    def __init__(self, folder: Path, clock: ClockMs) -> None:
+        self._folder, self.clock = folder, clock
         self._records: dict[str, WorkspaceRecord] = {}
         self.problems: list[HelixError] = []
         self._has_folder = folder.is_dir()
@@ -141,7 +136,7 @@ class WorkspaceRegistry:
 
     def _load_record(self, folder: Path) -> None:
         try:
-            fields = self._files.read(folder / RECORD_FILE)
+            fields = read_fields(folder / RECORD_FILE)
             self._records[folder.name] = msgspec.convert({**fields, "id": folder.name}, WorkspaceRecord)
         except SettingsUnreadable as error:
             self._add_problem(error)
@@ -275,9 +270,9 @@ class WorkspaceRegistry:
         not_saved = text("The settings of {workspace} weren't saved.", workspace=record.name)
         if record.id in self._records:
             _check_exists(folder, not_saved)
-        check_replaceable(self._files, folder / RECORD_FILE, not_saved)
+        check_replaceable(folder / RECORD_FILE, not_saved)
         fields = {name: value for name, value in msgspec.to_builtins(record).items() if name != "id"}
-        self._files.write(folder / RECORD_FILE, {**self._unknown_fields(folder), **fields})
+        write_fields(folder / RECORD_FILE, {**self._unknown_fields(folder), **fields})
         self._records[record.id] = record
         return record
 
@@ -285,7 +280,7 @@ class WorkspaceRegistry:
         """Return what a record's file has that this version does not know."""
         with suppress(SettingsDamaged):  # it would be replaced as a whole
             own = WorkspaceRecord.__struct_fields__
-            stored = self._files.read(folder / RECORD_FILE, back_up=False)
+            stored = read_fields(folder / RECORD_FILE, back_up=False)
             return {name: value for name, value in stored.items() if name not in own}
         return {}
 
@@ -296,7 +291,7 @@ class WorkspaceRegistry:
         return self.data_folder(workspace_id) / STORE_FOLDER
 
     def policy_file(self, workspace_id: str) -> PolicyFile:
-        return PolicyFile(self.data_folder(workspace_id), self._files)
+        return PolicyFile(self.data_folder(workspace_id))
 
     def load_policy(self, workspace_id: str) -> ContextPolicy:
         """Load a workspace's policy. Raises SettingsDamaged naming the line and field that are wrong."""

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from helix_desktop.config.paths import DataDir
-from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.store import Commit
 from helix_desktop.main import main
 from helix_desktop.store.remote.server import SharedStore
@@ -56,7 +55,7 @@ def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> InProcessCli:
     data = DataDir(tmp_path / "data")
     data.ensure()
     (tmp_path / "ws").mkdir()
-    registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), TickingClock())
+    registry = WorkspaceRegistry(data.workspaces_dir, TickingClock())
     record = registry.add(tmp_path / "ws")
 
     async def fill() -> None:
@@ -195,7 +194,7 @@ async def test_all_of_it_works_with_a_running_owner(tmp_path: Path) -> None:
     cli = Cli.create(tmp_path)
     data = DataDir(cli.data)
     data.ensure()
-    registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), TickingClock())
+    registry = WorkspaceRegistry(data.workspaces_dir, TickingClock())
     record = registry.add(cli.project)
     owner = await SharedStore.open(registry.store_folder(record.id), record.id)
     owner.set_open_sessions(lambda session_id: session_id == "open")

@@ -17,7 +17,6 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.store import Commit
 from helix_desktop.store.remote.client import open_store
 from helix_desktop.system.clock import wall_clock_ms
@@ -44,7 +43,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 @pytest.fixture
 async def cli(tmp_path: Path) -> Cli:
     cli = Cli.create(tmp_path)
-    registry = WorkspaceRegistry(cli.data / "workspaces", TomlFiles(), wall_clock_ms)
+    registry = WorkspaceRegistry(cli.data / "workspaces", wall_clock_ms)
     record = registry.add(cli.project)
     store = await open_store(registry.store_folder(record.id), record.id, as_owner=True)
     await store.commit(Commit("s1", contents=[CONTENT]))

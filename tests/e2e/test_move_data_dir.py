@@ -18,7 +18,6 @@ from helix_desktop.app.single_instance import LOCK_FILE
 from helix_desktop.config import data_dir as moves
 from helix_desktop.config.data_dir import MARK_FILE, plan_move
 from helix_desktop.config.paths import POINTER_FILE, DataDir, write_pointer
-from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DataDirUnavailable, InvalidInput, StoreLocked
 from helix_desktop.domain.store import Commit
@@ -45,7 +44,7 @@ def data(tmp_path: Path) -> DataDir:
     new_data.settings_file.write_text('theme = "dark"\n')
     (new_data.logs_dir / "app.log").write_text("said\n")
     (tmp_path / "ws").mkdir()
-    registry = WorkspaceRegistry(new_data.workspaces_dir, TomlFiles(), TickingClock())
+    registry = WorkspaceRegistry(new_data.workspaces_dir, TickingClock())
     record = registry.add(tmp_path / "ws")
     add_sample(registry, new_data.root / "samples", SAMPLES[0])
 
@@ -80,7 +79,7 @@ def files_in(root: Path) -> dict[str, bytes]:
 def is_complete(data: DataDir) -> bool:
     """Whether the workspace's contents can be read, and the sample lies in this data directory."""
     data.ensure()
-    registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), TickingClock())
+    registry = WorkspaceRegistry(data.workspaces_dir, TickingClock())
     sample, ours = sorted(registry.list_workspaces(), key=lambda record: not record.demo)
 
     async def read() -> bytes:
@@ -135,11 +134,11 @@ def test_it_does_not_move_into_the_folder_of_a_workspace(data: DataDir, tmp_path
 
 def test_a_workspace_in_the_data_folder_itself_keeps_its_path(data: DataDir, tmp_path: Path) -> None:
     """Only what moves along is somewhere else after a move."""
-    registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), TickingClock())
+    registry = WorkspaceRegistry(data.workspaces_dir, TickingClock())
     record = next(record for record in registry.list_workspaces() if not record.demo)
     registry.change(record.id, path=str(data.root))
     moved = move_data_dir(data, tmp_path / "new", quiet).target
-    registry = WorkspaceRegistry(moved / "workspaces", TomlFiles(), TickingClock())
+    registry = WorkspaceRegistry(moved / "workspaces", TickingClock())
     assert registry.get(record.id).path == str(data.root)
 
 

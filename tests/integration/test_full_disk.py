@@ -11,7 +11,6 @@ import pytest
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import Settings
 from helix_desktop.config.settings_file import SettingsFile
-from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, StoreWriteFailed
 from helix_desktop.domain.store import Commit
@@ -55,7 +54,7 @@ async def test_settings_workspaces_and_policies_stay_unchanged(disk: Path) -> No
     late.mkdir()
     settings = SettingsFile(data / "settings.toml")
     await settings.save(Settings(model="first/one"))
-    registry = WorkspaceRegistry(data / "workspaces", TomlFiles(), lambda: 1)
+    registry = WorkspaceRegistry(data / "workspaces", lambda: 1)
     record = registry.add(project)
     before = files_in(data)
     ballast = disk / "ballast"
@@ -81,7 +80,7 @@ async def test_settings_workspaces_and_policies_stay_unchanged(disk: Path) -> No
     assert files_in(data) == before
     assert (
         registry.list_workspaces()
-        == WorkspaceRegistry(data / "workspaces", TomlFiles(), lambda: 1).list_workspaces()
+        == WorkspaceRegistry(data / "workspaces", lambda: 1).list_workspaces()
         == [record]
     )
     ballast.unlink()
@@ -96,7 +95,7 @@ async def test_an_unwritable_folder_is_named_and_left_unchanged(disk: Path) -> N
     project.mkdir()
     settings = SettingsFile(data / "settings.toml")
     await settings.save(Settings(model="first/one"))
-    registry = WorkspaceRegistry(data / "workspaces", TomlFiles(), lambda: 1)
+    registry = WorkspaceRegistry(data / "workspaces", lambda: 1)
     record = registry.add(project)
     store = await LevelDbStore.open(disk / "store", WORKSPACE)
     await store.commit(Commit("s", [user_message_event(1)]))

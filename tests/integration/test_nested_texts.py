@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.config.toml_file import TomlFiles, read_document
+from helix_desktop.config.toml_file import read_document, read_fields
 from helix_desktop.domain.body_decoding import BodyDecoder, BodyUndecodable
 from helix_desktop.domain.errors import SettingsDamaged
 from helix_desktop.ui.chat.markdown.formulas import draw_formula
@@ -89,7 +89,7 @@ def test_toml(tmp_path: Path, parts: list[str], count: int) -> None:
     def read(text: str) -> None:
         file.write_text(text, encoding="utf-8")
         try:
-            TomlFiles().read(file)
+            read_fields(file)
         except SettingsDamaged:
             read_document(file)
 

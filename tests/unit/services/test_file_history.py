@@ -10,7 +10,6 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import SubagentStarted
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
@@ -38,7 +37,7 @@ class Rig:
     def __init__(self, home: Path) -> None:
         self.home = home
         (home / "project.txt").write_text("x")
-        self.registry = WorkspaceRegistry(home / "data/workspaces", TomlFiles(), lambda: 1)
+        self.registry = WorkspaceRegistry(home / "data/workspaces", lambda: 1)
         self.id = "w"
         self.histories = FileHistories(self.registry, home / "data")
 

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, validate_server
 from helix_desktop.foreign.discovery import AgentFolders
 from helix_desktop.services.foreign_servers import ForeignServerReader, ForeignServers, _without_secrets
@@ -31,7 +30,7 @@ class Servers:
         self.root, self.home = folder / "project", folder / "home"
         self.root.mkdir()
         self.home.mkdir()
-        self.registry = WorkspaceRegistry(folder / "workspaces", TomlFiles(), lambda: 1)
+        self.registry = WorkspaceRegistry(folder / "workspaces", lambda: 1)
         self.id = self.registry.add(self.root, trusted=True).id
         self.foreign = ForeignServerReader(
             self.registry, open_jail, lambda: AgentFolders(self.home, {}, "linux")

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.slash_command import MAX_PROMPT_BYTES, SlashInput
 from helix_desktop.services.prompt_files import PromptFiles
@@ -23,7 +22,7 @@ class Prompts:
     def __init__(self, folder: Path) -> None:
         self.root, self.user = folder / "project", folder / "commands"
         self.root.mkdir()
-        self.registry = WorkspaceRegistry(folder / "workspaces", TomlFiles(), lambda: 1)
+        self.registry = WorkspaceRegistry(folder / "workspaces", lambda: 1)
         self.id = self.registry.add(self.root, trusted=True).id
         self.files = PromptFiles(self.user, self.registry, open_jail)
 

@@ -10,7 +10,6 @@ import msgspec
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.config.log_file import close_log, open_log
 from helix_desktop.config.paths import DataDir
-from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.redaction import RedactionRequest
@@ -32,7 +31,7 @@ async def test_rules_and_logs_are_redacted_and_logging_goes_on(tmp_path: Path) -
     data = DataDir(tmp_path / "data")
     data.ensure()
     (tmp_path / "project").mkdir()
-    registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), lambda: 1)
+    registry = WorkspaceRegistry(data.workspaces_dir, lambda: 1)
     record = registry.add(tmp_path / "project")
     harmless = _save_leaks(registry, record.id)
     rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Hello."))))

@@ -13,7 +13,6 @@ import msgspec
 import pytest
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError, InvalidInput, SettingsUnreadable
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
@@ -28,9 +27,8 @@ ADDING = """
 import sys
 import tomllib
 from pathlib import Path
-from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.workspaces.registry import WorkspaceRegistry
-registry = WorkspaceRegistry(Path(sys.argv[1]), TomlFiles(), lambda: 1)
+registry = WorkspaceRegistry(Path(sys.argv[1]), lambda: 1)
 print("ready", flush=True)
 sys.stdin.readline()
 print(registry.add(Path(sys.argv[2])).id)
@@ -40,7 +38,7 @@ REQUEST = ApprovalRequest("c1", "run_command", "rm -r x", "", "", PermissionRule
 
 def registry_at(folder: Path) -> WorkspaceRegistry:
     """Return the registry as a process reads it at startup."""
-    return WorkspaceRegistry(folder / "data" / "workspaces", TomlFiles(), lambda: 1)
+    return WorkspaceRegistry(folder / "data" / "workspaces", lambda: 1)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.services.git import GitCheckouts
 from helix_desktop.tools.environment import WorkspaceEnvironment
@@ -26,7 +25,7 @@ class _Rig:
     def __init__(self, folder: Path, trusted: bool = True) -> None:
         self.root = folder / "project"
         make_checkout(self.root, {"a": "1\n"})
-        self.registry = WorkspaceRegistry(folder / "workspaces", TomlFiles(), lambda: 0)
+        self.registry = WorkspaceRegistry(folder / "workspaces", lambda: 0)
         self.id = self.registry.add(self.root, trusted=trusted).id
         self.states = GitCheckouts(self.registry, self._environment, debounce_s=0.01)
         self.published: asyncio.Queue[GitStatus | None] = asyncio.Queue()
