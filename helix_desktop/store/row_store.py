@@ -22,7 +22,7 @@ from helix_desktop.domain.store import (
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowView
-from helix_desktop.store.passage_index import scan_passages
+from helix_desktop.store.message_index import scan_passages
 from helix_desktop.store.rows import (
     StoreAccess,
     find_digests,

@@ -15,9 +15,10 @@ import pytest
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.store import Commit, EntryFilter, EntrySort, matches_filter
-from helix_desktop.store import leveldb_store, search_index
+from helix_desktop.store import indexer, search_index
 from helix_desktop.store.files import Quarantine
-from helix_desktop.store.leveldb_store import Indexer, LevelDbStore, SearchThread
+from helix_desktop.store.indexer import Indexer, SearchThread
+from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.store.opening import open_files
 from helix_desktop.store.rows import ContentStore
@@ -267,7 +268,7 @@ async def test_searches_are_complete_while_the_index_is_built(
 ) -> None:
     expected = filled(tmp_path)
     (tmp_path / "search.db").unlink()
-    monkeypatch.setattr(leveldb_store, "_RECORDS_AT_ONCE", 3)
+    monkeypatch.setattr(indexer, "_RECORDS_AT_ONCE", 3)
     store = await open_store(tmp_path)
     twin = MemoryStore(TickingClock())
     await fill_store(twin, DATAS)
@@ -414,7 +415,7 @@ async def test_closing_does_not_wait_for_the_texts(tmp_path: Path, monkeypatch: 
     await asyncio.wrap_future(store._index.submit(lambda _: None))
     is_free = threading.Event()
     busy = store._index.submit(lambda _: is_free.wait())
-    await fill_store(store, DATAS[: leveldb_store._AT_ONCE // 2])
+    await fill_store(store, DATAS[: indexer._AT_ONCE // 2])
     indexed = store._index.when_indexed()
     async with asyncio.TaskGroup() as group:
         group.create_task(store.close())
@@ -431,7 +432,7 @@ async def test_closing_does_not_wait_for_very_many_changes(
     tmp_path: Path, filled: Fill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A million entries that were just moved to the trash: the next start finds them by comparing."""
-    monkeypatch.setattr(leveldb_store, "_AT_ONCE", 3)
+    monkeypatch.setattr(indexer, "_AT_ONCE", 3)
     filled(tmp_path)
     store = await open_store(tmp_path)
     is_busy, is_free = threading.Event(), threading.Event()

@@ -1,10 +1,10 @@
-"""Passages of sessions in the search index: found by words, newest first; made of the logs, never the truth.
+"""Where messages, outputs and summaries are found by words: passages in the search index, newest first.
 
-The number of a passage is its time with a counter behind it, so the order of FTS5's rows is the order of
-time. A text ends with two marks, of its kind and its log: trigrams like all others, so FTS5 finds a
-session's few passages among a million without looking at the others. Each hit is read from the store and
-verified there: what the store no longer holds is not found. No text of a message is stored here, only its
-trigrams.
+Passages are made of the logs and never the truth. The number of a passage is its time with a counter behind
+it, so the order of FTS5's rows is the order of time. A text ends with two marks, of its kind and its log:
+trigrams like all others, so FTS5 finds a session's few passages among a million without looking at the rest.
+Each hit is read from the store and verified there: what the store no longer holds is not found. No text of a
+message is stored here, only its trigrams.
 """
 
 from __future__ import annotations
