@@ -79,6 +79,7 @@ async def test_lists_are_changed_refused_and_reset(qapp: QApplication, tmp_path:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         page = await opened(rig)
+        assert not rig.settings.is_built("providers"), "no page but that"
         await check_the_list_of_the_home_folder(page, rig.wiring.services)
         await check_the_list_of_reading_commands(page, rig.wiring.services)
 
