@@ -20,9 +20,9 @@ from helix_desktop.context.log.notes import newest_mode_note
 from helix_desktop.context.log.steps import point_after
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.context.rewrites import sweep as sweeps
+from helix_desktop.context.rewrites import caching
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
-from helix_desktop.context.rewrites.sweep import SweepPlan
+from helix_desktop.context.rewrites.caching import SweepPlan
 from helix_desktop.context.summaries.handover import (
     CutPoint,
     agent_texts,
@@ -405,7 +405,7 @@ class SessionSimulator:
         handover = self.handover_at(cut)
         self.record(handover)
         self.record_sweep(
-            sweeps.sweep_with_rewrite(self.transcript, self.policy, self.gauge()), SweepReason.HANDOVER
+            caching.sweep_with_rewrite(self.transcript, self.policy, self.gauge()), SweepReason.HANDOVER
         )
         return handover
 

@@ -17,7 +17,7 @@ from helix_desktop.context.log.notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites import planner, sweep
+from helix_desktop.context.rewrites import caching, planner
 from helix_desktop.context.summaries.handover import (
     CutPoint,
     HandoverPart,
@@ -709,7 +709,7 @@ class HandoverWriter:
             raise CompactionRefused(what, _text("The history changed in the meantime."), fix)
         base = without_handover(transcript)[0] if event.replaces else transcript
         forked, sweeps = transcript.fork_with(event), tuple[SweepMade, ...]()
-        plan = sweep.sweep_with_rewrite(forked, policy, measure_next_request(forked, policy, frame))
+        plan = caching.sweep_with_rewrite(forked, policy, measure_next_request(forked, policy, frame))
         if plan is not None:
             sweeps = (SweepMade(plan.masked, plan.saved, SweepReason.HANDOVER),)
             forked = forked.fork_with(*sweeps)

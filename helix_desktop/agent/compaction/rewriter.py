@@ -15,7 +15,7 @@ from helix_desktop.agent.session import EventRecorded, Session
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites import fold, planner, sweep
+from helix_desktop.context.rewrites import caching, fold, planner
 from helix_desktop.context.rewrites.anchors import (
     FOLD_SHARE,
     FOLD_TITLE,
@@ -25,8 +25,8 @@ from helix_desktop.context.rewrites.anchors import (
     note_parts,
     parts_of_message,
 )
+from helix_desktop.context.rewrites.caching import SweepPlan
 from helix_desktop.context.rewrites.fold import FoldPlan
-from helix_desktop.context.rewrites.sweep import SweepPlan
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.summaries.index_entry import IndexLines, build_index_entry, index_content
@@ -165,7 +165,7 @@ class WindowRewriter:
         if policy.anchor_tokens:
             self._names.update(transcript)
         is_cold, gauge = self.is_cold(), self.gauge()
-        candidates, newest = sweep.sweep_with_rewrite(transcript, policy, gauge), transcript.newest
+        candidates, newest = caching.sweep_with_rewrite(transcript, policy, gauge), transcript.newest
         due_sweep = (
             candidates
             if candidates is not None
@@ -184,7 +184,7 @@ class WindowRewriter:
         placed = await self._place_if_due(is_cold, bool(folds or due_sweep))
         if placed:  # the request is rewritten from there on anyway
             gauge = self.gauge()
-            candidates = sweep.sweep_with_rewrite(transcript, policy, gauge)
+            candidates = caching.sweep_with_rewrite(transcript, policy, gauge)
             folds = fold.due_folds(
                 transcript,
                 policy,
@@ -197,7 +197,7 @@ class WindowRewriter:
         has_folded = await self._fold(folds, policy, window_size) if folds else False
         if placed or has_folded:
             reason = SweepReason.FOLD if has_folded else SweepReason.OBSERVATIONS
-            await self._sweep(lambda: sweep.sweep_with_rewrite(transcript, policy, self.gauge()), reason)
+            await self._sweep(lambda: caching.sweep_with_rewrite(transcript, policy, self.gauge()), reason)
         elif due_sweep is not None:
             reason = SweepReason.COLD if is_cold else SweepReason.BATCH
             current = due_sweep if transcript.newest is newest else None
@@ -428,7 +428,7 @@ class WindowRewriter:
         fresh = tuple(
             seq for seq in seqs if transcript.messages.item(seq) and seq not in transcript.window.masked
         )
-        return SweepPlan(fresh, max(0, sweep.tokens_saved(transcript, fresh)), 0.0) if fresh else None
+        return SweepPlan(fresh, max(0, caching.tokens_saved(transcript, fresh)), 0.0) if fresh else None
 
     async def truncate(self, tokens: int, why_no_model: OptionalText = "") -> None:
         """Leave out the oldest messages that free these tokens of the model, but for the user's words.

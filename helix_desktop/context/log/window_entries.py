@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence, Set
 from operator import attrgetter
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, MessageLog, forked
+from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
     Cover,
     LogItem,
     PinnedCopy,
-    RewriteEvent,
-    RewriteState,
     SummaryBlock,
     WindowEntry,
     active_covers,

@@ -28,7 +28,7 @@ from helix_desktop.context.log.window_layout import (
     newest_instructions,
 )
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites.sweep import (
+from helix_desktop.context.rewrites.caching import (
     CACHED_PRICE,
     SweepPlan,
     WorkingSet,

@@ -19,9 +19,9 @@ from helix_desktop.context.log.window_layout import (
     newest_instructions,
 )
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites import sweep
+from helix_desktop.context.rewrites import caching
+from helix_desktop.context.rewrites.caching import SweepPlan
 from helix_desktop.context.rewrites.fold import FoldPlan
-from helix_desktop.context.rewrites.sweep import SweepPlan
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import (
     CutPoint,
@@ -139,7 +139,7 @@ def sweep_due(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, is_cold: bool = False
 ) -> SweepPlan | None:
     """Return the sweep that pays off now, if any; with a cold provider cache each batch does."""
-    ride = sweep.sweep_with_rewrite(transcript, policy, gauge)
+    ride = caching.sweep_with_rewrite(transcript, policy, gauge)
     return ride if ride is not None and sweep_pays_off(transcript, policy, ride, gauge, is_cold) else None
 
 
@@ -152,13 +152,13 @@ def sweep_pays_off(
     and often the next request brings the rest of the batch, and with it another rewrite.
     """
     is_free = is_cold and plan.saved >= policy.sweep_min
-    return is_free or sweep.pays_off(transcript, policy, plan, gauge)
+    return is_free or caching.pays_off(transcript, policy, plan, gauge)
 
 
 def sweep_now(
     transcript: Transcript,
     policy: ContextPolicy,
-    protected_steps: int = sweep.MIN_PROTECTED_STEPS,
+    protected_steps: int = caching.MIN_PROTECTED_STEPS,
     tokens: int | None = None,
     restored: bool = True,
     last: bool = True,
@@ -173,7 +173,7 @@ def sweep_now(
         staying.add(_newest_seq(transcript, ToolAnswered))
     candidates = [
         candidate
-        for candidate in sweep.closed_candidates(transcript, policy, protected_steps)
+        for candidate in caching.closed_candidates(transcript, policy, protected_steps)
         if candidate.seq not in staying
     ]
     candidates.sort(
@@ -192,7 +192,7 @@ def sweep_newest_call(transcript: Transcript, policy: ContextPolicy) -> SweepPla
     They were carried out, and nothing before them has to be sent again.
     """
     call_seq = _newest_seq(transcript, AssistantSpoke)
-    savings = {each.seq: each.saving for each in sweep.closed_candidates(transcript, policy, 0)}
+    savings = {each.seq: each.saving for each in caching.closed_candidates(transcript, policy, 0)}
     largest = max((saving for seq, saving in savings.items() if seq <= call_seq), default=0)
     if call_seq in transcript.rewrites.restored or savings.get(call_seq) != largest:
         return None
@@ -215,7 +215,7 @@ def sweep_images(
     last = transcript.messages.user_items[-1].seq if transcript.messages.user_items else 0
     staying = set() if include_newest else {last}
     staying |= set() if restored else transcript.rewrites.restored
-    images = [seq for seq in sweep.image_messages(transcript) if seq not in staying]
+    images = [seq for seq in caching.image_messages(transcript) if seq not in staying]
     return _first_that_free(transcript, images, tokens)
 
 
@@ -226,7 +226,7 @@ def _first_that_free(transcript: Transcript, seqs: list[int], tokens: int | None
         if tokens is not None and saved >= tokens:
             break
         masked.append(seq)
-        saved += sweep.tokens_saved(transcript, (seq,))
+        saved += caching.tokens_saved(transcript, (seq,))
     return SweepPlan(tuple(sorted(masked)), saved) if masked else None
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import RewriteEvent
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage, request_ratio
 from helix_desktop.context.window.window import PromptFrame, Window, project

@@ -14,14 +14,14 @@ import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, saving_of, tokens_of, word_tokens_of
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites.fold import HEADER_TOKENS, NOTE_CALLS, PHRASE_TOKENS, condensed_tokens
-from helix_desktop.context.rewrites.planner import OBSERVATION_TOKENS, SUMMARY_TOKENS
-from helix_desktop.context.rewrites.sweep import (
+from helix_desktop.context.rewrites.caching import (
     CACHED_PRICE,
     MIN_PROTECTED_STEPS,
     names_line_tokens,
     rewrite_price,
 )
+from helix_desktop.context.rewrites.fold import HEADER_TOKENS, NOTE_CALLS, PHRASE_TOKENS, condensed_tokens
+from helix_desktop.context.rewrites.planner import OBSERVATION_TOKENS, SUMMARY_TOKENS
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.window.usage_gauge import gauge_of, request_ratio
 from helix_desktop.domain.events.conversation import (

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, RewriteEvent
+from helix_desktop.context.log.window_layout import AddedInstructions, LogItem
 from helix_desktop.context.policy import REFERENCE_WINDOW
-from helix_desktop.context.rewrites import planner, sweep
+from helix_desktop.context.rewrites import caching, planner
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.window.request_validation import problems, repair_request
 from helix_desktop.context.window.usage_gauge import measure_usage
@@ -246,7 +247,7 @@ def check_masking_is_stateful(simulator: SessionSimulator) -> None:
                 for item in items:
                     is_recalled = isinstance(item.event, ToolAnswered) and item.event.recalled
                     is_needed = is_recalled and item.seq not in transcript.superseded
-                    least = RECALLED_STEPS if is_needed else sweep.MIN_PROTECTED_STEPS
+                    least = RECALLED_STEPS if is_needed else caching.MIN_PROTECTED_STEPS
                     assert transcript.messages.steps - item.step >= least
         transcript.apply(recorded)
         assert (
@@ -286,16 +287,16 @@ def check_the_tail_is_protected(simulator: SessionSimulator) -> None:
     What is superseded has only the two newest calls as its tail.
     """
     policy, transcript = simulator.policy, simulator.transcript
-    for candidate in sweep.sweep_candidates(transcript, policy, simulator.gauge()):
+    for candidate in caching.sweep_candidates(transcript, policy, simulator.gauge()):
         item = transcript.messages.item(candidate.seq)
         assert item is not None
         assert candidate.seq not in transcript.window.masked
         age = transcript.messages.steps - item.step
         later_tokens = sum(other.tokens for other in transcript.messages.items if other.seq > candidate.seq)
         if candidate.seq in transcript.superseded and candidate.seq not in transcript.in_work:
-            assert age >= sweep.MIN_PROTECTED_STEPS
+            assert age >= caching.MIN_PROTECTED_STEPS
         elif isinstance(item.event, AssistantSpoke):
-            assert age >= max(policy.protect_argument_steps, sweep.MIN_PROTECTED_STEPS)
+            assert age >= max(policy.protect_argument_steps, caching.MIN_PROTECTED_STEPS)
             assert policy.protect_argument_steps
         else:
             assert age >= policy.protect_steps or later_tokens >= policy.protect_tokens

@@ -12,7 +12,7 @@ from helix_desktop.agent.compaction.rewriter import NoteTokens
 from helix_desktop.agent.session import ErrorRaised
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrites import sweep
+from helix_desktop.context.rewrites import caching
 from helix_desktop.context.rewrites.fold import render_fold_note
 from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.summaries.index_entry import build_index_entry
@@ -235,7 +235,7 @@ async def test_outputs_of_a_tool_that_is_never_cached_stay_until_a_handover(
     assert len(never) == 6
     assert gone == named.keys() - set(never)
     assert rig.events(rewrite)
-    assert sweep.closed_candidates(transcript, policy, 0) == [], "nor where room is made at once"
+    assert caching.closed_candidates(transcript, policy, 0) == [], "nor where room is made at once"
     conversation.handovers.start()
     await rig.wait_until_idle()
     assert not any(map(transcript.window.shows, never[:4])), "the user compacted them"

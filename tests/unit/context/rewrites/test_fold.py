@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPolicy
-from helix_desktop.context.rewrites import fold, planner, sweep
+from helix_desktop.context.rewrites import caching, fold, planner
 from helix_desktop.context.rewrites.anchors import note_parts
-from helix_desktop.context.rewrites.sweep import names_line_tokens
+from helix_desktop.context.rewrites.caching import names_line_tokens
 from helix_desktop.context.summaries.handover import available_cuts
 from helix_desktop.context.window.usage_gauge import measure_next_request
 from helix_desktop.context.window.window import project
@@ -88,7 +88,7 @@ def test_what_an_undone_fold_brought_back_is_not_cached_in_its_place() -> None:
     before = {item.seq for item in steps_in(simulator.transcript, note.after, note.upto)}
     simulator.record(Undone(seq))
     gauge = simulator.gauge(REFERENCE_WINDOW)
-    candidates = {each.seq for each in sweep.sweep_candidates(simulator.transcript, policy, gauge)}
+    candidates = {each.seq for each in caching.sweep_candidates(simulator.transcript, policy, gauge)}
     assert candidates & before, "they could be cached"
     due_sweep = planner.sweep_due(simulator.transcript, policy, gauge)
     assert not before & set(due_sweep.masked if due_sweep else ())

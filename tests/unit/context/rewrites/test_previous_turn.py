@@ -18,7 +18,7 @@ from helix_desktop.context.policy import (
     policy_from,
     policy_from_event,
 )
-from helix_desktop.context.rewrites import fold, sweep
+from helix_desktop.context.rewrites import caching, fold
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, SweepReason
@@ -169,13 +169,13 @@ def test_a_larger_share_keeps_more(simulator: SessionSimulator, share: float) ->
         for value in (min(share, 0.3), max(share, 0.3), 0.0)
     )
     seqs = [
-        {candidate.seq for candidate in sweep.sweep_candidates(transcript, policy, gauge)}
+        {candidate.seq for candidate in caching.sweep_candidates(transcript, policy, gauge)}
         for policy in (larger, smaller, off)
     ]
     assert seqs[0] <= seqs[1] | set() if smaller.previous_turn_share else True
     assert seqs[0] <= seqs[2]
     assert seqs[1] <= seqs[2]
-    assert sweep.whole_from(transcript, larger, gauge) <= sweep.whole_from(transcript, smaller, gauge)
+    assert caching.whole_from(transcript, larger, gauge) <= caching.whole_from(transcript, smaller, gauge)
 
 
 def play_turn(simulator: SessionSimulator, number: int, steps: int, size: int = 2_000) -> None:

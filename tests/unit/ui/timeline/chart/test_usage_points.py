@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.agent.session import EventRecorded
+from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import RewriteEvent
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge, answered_tokens, measure_usage
 from helix_desktop.context.window.window import project

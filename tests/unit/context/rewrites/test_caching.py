@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPolicy
-from helix_desktop.context.rewrites import planner, sweep
+from helix_desktop.context.rewrites import caching, planner
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.window.window import NO_OUTPUT, render_message
 from helix_desktop.domain.digest import bare_marker
@@ -89,7 +89,7 @@ def test_a_policy_that_keeps_fewer_steps_still_keeps_two(steps: int) -> None:
     masked = [item.step for item in transcript.messages.items if item.seq in transcript.window.masked]
     candidates = [
         item.step
-        for candidate in sweep.sweep_candidates(transcript, policy, simulator.gauge())
+        for candidate in caching.sweep_candidates(transcript, policy, simulator.gauge())
         if (item := transcript.messages.item(candidate.seq))
     ]
     assert max(masked + candidates) == transcript.messages.steps - 2
@@ -98,7 +98,9 @@ def test_a_policy_that_keeps_fewer_steps_still_keeps_two(steps: int) -> None:
 def check_due_is_a_subset_of_candidates(simulator: SessionSimulator, policy: ContextPolicy) -> None:
     """At once takes all outputs that are ready except undone ones; what never ran is never ready."""
     gauge = simulator.gauge(REFERENCE_WINDOW)
-    candidates = {candidate.seq for candidate in sweep.sweep_candidates(simulator.transcript, policy, gauge)}
+    candidates = {
+        candidate.seq for candidate in caching.sweep_candidates(simulator.transcript, policy, gauge)
+    }
     due_sweep = planner.sweep_due(simulator.transcript, policy, gauge)
     assert set(due_sweep.masked if due_sweep else ()) <= candidates
     if policy.enabled:

@@ -1,4 +1,4 @@
-"""Sweep: which old content becomes markers, and when that pays off."""
+"""What is cached: which old outputs and arguments become markers in a sweep, and when that pays off."""
 
 from __future__ import annotations
 
