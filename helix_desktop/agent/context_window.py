@@ -13,18 +13,17 @@ from helix_desktop.agent.session import Session, with_cache_hints
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.rewrites.planner import CompactionOutlook
-from helix_desktop.context.window.past_windows import PastWindow, PastWindows
-from helix_desktop.context.window.provider_cache import RequestCost, next_request_cost
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request, message_limit
-from helix_desktop.context.window.window import PromptFrame, Window
-from helix_desktop.context.window.window_breakdown import (
+from helix_desktop.context.window.exclusions import (
     Exclusion,
-    WindowItem,
-    break_down_window,
     excluded_event,
     plan_exclusion,
     plan_opening_exclusion,
 )
+from helix_desktop.context.window.past_windows import PastWindow, PastWindows
+from helix_desktop.context.window.provider_cache import RequestCost, next_request_cost
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request, message_limit
+from helix_desktop.context.window.window import PromptFrame, Window
+from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Excluded, Form, Pinned, Redone, SweepReason, Undone, Unpinned

@@ -14,11 +14,7 @@ from helix_desktop.context.summaries.handover import newest_checkpoint
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.summaries.sections import TITLES
-from helix_desktop.context.window.window_breakdown import (
-    excluded_event,
-    plan_exclusion,
-    plan_opening_exclusion,
-)
+from helix_desktop.context.window.exclusions import excluded_event, plan_exclusion, plan_opening_exclusion
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import (
     Form,

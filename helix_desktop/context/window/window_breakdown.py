@@ -1,251 +1,35 @@
-"""What a request contains, one row each, what changed, each message's state; and what the user leaves out."""
+"""What a request contains, one row each: its form, its tokens and why it is there."""
 
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import msgspec
 
-from helix_desktop.context.intake.marker import WHOLE_TARGET
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
-    Cover,
     LogItem,
     PinnedCopy,
     SummaryBlock,
     WindowEntry,
-    build_covers,
-    cover_over,
 )
-from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.window.usage_gauge import estimate_next_request
+from helix_desktop.context.window.exclusions import can_exclude
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.choices import SentEffort
-from helix_desktop.domain.digest import EXCLUDE, RECALL_TOOL, bare_marker, digest_of
+from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen, SweepMade
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen
 from helix_desktop.domain.events.session import InstructionsAdded, StandingKind, StandingProblem, StandingText
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.identifiers import names_in_line
-from helix_desktop.domain.messages import Message
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.skills import SKILLS_SHARE
-from helix_desktop.domain.store import Content
-from helix_desktop.domain.text_format import ellipsize, first_line, format_bytes, plain_line
+from helix_desktop.domain.text_format import ellipsize, plain_line
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, verbatim
-
-
-class Exclusion(msgspec.Struct, frozen=True):
-    """What is to be excluded: its events, the digest of what it says, and what is counted in its place.
-
-    `contents` are not stored yet. `calls` are those of an answer: they stay, so that the request is valid.
-    """
-
-    targets: tuple[int, ...]
-    digest: str
-    text: str
-    contents: tuple[Content, ...] = ()
-    calls: tuple[str, ...] = ()
-    part: int = 0
-
-    @property
-    def counted_texts(self) -> tuple[str, ...]:
-        """Return the texts whose tokens stand in the window from then on."""
-        return self.text, *self.calls
-
-
-def plan_exclusion(window: Window, transcript: Transcript, seq: int, digits: int) -> Exclusion | None:
-    """Return how the entry of the window that `seq` made is excluded; None if it cannot be.
-
-    Not pinned outputs, which stay on every path, nor the answer that the running turn waits on. `digits` are
-    those of a digest that a handle has.
-    """
-    places = (place for place, entry in enumerate(window.entries) if entry.seq == seq)
-    place = next(places, -1)
-    if place < 0:
-        return None
-    entry = window.entries[place]
-    message = window.request.messages[len(window.request.messages) - len(window.entries) + place]
-    if not can_exclude(entry, transcript):
-        return None
-    if isinstance(entry, LogItem) and isinstance(entry.event, ToolAnswered) and entry.event.digest:
-        output = entry.event
-        about = f"{output.name} {ellipsize(output.target, WHOLE_TARGET)}, {format_bytes(output.size)}"
-        return Exclusion((seq,), output.digest, _exclusion_line(output.digest, about, digits))
-    content = _content(_whole_text(message), f"e{seq}")
-    covers = transcript.window.included_covers(entry) if isinstance(entry, SummaryBlock) else ()
-    calls: tuple[str, ...] = ()
-    if isinstance(entry, LogItem) and isinstance(entry.event, AssistantSpoke):
-        short = {call.call_id: call.arguments for call in entry.event.short}
-        calls = tuple(f"{call.name}{short.get(call.id, call.arguments)}" for call in entry.event.calls)
-    line = _exclusion_line(content.digest, f"{_name(entry)}, {format_bytes(len(content.data))}", digits)
-    targets = tuple(cover.seq for cover in covers) or (seq,)
-    return Exclusion(targets, content.digest, line, (content,), calls)
-
-
-def plan_opening_exclusion(transcript: Transcript, seq: int, part: int, digits: int) -> Exclusion | None:
-    """Return how the text `part` of the opening recorded as `seq` is excluded; None if it cannot be."""
-    texts = transcript.opening or ()
-    if not 0 < part <= len(texts) or part in transcript.rewrites.excluded_texts:
-        return None
-    text = texts[part - 1]
-    content = _content(text.text, text.path or text.kind)
-    about = f"instructions {text.path}".strip() if text.kind != "environment" else "the environment"
-    line = _exclusion_line(content.digest, f"{about}, {format_bytes(len(content.data))}", digits)
-    return Exclusion((seq,), content.digest, line, (content,), part=part)
-
-
-def excluded_event(
-    planned: Exclusion, tokens: int, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
-) -> Excluded:
-    """Return the event of an exclusion, with what it saves; `tokens` are those of its counted texts."""
-    event = Excluded(planned.targets, planned.text, tokens, planned.digest, 0, planned.part)
-    states = transcript, transcript.fork_with(event)
-    before, left = (estimate_next_request(state, policy, frame) for state in states)
-    return msgspec.structs.replace(event, saved=before - left)
-
-
-def can_exclude(entry: WindowEntry, transcript: Transcript) -> bool:
-    """Return True if the user may exclude an entry: it is neither pinned nor excluded nor being worked on."""
-    if isinstance(entry, PinnedCopy):
-        return False
-    if isinstance(entry, SummaryBlock):
-        return bool(transcript.window.included_covers(entry))
-    if entry.seq in transcript.rewrites.pinned or entry.seq in transcript.rewrites.excluded:
-        return False
-    is_answer = isinstance(entry, LogItem) and isinstance(entry.event, AssistantSpoke)
-    return not (is_answer and transcript.turn_open and getattr(entry, "step", 0) == transcript.messages.steps)
-
-
-def _exclusion_line(digest: str, about: str, digits: int) -> str:
-    what = " ".join(about.split())
-    return f"{bare_marker(digest, digits)} excluded by the user: {what}. Recall it only if you need it."
-
-
-def _content(text: str, label: str) -> Content:
-    data = text.encode("utf-8", "surrogatepass")
-    return Content(digest_of(data), data, EXCLUDE, label, first_line(text), len(text) // 4)
-
-
-def _whole_text(message: Message) -> str:
-    """Return all that a message says: its text, the handles of its images, and its calls."""
-    calls = [f"-> {call.name} {call.arguments}" for call in message.calls]
-    images = [image.marker for image in message.images]
-    return "\n".join(filter(None, (message.text, *images, *calls)))
-
-
-def _name(entry: WindowEntry) -> str:
-    match entry.event:
-        case UserSpoke():
-            return f"message e{entry.seq} of the user"
-        case AssistantSpoke():
-            return f"answer e{entry.seq}"
-        case ToolAnswered(name=name):
-            return f"output of {name}"
-    return "a summary of earlier messages" if isinstance(entry, SummaryBlock) else "instructions"
-
-
-def covers_around(transcript: Transcript) -> Mapping[int, int]:
-    """Return the rewrites that stand, or would stand if redone, inside a wider one, each with its seq."""
-    rewrites, active = transcript.rewrites, transcript.window.covers
-    covers = build_covers(rewrites.handovers, rewrites.placements, rewrites.folds)
-    candidates = [cover for cover in covers if rewrites.is_active(cover.seq)]
-    in_window = {cover.seq for cover in active}
-    wide: dict[int, int] = {}
-    for inner in covers:
-        if inner.seq in in_window:
-            continue
-        if inner.seq in rewrites.undone:
-            outer = cover_over(inner, active, candidates)
-        else:
-            outer = next((c.seq for c in active if c.after < inner.upto and inner.after < c.upto), 0)
-        if outer:
-            wide[inner.seq] = outer
-    small = {seq: _cover_of_targets(rewrite, active) for seq, rewrite in rewrites.by_seq.items()}
-    return wide | {seq: around for seq, around in small.items() if around}
-
-
-def _cover_of_targets(rewrite: object, covers: Sequence[Cover]) -> int:
-    """Return the first cover of the messages that a rewrite changed, 0 unless all of them are covered."""
-    match rewrite:
-        case SweepMade(masked=targets) | Excluded(targets=targets, part=0):
-            changed = targets
-        case FormChosen(target=target):
-            changed = (target,)
-        case _:
-            return 0
-    around = [_cover_of(seq, covers) for seq in changed]
-    return around[0] if around and all(around) else 0
-
-
-def _cover_of(seq: int, covers: Sequence[Cover]) -> int:
-    """Return which of the covers, in log order, stands for a message; 0 for none."""
-    at = bisect_left(covers, seq, key=lambda cover: cover.upto)
-    return covers[at].seq if at < len(covers) and covers[at].after < seq else 0
-
-
-MessageState: TypeAlias = Literal[
-    "in_window", "cached", "excluded", "folded", "left_out", "observed", "handed_over", "pinned"
-]
-
-
-class MessageStates:
-    def __init__(self, transcript: Transcript) -> None:
-        self._rewrites = transcript.rewrites
-        self._covers = transcript.window.covers  # none overlaps another
-        self._ends = [cover.upto for cover in self._covers]
-
-    def state_of(self, seq: int) -> MessageState:
-        if seq in self._rewrites.pinned:
-            return "pinned"
-        cover = self.cover_of(seq)
-        if cover is not None:
-            return _state_of_cover(cover)
-        if seq in self._rewrites.excluded:
-            return "excluded"
-        return "cached" if seq in self._rewrites.masked else "in_window"
-
-    def cover_of(self, seq: int) -> Cover | None:
-        index = bisect_left(self._ends, seq)
-        cover = self._covers[index] if index < len(self._covers) else None
-        if cover is None or seq <= cover.after or getattr(cover.event, "kept", 0) == seq:
-            return None
-        return cover
-
-
-def is_in_full(seq: int, output: ToolAnswered, transcript: Transcript) -> bool:
-    """Return True if an output in the window is shown in full, not as a preview, an extract or some lines."""
-    chosen_form = transcript.rewrites.chosen_forms.get(seq)
-    if chosen_form is not None:
-        return chosen_form.form == "full"
-    return output.whole or (output.form == "full" and _is_recalled_in_full(output))
-
-
-def _is_recalled_in_full(output: ToolAnswered) -> bool:
-    """Return True if a recall shows a whole content, below its heading, or as an image."""
-    if not output.recalled or output.images:
-        return bool(output.recalled)
-    content = output.text.partition("\n")[2]  # lines of a part have numbers: they may be longer than all
-    return digest_of(content.encode("utf-8", "surrogatepass")) == output.recalled
-
-
-def _state_of_cover(cover: Cover) -> MessageState:
-    match cover.event:
-        case FoldMade(how="truncate"):
-            return "left_out"
-        case FoldMade():
-            return "folded"
-        case ObservationsMade():
-            return "observed"
-        case _:
-            return "handed_over"
-
 
 text = TextContext("Inspector")
 

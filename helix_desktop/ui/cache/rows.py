@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.context.window.window_breakdown import MessageState
+from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.store import DEFAULT_FILTER, CacheEntry, EntryFilter

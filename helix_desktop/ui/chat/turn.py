@@ -20,7 +20,7 @@ from helix_desktop.agent.session import (
     TurnChanged,
 )
 from helix_desktop.context.rewrites import planner
-from helix_desktop.context.window.window_breakdown import MessageStates
+from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.choices import PermissionMode, SamplePlace
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.errors import InvalidInput

@@ -8,13 +8,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.context.window.window_breakdown import (
-    MessageState,
-    WindowItem,
-    WindowItemKind,
-    WindowItemState,
-)
+from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind, WindowItemState
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.viewer.paged_content import PagedContent

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QTextCursor
 
 from helix_desktop.config.view_states import ViewState
-from helix_desktop.context.window.window_breakdown import MessageStates
+from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event

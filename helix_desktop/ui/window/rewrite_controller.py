@@ -12,7 +12,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.rewrite_state import RewriteEvent, Undoable
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.window_breakdown import covers_around
+from helix_desktop.context.log.undo import covers_around
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.rewrite import (

@@ -10,15 +10,16 @@ from msgspec.structs import replace
 from PySide6.QtGui import QImage
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.undo import covers_around
 from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
+from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.context.window.usage_gauge import (
     answered_tokens,
     estimate_of,
     latest_report,
     projected_tokens,
 )
-from helix_desktop.context.window.window_breakdown import MessageStates, covers_around
 from helix_desktop.domain.choices import AGENT_NAMES, ForeignAgent, PermissionMode
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,

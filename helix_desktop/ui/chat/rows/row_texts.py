@@ -8,8 +8,8 @@ from helix_desktop.agent.session import SubagentActivity, SubagentProgress, did_
 from helix_desktop.agent.tool_calls.approvals import denying_rule
 from helix_desktop.context.intake.descriptions import count_header_lines, count_matching_lines
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
+from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.context.window.usage_gauge import output_tokens
-from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.own_tools import OWN_TOOLS

@@ -14,7 +14,7 @@ from PySide6.QtGui import QImage
 
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
-from helix_desktop.context.window.window_breakdown import MessageState
+from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.domain.events.conversation import Attachment, SubagentStarted, ToolAnswered
 from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import ChangesRecorded

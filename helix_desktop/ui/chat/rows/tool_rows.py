@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.window_breakdown import MessageStates
+from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.actions import RowKey

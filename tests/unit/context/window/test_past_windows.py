@@ -14,9 +14,10 @@ from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window import past_windows
+from helix_desktop.context.window.message_states import is_in_full
 from helix_desktop.context.window.past_windows import PastWindows
 from helix_desktop.context.window.window import PromptFrame, project
-from helix_desktop.context.window.window_breakdown import break_down_window, is_in_full
+from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent

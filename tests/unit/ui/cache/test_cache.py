@@ -14,7 +14,7 @@ from texts.extract import extract
 import helix_desktop
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.index_entry import HEAD
-from helix_desktop.context.window.window_breakdown import MessageState
+from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, SweepReason
