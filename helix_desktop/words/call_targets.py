@@ -22,11 +22,12 @@ _WORKSPACE_FOLDER = "."
 _COMPACTED = re.compile(r"(?:(?P<index>index)|(?:[0-9a-f]{8,} )?e\d+(?:-e?\d+)?)(?=, | · |$)")
 """What a recall of compacted messages has as its target: all of them, or some by their events."""
 _SEARCHED = re.compile(
-    r"""(?: · ([^·]*?) for |, )('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?:, .*)?""", re.DOTALL
+    r"""(?: · ([^·]*?) for |, )('(?:[^'\\]|\\.)*(?:'|…$)|"(?:[^"\\]|\\.)*(?:"|…$))(?:, .*)?""", re.DOTALL
 )
 """A recall of what holds a pattern: of a content behind what was found, of compacted messages before that."""
 _MATCHES = re.compile(r"( · (?:[\d,]+ of )?[\d,]+ lines?) for .*", re.DOTALL)
 _PART = re.compile(r"(?::\d+-\d+)?( · lines [\d,]+-[\d,]+) of [\d,-]+.*", re.DOTALL)
+_ONE_LINE = re.compile(r" · lines ([\d,]+)-\1(?= |$)")
 _EVENTS = re.compile(r"\sin\se\d+(?:,\se\d+)*(?:\sand\s\d+\smore)?$")
 
 
@@ -35,7 +36,7 @@ def call_verb(tool: str, tense: CallTense, target: str = "") -> str:
 
     A recall whose `target` has a pattern is a search.
     """
-    own = OWN_TOOLS.get("search_text" if tool == RECALL_TOOL and _SEARCHED.search(target) else tool)
+    own = OWN_TOOLS.get("search_text" if tool == RECALL_TOOL and _is_search(target) else tool)
     return translate(getattr(own, tense)) if own is not None else display_name(tool)
 
 
@@ -74,10 +75,19 @@ def shown_target(tool: str, target: str) -> str:
     found = _COMPACTED.match(target)
     if found is None:
         name, _, rest = target.partition(" ")
-        name = _with_pattern(rest if name in OWN_TOOLS and rest else target)
-        return _PART.sub(r"\1", _MATCHES.sub(r"\1", name))
+        content = rest if name in OWN_TOOLS and rest else target
+        if _is_search(content):  # apart from a search in the files themselves
+            content = tr("cached {content}", content=content)
+        part = _PART.sub(r"\1", _MATCHES.sub(r"\1", _with_pattern(content)))
+        return _ONE_LINE.sub(lambda found: tr(" · line {number}", number=found[1]), part)
     words = tr("what was compacted") if found["index"] else tr("earlier messages")
     return _with_pattern(words + _EVENTS.sub("", target[found.end() :]))
+
+
+def _is_search(target: str) -> bool:
+    """Return True if a recall's target has a pattern; what is quoted behind lines is their text."""
+    found = _SEARCHED.search(target)
+    return found is not None and (found[1] is not None or _COMPACTED.match(target) is not None)
 
 
 def _with_pattern(target: str) -> str:

@@ -370,15 +370,15 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
     if FIELDS[gauge.trigger.kind.policy_field].is_share:
         left = tr("{number} tokens", number=left)
     room = tr(
-        "Older outputs are cached (stored, can be recalled) once that is cheaper than sending them again. "
-        "Compacts at {share}, in {tokens}.",
+        "Older outputs are cached (stored, can be recalled) whenever that costs less than sending them "
+        "again. Compacts at {share}, in {tokens}.",
         share=share,
         tokens=left,
     )
     if policy.fold_after_steps or policy.observe_at:
         room = tr(
             "Older outputs are cached (stored, can be recalled) and older messages compacted into summaries "
-            "once that is cheaper than sending them again. Compacts at {share}, in {tokens}.",
+            "whenever that costs less than sending them again, and at {share} in any case: in {tokens}.",
             share=share,
             tokens=left,
         )

@@ -139,7 +139,7 @@ def see_outputs_become_markers(user: DesktopUser) -> None:
     send(user, "Read all parts", messages=6)
     send(user, "Good", messages=8)
     user.see("list item", "Divider: Context: ")
-    user.see("list item", " · Cached", inside="Next request")
+    user.see("list item", " · 6 cached", inside="Next request")
     stored = {entry["target"]: entry for entry in command(user, "cache", "list")}
     assert set(stored) == {*FILES}
     (sweep,) = command(user, "timeline")[0]["events"]

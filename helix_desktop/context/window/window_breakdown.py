@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
+from operator import attrgetter
 from typing import Literal
 
 import msgspec
@@ -306,15 +308,24 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
 
 
 def summary_name(transcript: Transcript, after: int, upto: int) -> TranslatableText:
-    """Return what a summary of the messages behind `after`, up to `upto`, is called: by its turns."""
+    """Return what a summary of the messages behind `after`, up to `upto`, is called: by its turns.
+
+    One that leaves out model calls of its only turn is of a part of it.
+    """
     messages = transcript.messages
+    items = messages.items
     first, last = messages.position(after), messages.position(upto) - 1
     if first > last:
         return text("Summary")
-    turns = [max(1, messages.items[at].turn) for at in (first, last)]
-    if turns[0] == turns[1]:
-        return text("Summary of turn {number}", number=turns[0])
-    return text("Summary of turns {first}–{last}", first=turns[0], last=turns[1])
+    turns = [max(1, items[at].turn) for at in (first, last)]
+    if turns[0] != turns[1]:
+        return text("Summary of turns {first}–{last}", first=turns[0], last=turns[1])
+    begin = bisect_left(items, items[first].turn, key=attrgetter("turn"))
+    end = bisect_left(items, items[first].turn + 1, key=attrgetter("turn"))
+    starts_late = first > begin and messages.step_in_turn(items[first - 1]) > 0
+    if starts_late or items[end - 1].step > items[last].step:
+        return text("Summary of part of turn {number}", number=turns[0])
+    return text("Summary of turn {number}", number=turns[0])
 
 
 def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowItem:

@@ -135,7 +135,7 @@ def inspector_state(
 ) -> InspectorState:
     """Return what the next request contains, each row in tokens by Helix's count, which stay as they are.
 
-    What the provider reports belongs to the total: where it is its own number, a last row has the difference.
+    What the provider reports belongs to the total: where that differs, a last row has the difference.
     As it counts, `fresh` tokens at the end of the request are not in its cache.
     """
     rows = window_rows(items, round(fresh / gauge.ratio))
@@ -165,13 +165,14 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
 
 
 def _difference(gauge: UsageGauge, counted: int) -> tuple[WindowRow, ...]:
-    """Return the row of what the provider measured beyond our count, or below it; none of an estimate."""
+    """Return the row of what the provider counts beyond our count, or below it, or is expected to."""
     difference = gauge.used - counted
-    if not gauge.is_reported or abs(difference) <= _SAME * gauge.used:
+    if abs(difference) <= _SAME * gauge.used:
         return ()
-    name = tr("The provider measures more") if difference > 0 else tr("The provider measures less")
+    name = tr("The provider counts more") if difference > 0 else tr("The provider counts less")
     why = tr(
-        "Providers count tokens in their own way. The total is the provider's, the rows are Helix's count."
+        "Providers count tokens in their own way. The total is by the provider's count, estimated until it"
+        " answers; the rows are Helix's count."
     )
     return (WindowRow(0, "fields", name, difference, "fixed", why, text=why, is_difference=True),)
 

@@ -16,7 +16,7 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.message_states import STATE_WORDS, explain_changed
-from helix_desktop.words.numbers import format_token_difference, format_tokens
+from helix_desktop.words.numbers import format_integer, format_token_difference, format_tokens
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
@@ -155,9 +155,12 @@ class RequestGroup(msgspec.Struct, frozen=True):
 
     @property
     def states(self) -> list[str]:
-        """Return the unusual states in it, the commonest first."""
+        """Return of how many rows in it the state is unusual, the commonest first."""
         counts = Counter(filter(None, (row.unusual_state for row in self.rows)))
-        return [state for state, _ in counts.most_common()]
+        return [
+            tr("{count} {state}", count=format_integer(count), state=state.lower())
+            for state, count in counts.most_common()
+        ]
 
     @property
     def shown_states(self) -> list[str]:

@@ -526,10 +526,10 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         Segment("free", "Free", max(0, 24_000 - used - 2_000)),
     )
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
-    difference = WindowRow(0, "fields", "The provider measures more", 2_900, "fixed", "", is_difference=True)
+    difference = WindowRow(0, "fields", "The provider counts more", 2_900, "fixed", "", is_difference=True)
     return InspectorState(
         gauge, parts, (*window_rows(count), difference),
         "Older outputs are cached (stored, can be recalled) and older messages compacted into summaries "
-        "once that is cheaper than sending them again. Compacts at 85 %, in 5.8k tokens.",
+        "whenever that costs less than sending them again, and at 85 % in any case: in 5.8k tokens.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -54,7 +54,7 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
-    assert "Compacts at 85 %, in 5.8k tokens" in pane.until.text()
+    assert "and at 85 % in any case: in 5.8k tokens" in pane.until.text()
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
@@ -156,8 +156,8 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     closed = requests.closed_group(first)
     assert closed is not None
     assert closed.tokens_text == format_tokens(sum(row.tokens for row in rows[first:second]), in_column=True)
-    assert closed.shown_states == ["Cached", "Pinned"]
-    assert closed.tooltip.endswith("what changed\nCached\nPinned\nShortened")
+    assert closed.shown_states == ["2 cached", "1 pinned"]
+    assert closed.tooltip.endswith("what changed\n2 cached\n1 pinned\n1 shortened")
     assert "9 parts, Right opens them" in requests.row_model.index(first).data()
     place = requests.visualRect(requests.row_model.index(first)).center()
     with performed(pane) as intents:
@@ -257,7 +257,7 @@ def test_what_the_provider_measures_beyond_our_count_is_the_last_row(pane: Inspe
     """No part of a turn, with nothing to do but to read what it is."""
     last = len(pane.requests.rows) - 1
     row = pane.requests.rows[last]
-    assert (row.label, row.tokens_text, row.actions) == ("The provider measures more", "+2.9k", ())
+    assert (row.label, row.tokens_text, row.actions) == ("The provider counts more", "+2.9k", ())
     assert not any(row in group.rows for group in pane.requests.groups.values())
     assert not pane.requests.isRowHidden(last)
 
@@ -377,9 +377,7 @@ def test_updates_keep_the_selected_row(pane: Inspector) -> None:
     pane.requests.setCurrentIndex(pane.requests.model().index(6, 0))
     pane.set_state(inspector_state(60))
     assert pane.requests.currentIndex().row() == 6
-    assert pane.requests.model().rowCount() == 1 + 60 + 1, (
-        "a heading, the rows, and what the provider measures"
-    )
+    assert pane.requests.model().rowCount() == 1 + 60 + 1, "a heading, the rows, and what the provider counts"
     pane.set_state(inspector_state(6))
     assert pane.requests.model().rowCount() == 1 + 6 + 1
     pane.set_state(inspector_state(3))

@@ -262,8 +262,9 @@ def test_what_was_undone_under_a_later_rewrite_is_redone_after_it(
     pane = Timeline(lambda: NOW_MS)
     qtbot.addWidget(pane)
     pane.show()
+    covering = "Summary of turn 1" if upto == 4 else "Summary of part of turn 1"
     for event, buttons, tip in (
-        (None, False, "Can be redone when “Summary of turn 1” is undone"),
+        (None, False, f"Can be redone when “{covering}” is undone"),
         (Undone(placed + 2), True, ""),
     ):
         events = (*events, event) if event is not None else events

@@ -153,7 +153,9 @@ async def _check_a_handover(rig: WindowRig) -> None:
         after = rig.conversation.window.measure()
         assert after[1].used < before[1].used
         (divider,) = rig.rows(DividerRow)
-        assert divider.text.endswith(f" → {format_tokens(after[1].used)} · Summary of turn 1 · by you")
+        assert divider.text.endswith(
+            f" → {format_tokens(after[1].used)} · Summary of part of turn 1 · by you"
+        )
         assert _badges(rig)["part0.txt"] == "handed_over"
         assert (await _states(rig))["part0.txt"] == "handed_over"
 

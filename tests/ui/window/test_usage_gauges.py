@@ -309,7 +309,7 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(rig: WindowRig)
             end = next((seq for seq in answers if seq > row.key.seq), 1 << 62)
             newest = max(seq for seq in by_seq if row.key.seq <= seq < end)
             sizes, *reasons = row.text.removeprefix("Context: ").split(" · ")
-            unusual = [why for why in reasons if why != "outputs cached" and "Summary of turn" not in why]
+            unusual = [why for why in reasons if why != "outputs cached" and "Summary of " not in why]
             assert all(why.startswith(("context reached ", "to save")) for why in unusual)
             before, after = sizes.split(" → ")
             sent = (
@@ -318,7 +318,7 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(rig: WindowRig)
             assert after == format_tokens(sent), "the request that was answered, or the next one"
             group = [seq for seq in by_seq if row.key.seq <= seq <= newest]
             kinds = {type(entry.event) for entry in session.log if entry.seq in group}
-            assert HandoverMade in kinds or FoldMade not in kinds or "Summary of turn" in row.text
+            assert HandoverMade in kinds or FoldMade not in kinds or "Summary of " in row.text
             timeline = rig.views.timeline.get()
             handovers = [seq for seq in group if seq in session.transcript.rewrites.handovers]
             keys = (("change", group[0]), *handovers, *group)

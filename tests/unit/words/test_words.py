@@ -130,9 +130,13 @@ def test_the_end_of_a_test_run_says_how_many_tests_failed(output: str, text: str
         ("e12-e31, 'tide'", "earlier messages for 'tide'"),
         ("0a9443523603 e4-e9", "earlier messages"),
         ("read_file e12.txt", "e12.txt"),
-        ("read_file a.log · 2 lines for '^a|b', \"a = 1\"", "a.log for '^a|b' · 2 lines"),
-        ('read_file a.log · nothing for "it\'s" in lines 1-90', 'a.log for "it\'s" · nothing'),
-        ("read_file a.log · 2 lines for 'a pattern that was cut …", "a.log · 2 lines"),
+        ("read_file a.log · 2 lines for '^a|b', \"a = 1\"", "cached a.log for '^a|b' · 2 lines"),
+        ('read_file a.log · nothing for "it\'s" in lines 1-90', 'cached a.log for "it\'s" · nothing'),
+        (
+            "read_file a.log · 2 lines for 'a pattern that was cut …",
+            "cached a.log for 'a pattern that was cut … · 2 lines",
+        ),
+        ('read_file a.log · lines 50-50 of 90, "ok"', "a.log · line 50"),
         ("read_file a.py:20-90 · lines 20-28 of 20-90, run, stop", "a.py · lines 20-28"),
         ('run_command make · lines 1-9 of 1,200, "ok"', "make · lines 1-9"),
         ("mcp__hub__find x, lines 3-9", "mcp__hub__find x, lines 3-9"),
@@ -148,8 +152,9 @@ def test_a_recall_of_compacted_messages_shows_no_event_numbers(target: str, word
 @pytest.mark.parametrize(
     ("about", "words"),
     [
-        ("2 lines for '^a|b', \"a = 1\"", "Searched a.log for '^a|b' · 2 lines"),
+        ("2 lines for '^a|b', \"a = 1\"", "Searched cached a.log for '^a|b' · 2 lines"),
         ("lines 20-28 of 90, run, stop", "Recalled a.log · lines 20-28"),
+        ('lines 20-20 of 90, "ok"', "Recalled a.log · line 20"),
         ("", "Recalled a.log"),
     ],
 )
@@ -249,20 +254,20 @@ def test_summaries_are_called_by_what_they_cover_and_what_became_of_them() -> No
         UserSpoke("Thanks.", 2),
         replace(_WRITTEN, upto=0, origin="s-1", origin_title="Fix the gauge"),
         replace(_WRITTEN, upto=1),
-        replace(_WRITTEN, upto=1, revises=5),
-        replace(_WRITTEN, upto=1, revises=6),
+        replace(_WRITTEN, upto=2, revises=5),
+        replace(_WRITTEN, upto=2, revises=6),
         replace(_WRITTEN, upto=3, replaces=(7,)),
-        replace(_WRITTEN, upto=1),
+        replace(_WRITTEN, upto=2),
     )
     for seq, event in enumerate(events, 1):
         transcript.apply(RecordedEvent(seq, 0, event))
     assert list(handover_titles(transcript).values()) == [
         "Summary of “Fix the gauge”",
-        "Summary of turn 1",
+        "Summary of part of turn 1",
         "Summary of turn 1, edited",
         "Summary of turn 1, edited (2)",
         "Summary of turns 1–2, written again",
-        "Summary of turn 1 (2)",
+        "Summary of turn 1",
     ]
 
 

@@ -25,7 +25,7 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         (
             CompactionOutlook("room"),
             "Older outputs are cached (stored, can be recalled) and older messages compacted into summaries "
-            "once that is cheaper than sending them again. Compacts at {at}, in 0 tokens.",
+            "whenever that costs less than sending them again, and at {at} in any case: in 0 tokens.",
         ),
         (CompactionOutlook("due"), "Compacts at {at}, once a summary is written."),
         (
