@@ -46,6 +46,7 @@ _REPLACEMENT_CHAR = "\ufffd"  # what undecodable bytes become in a text
 _NAMES_THREAD_THRESHOLD = 32 * 1024  # characters; reading names takes about 0.1 µs each
 _MAX_IDENTIFIERS = 300  # of one output
 _NAMES_SHARE, _LOG_NAMES_SHARE = 0.75, 0.3  # of a preview's tokens; a log's own lines say more
+_SOURCE_FACTOR = 2  # a preview of source has as many tokens for its lines again
 _MAX_TRIES = 5  # attempts to make a preview small enough
 
 
@@ -271,6 +272,7 @@ class Intake:
         return await self.preview_content(text, previewed, max_tokens)
 
     async def preview_content(self, text: str, content: PreviewInput, max_tokens: int) -> tuple[str, int]:
+        max_tokens *= _SOURCE_FACTOR if is_source(content.name, text) else 1
         budget, preview_text, tokens = max_tokens, "", 0
         for _ in range(
             _MAX_TRIES
@@ -326,7 +328,8 @@ def _preview(text: str, content: PreviewInput, budget: int) -> str:
     What the names leave of their share the lines take.
     """
     is_log = tool_kind(content.name) == "command"
-    names_budget = int(budget * (_LOG_NAMES_SHARE if is_log else _NAMES_SHARE))
+    share = _LOG_NAMES_SHARE if is_log else _NAMES_SHARE
+    names_budget = int(budget * (share / _SOURCE_FACTOR if is_source(content.name, text) else share))
     previewed = _lines_and_names(text, content, budget - names_budget, names_budget)
     spare = names_budget - names_tokens(previewed)
     if previewed == text or spare <= names_budget // 2:

@@ -113,7 +113,8 @@ def _single_ids(text: str) -> set[str]:
 CHARS_PER_TOKEN = 3  # low estimate for code and logs, so that a preview stays under its budget
 MIN_BUDGET = 10  # tokens; less would show nothing
 _SHARES = (0.35, 0.25)  # of a preview, for its head and its tail; the rest, at most, is for the lines between
-_SHORT_SHARES = (0.15, 0.12)  # of source, and where the others leave no room for the few errors
+_SOURCE_SHARES = (0.35, 0.15)  # of source: what its lines say, not only what they define
+_SHORT_SHARES = (0.15, 0.12)  # where the others leave no room for the few errors
 _FEW_ERRORS = 30  # lines that report an error: each is shown if there is room, also of one shape
 _REPEAT = REPORT + 0.5  # rank of one whose shape is shown
 _MENTION_SHARE = 0.2  # of it at most for lines that only mention an error
@@ -155,9 +156,9 @@ def preview_output(
 ) -> str:
     """Return head, error lines, and tail in about `budget` tokens, then the marker of so many `digits`.
 
-    Of source lines with definitions take the place of error lines. Lines between head and tail have their
-    numbers, as recall takes them; an exit code that no shown line names is added. `lines_before` are those of
-    the content in front of `text`.
+    Of source lines with definitions take the place of error lines, and the marker says which lines to recall.
+    Lines between head and tail have their numbers, as recall takes them; an exit code that no shown line
+    names is added. `lines_before` are those of the content in front of `text`.
     """
     max_chars = max(budget, MIN_BUDGET) * CHARS_PER_TOKEN
     preview = (
@@ -171,7 +172,7 @@ def preview_output(
 def _shorten(
     text: str, marker: str, max_chars: int, exit_code: int | None, lines_before: int, is_source: bool
 ) -> str:
-    shares = _SHORT_SHARES if is_source else _SHARES
+    shares = _SOURCE_SHARES if is_source else _SHARES
     head, tail, lines, is_complete = _parts(text, max_chars, shares, lines_before, is_source)
     if not is_complete:
         head, tail, lines, _ = _parts(text, max_chars, _SHORT_SHARES, lines_before, is_source)
@@ -184,12 +185,13 @@ def _shorten(
     head = longer if len(longer) > len(head) else head
     first = text.count("\n", 0, len(head)) + text.startswith("\n", len(head)) + 1 + lines_before
     shown = [line for number, line in lines.items() if number >= first]
-    gap = _gap_text(text, len(head), end, bool(shown), lines_before)
+    gap, missing = _gap_text(text, len(head), end, bool(shown), lines_before)
     cut = "…" if "\n" in text[len(head) : end] and text[end - 1] != "\n" else ""
     preview = "\n".join(part for part in (head, gap, *shown, cut + tail) if part)
     if exit_code is not None and f"exit code {exit_code}" not in preview:
         preview = f"exit code {exit_code}\n{preview}"
-    return f"{preview}\n{marker} the whole output"
+    way_back = f"; {missing}: the lines not shown" if is_source and missing else ""
+    return f"{preview}\n{marker} the whole output{way_back}"
 
 
 def _parts(
@@ -218,14 +220,18 @@ def _drop_cut_line(text: str, from_end: bool) -> str:
     return text[-chars:] if from_end else text[:chars]
 
 
-def _gap_text(text: str, start: int, end: int, followed: bool, lines_before: int) -> str:
+def _gap_text(text: str, start: int, end: int, followed: bool, lines_before: int) -> tuple[str, str]:
+    """Return what is not shown, and the arguments that recall it; empty if it is a part of one line."""
     start += text.startswith("\n", start)
     end -= text.endswith("\n", start, end)
     first, last = (text.count("\n", 0, place) + 1 + lines_before for place in (start, end))
-    what = f"{last - first + 1:,} lines not shown ({first}-{last})"
+    what, arguments = (
+        f"{last - first + 1:,} lines not shown ({first}-{last})",
+        f"start_line={first}, end_line={last}",
+    )
     if first == last:
-        what = f"{end - start:,} characters of line {first} not shown"
-    return f"[… {what}; of them:]" if followed else f"[… {what} …]"
+        what, arguments = f"{end - start:,} characters of line {first} not shown", ""
+    return f"[… {what}; of them:]" if followed else f"[… {what} …]", arguments
 
 
 class _DiffLines:
