@@ -18,6 +18,8 @@ MIN_CHARS = 500  # a shorter value cannot save what a marker must save
 _TARGET_CAP = 60  # characters, in older logs
 WHOLE_TARGET = 160  # characters: a path stands whole
 WHOLE_KEY = "cached_arguments"  # the one key of arguments that are no JSON object
+_KINDS = {b"[": "sent as a JSON array", b"{": "sent as a JSON object"}
+"""What a marker, which is a string, says it stands for: else the model sends a string in its next call."""
 
 
 def marker(
@@ -71,8 +73,9 @@ def mask_arguments(call: ToolCall, digits: int = HEX_DIGITS) -> MaskableCall | N
     data = [text.encode("utf-8", "surrogatepass") for text in texts.values()]
     digests, about = tuple(map(digest_of, data)), tuple(map(describe_text, texts.values()))
     for key, encoded, digest, what in zip(texts, data, digests, about, strict=True):
-        size = format_bytes(len(encoded))
-        values[key] = f"{bare_marker(digest, digits)} {size}{', ' if what else ''}{what}"
+        kind = _KINDS.get(bytes(values[key])[:1], "") if key in values else ""
+        description = ", ".join(filter(None, (format_bytes(len(encoded)), kind, what)))
+        values[key] = f"{bare_marker(digest, digits)} {description}"
     arguments = msgspec.json.encode(values).decode()
     masked = MaskedCall(call.id, arguments, digests, tuple(map(len, data)))
     return MaskableCall(masked, tuple(texts.values()), about)

@@ -142,6 +142,17 @@ def test_small_values_stay_as_the_model_wrote_them() -> None:
     assert short.texts == ("x" * 900,)
 
 
+@pytest.mark.parametrize(("value", "kind"), [("[%s]", "array"), ('{"new": %s}', "object"), ("%s", "")])
+def test_a_marker_says_what_it_stands_for_if_that_was_no_string(value: str, kind: str) -> None:
+    """It is a string, and the model imitated it where its tool takes an array of edits."""
+    body = value.replace("%s", msgspec.json.encode("x = 1\n" * 300).decode())
+    short = mask_arguments(ToolCall("c", "multi_edit", f'{{"path": "a.py", "edits": {body}}}'), 12)
+    assert short is not None
+    (marker,) = [text for text in msgspec.json.decode(short.call.arguments).values() if "[CACHED]" in text]
+    assert (f" KB, sent as a JSON {kind}" in marker) == bool(kind)
+    assert ("sent as" in marker) == bool(kind)
+
+
 @pytest.mark.parametrize("size", [MIN_CHARS // 2, MIN_CHARS - 30])
 def test_small_arguments_stay_unchanged(size: int) -> None:
     """A marker would save nothing."""

@@ -22,7 +22,9 @@ _LAST = 600
 
 def _source() -> list[str]:
     """Return the lines of a module with a function every twelve lines."""
-    lines = [f"    total_{number} = read_part(total_{number - 1}, {number})" for number in range(1, _LAST + 1)]
+    lines = [
+        f"    total_{number} = read_part(total_{number - 1}, {number})" for number in range(1, _LAST + 1)
+    ]
     lines[0::12] = [f"def sum_up_{number}(parts: list[int]) -> int:" for number in range(_LAST // 12)]
     return lines
 
