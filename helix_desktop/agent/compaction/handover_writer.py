@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
@@ -51,6 +51,7 @@ from helix_desktop.context.summaries.summary_coverage import (
     CoveredFacts,
     check_summary_coverage,
     covered_facts,
+    user_source,
 )
 from helix_desktop.context.summaries.summary_task import (
     FOLLOWING_MESSAGES,
@@ -79,6 +80,7 @@ from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade, Swee
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
     SUMMARY_TEXT_VERSION,
+    Bullet,
     HandoverFailed,
     HandoverMade,
     Section,
@@ -348,9 +350,22 @@ class HandoverSource(msgspec.Struct, frozen=True):
         return lambda text: accept_sections(self.parse(text), source, text)
 
     def parse(self, text: str) -> Sections:
-        """Return the sections of a model's text, without sources that it can't have."""
+        """Return the sections of a model's text, without sources that it can't have.
+
+        A sentence without any that the user said in these words has that message.
+        """
         requests = (item for item in self.following if isinstance(item.event, UserSpoke))
-        return parse_handover(text, frozenset(item.seq for item in (*self.covered, *requests)))
+        citable = (*self.covered, *requests)
+        return tuple(
+            msgspec.structs.replace(section, bullets=tuple(_supported(section.bullets, citable)))
+            for section in parse_handover(text, frozenset(item.seq for item in citable))
+        )
+
+
+def _supported(bullets: Sequence[Bullet], citable: Sequence[LogItem]) -> Iterator[Bullet]:
+    for bullet in bullets:
+        source = 0 if bullet.sources else user_source(bullet.text, citable)
+        yield msgspec.structs.replace(bullet, sources=(source,)) if source else bullet
 
 
 class HandoverWriter:

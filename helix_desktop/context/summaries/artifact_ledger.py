@@ -17,7 +17,14 @@ from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.digest import CACHE_TOOLS, digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
-from helix_desktop.domain.files.file_use import ALL_LINES, file_use, is_task_tool, is_test_command, tool_kind
+from helix_desktop.domain.files.file_use import (
+    ALL_LINES,
+    TO_THE_END,
+    file_use,
+    is_task_tool,
+    is_test_command,
+    tool_kind,
+)
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.own_tools import ToolKind
@@ -127,12 +134,29 @@ def legend_of(ledger: str) -> str:
     return f"{LEGEND}; {_SKILL_LEGEND}" if has_skill else LEGEND
 
 
+class FilePart(msgspec.Struct, frozen=True):
+    """Lines of a file that were read, such as `20-60`, or "part" where they are not known."""
+
+    lines: str
+    digest: str
+    seq: int
+
+    def entry(self, flags: str, path: str) -> str:
+        target = f"{path} (part)" if self.lines == _UNKNOWN_PART else f"{path}:{self.lines}"
+        return _entry(flags, target, self.digest, self.seq)
+
+
+_UNKNOWN_PART = "part"
+_NAMED_PARTS = 3  # of a file that was never read whole, the newest
+
+
 class LedgerFile(msgspec.Struct, frozen=True):
     """A path, everything done to it (FLAGS), and its newest event; `state` names what flags do not.
 
     `digest` is of what was read or found there last, in event `stored_seq`: of an edited file the text of
-    before, empty once it was written whole. `revert` is the user's that
-    took back what was done to it. `is_skill`: the agent is told of the skills in its folder.
+    before, empty once it was written whole. If it was never read whole, the newest `parts` are named, newest
+    first. `revert` is the user's that took back what was done to it. `is_skill`: the agent is told of the
+    skills in its folder.
     """
 
     path: str
@@ -141,6 +165,7 @@ class LedgerFile(msgspec.Struct, frozen=True):
     seq: int
     state: LedgerFileState = ""
     stored_seq: int = 0
+    parts: tuple[FilePart, ...] = ()
     revert: FileRevert | None = None
     is_skill: bool = False
 
@@ -183,7 +208,11 @@ class LedgerFile(msgspec.Struct, frozen=True):
         if not self.digest:
             return _entry(flags, self.path, "", self.seq) + revert
         edited = f" (edited since, e{self.seq})" if self.stored_seq < self.seq else ""
-        return f"{_entry(flags, self.path, self.digest, self.stored_seq)}{edited}{revert}"
+        entry = _entry(flags, self.path, self.digest, self.stored_seq)
+        if self.parts:
+            newest, *others = self.parts
+            entry = ", ".join([newest.entry(flags, self.path), *(part.entry("", "") for part in others)])
+        return f"{entry}{edited}{revert}"
 
 
 class AttachedContent(msgspec.Struct, frozen=True):
@@ -370,7 +399,7 @@ class GitCommits(msgspec.Struct):
 
 _PARSED_CHARS = 4_000  # characters of a command in which files are looked for
 _DELETING_TOOL = re.compile(r"(?:^|_)(?:delete|remove|unlink|trash)(?=_|$)|Delete|Remove")
-_LINES = re.compile(r":\d+(?:-\d*)?$")  # the lines that were read of a file
+_LINES = re.compile(r":(\d+(?:-\d*)?)$")  # the lines that were read of a file
 _REMEMBERED_CALLS = 1_024  # of files: condensed notes are made from the same ones again
 _DELETING_COMMAND = re.compile(r"(?:^|[;&|]\s*)(?:git\s+)?(?:rm|unlink)\s+([^;&|<>\n]+)")
 _ARGUMENT = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|[^\s"';&|<>()])++"""
@@ -381,9 +410,13 @@ _GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*
 
 
 @lru_cache(_REMEMBERED_CALLS)
-def _reads_part(call: ToolCall) -> bool:
+def _lines_read(call: ToolCall) -> str:
+    """Return which lines of a file a call reads; empty if all."""
     use = file_use(call)
-    return use is not None and use.lines != ALL_LINES
+    if use is None or use.lines == ALL_LINES:
+        return ""
+    first, last = use.lines.first, use.lines.last
+    return _UNKNOWN_PART if last < first else f"{first}-{'' if last == TO_THE_END else last}"
 
 
 def target_paths(target: str, kind: ToolKind) -> Sequence[str]:
@@ -497,14 +530,16 @@ class Ledger(msgspec.Struct):
             self._add_file(output.target, "", seq, state="deleted")
         elif output.target and kind in FLAGS and not is_task_tool(output.name):
             digest = "" if kind in ("write", "edit") else output.digest
-            is_part = kind == "read" and self._returned_part(output)
+            lines = self._lines_of(output) if kind == "read" else ""
             for path in target_paths(output.target, kind):
-                self._add_file(path, FLAGS[kind], seq, digest, is_part=is_part)
+                self._add_file(path, FLAGS[kind], seq, digest, lines=lines)
 
-    def _returned_part(self, output: ToolAnswered) -> bool:
-        """Return True if a read returned some lines of a file, as its target or its call says."""
+    def _lines_of(self, output: ToolAnswered) -> str:
+        """Return which lines of a file a read returned, as its target or its call says; empty if all."""
+        if target_lines := _LINES.search(output.target):
+            return target_lines[1]
         calls = (call for call in self.newest_calls if call.id == output.call_id)
-        return bool(_LINES.search(output.target)) or any(map(_reads_part, calls))
+        return next(filter(None, map(_lines_read, calls)), "")
 
     def _add_file(
         self,
@@ -513,7 +548,7 @@ class Ledger(msgspec.Struct):
         seq: int,
         digest: str = "",
         state: LedgerFileState = "",
-        is_part: bool = False,
+        lines: str = "",
     ) -> None:
         previous = self.files.pop(path, None)
         flags = previous.flags if previous and previous.state != "deleted" else ""
@@ -521,11 +556,17 @@ class Ledger(msgspec.Struct):
             state = "generated"
         flags = flags if flag in flags else flags + flag
         stored, stored_seq = "" if digest == NOTHING else digest, seq
-        # What was found in a file, or some lines of it, is not its text.
-        if previous and previous.is_file and (flag in ("e", "l", "s") or (is_part and previous.digest)):
-            stored, stored_seq = previous.digest, previous.stored_seq
-            seq = seq if flag == "e" else previous.seq
-        self.files[path] = LedgerFile(path, flags, stored, seq, state, stored_seq)
+        parts = (FilePart(lines, stored, seq),) if lines and stored else ()
+        if previous and previous.is_file:
+            was_whole = bool(previous.digest and not previous.parts)
+            # What was found in a file, or some lines of it, is not its text.
+            if flag in ("e", "l", "s") or (lines and was_whole):
+                stored, stored_seq, parts = previous.digest, previous.stored_seq, previous.parts
+                seq = seq if flag == "e" else previous.seq
+            elif parts and previous.stored_seq == previous.seq:  # else they show it as it was before an edit
+                earlier = (part for part in previous.parts if part.lines != lines)
+                parts = (*parts, *earlier)[:_NAMED_PARTS]
+        self.files[path] = LedgerFile(path, flags, stored, seq, state, stored_seq, parts)
 
     def _add_command(self, output: ToolAnswered, seq: int) -> None:
         has_ended_well = output.ok and output.exit_code in (0, None)

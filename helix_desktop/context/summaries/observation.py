@@ -25,7 +25,7 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.message_facts import cut_between_words
 from helix_desktop.context.summaries.sections import KINDS, extractive_handover
-from helix_desktop.context.summaries.summary_coverage import also_named
+from helix_desktop.context.summaries.summary_coverage import also_named, user_source
 from helix_desktop.context.summaries.summary_task import (
     SummaryTask,
     TranscriptLine,
@@ -389,8 +389,8 @@ def reflection_task(prompt: str, generations: Sequence[ObservationsMade]) -> Sum
 def parse_observations(text: str, items: Sequence[LogItem]) -> tuple[Observation, ...]:
     """Parse a model's observations of these messages, oldest first.
 
-    A source that is not one of them is dropped; the date is the newest source's. Raise CompactionRefused if
-    there are none.
+    A source that is not one of them is dropped; a fact without any that the user said in these words has that
+    message. The date is the newest source's. Raise CompactionRefused if there are none.
     """
     times = {item.seq: item.at_ms for item in items}
     latest = max(times.values(), default=0)
@@ -402,7 +402,7 @@ def parse_observations(text: str, items: Sequence[LogItem]) -> tuple[Observation
             entries.append((int(priority), matched.group(4)))
         elif entries and line[:1].isspace() and line.strip():
             entries[-1] = (entries[-1][0], f"{entries[-1][1]} {line.strip()}")
-    parsed = [_observation(priority, line, times, latest) for priority, line in entries]
+    parsed = [_observation(priority, line, times, latest, items) for priority, line in entries]
     observations = _each_once(observation for observation in parsed if observation.text)
     if not observations:
         raise CompactionRefused(
@@ -444,10 +444,14 @@ def _ended_text(fact: Observation) -> str:
     return f'"{cut_between_words(_OVER.sub("", fact.text).removesuffix("."), _ENDED_CHARS)}"'
 
 
-def _observation(priority: int, line: str, times: dict[int, int], latest: int) -> Observation:
+def _observation(
+    priority: int, line: str, times: dict[int, int], latest: int, items: Sequence[LogItem]
+) -> Observation:
     text, sources = split_sources(line, times)
+    text = text.removesuffix(UNSUPPORTED).strip()
+    sources = sources or tuple(filter(None, [user_source(text, items)]))
     at_ms = max((times[seq] for seq in sources), default=latest)
-    return Observation(at_ms, priority, text.removesuffix(UNSUPPORTED).strip(), sources)
+    return Observation(at_ms, priority, text, sources)
 
 
 def extract_observations(

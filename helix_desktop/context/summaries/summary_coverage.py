@@ -31,6 +31,7 @@ from helix_desktop.context.summaries.message_facts import (
     numbers_in,
     plain_number,
     sentence_around,
+    split_sentences,
 )
 from helix_desktop.context.summaries.sections import TODO_ITEMS
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -45,6 +46,7 @@ CHARS_PER_TOKEN = 3  # low, so that what is missing stays within its tokens
 _CONCLUSION_CHARS = 400  # characters of a conclusion that are quoted
 _SHARED_WORDS = 0.7  # share of an instruction's words that a line must have to name it
 _CITING_WORDS = 0.5  # the same of all lines together that cite its entry: they say it in other words
+_ABOUT_USER = frozenset({"user", "ask", "said", "forbid", "forbad"})  # how a note says that the user said it
 _SHORT = 3  # words of an instruction so short that a line must have all of them
 _SHARED_NAMES = 0.5  # share of a conclusion's names and numbers that a line must have to name it
 _CITED = re.compile(r"\[(e\d{1,12}(?:, e\d{1,12})*)\]$")
@@ -431,6 +433,28 @@ class NamedIn:
             len(names & line) >= _SHARED_NAMES * len(names) and (line_negates or not negates)
             for line, (_, line_negates) in zip(self._names_by_line, self._lines, strict=True)
         )
+
+
+def user_source(statement: str, items: Iterable[LogItem]) -> int:
+    """Return the newest message in which the user says this in these words; 0 if there is none.
+
+    One sentence of it has most of the words, each name and number, and forbids if the statement does.
+    """
+    words, names = _words(statement) - _ABOUT_USER, _names_and_figures(statement)
+    negates = bool(_NEGATION.search(statement))
+    found = 0
+    for item in items if len(words) > 1 else ():
+        said = item.event.text if isinstance(item.event, UserSpoke) else None
+        if isinstance(item.event, ToolAnswered):
+            said = user_decision(item.event)
+        for sentence in chain.from_iterable(map(split_sentences, (said or "").splitlines())):
+            is_said = (
+                len(words & _words(sentence)) >= _SHARED_WORDS * len(words)
+                and names <= _names_and_figures(sentence)
+                and bool(_NEGATION.search(sentence)) == negates
+            )
+            found = max(found, item.seq) if is_said else found
+    return found
 
 
 def _read_line(line: str) -> _Line:

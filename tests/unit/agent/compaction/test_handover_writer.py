@@ -109,6 +109,19 @@ async def test_the_running_request_is_a_source_and_the_mode_stays_known() -> Non
     assert conversation.session.transcript.announced_mode == "auto"
 
 
+async def test_a_ban_that_names_another_entry_is_of_the_message_that_says_it() -> None:
+    """It stood there as unsupported, though the user had said it."""
+    summary = f"{SUMMARY}\n## User Preferences\n- Never touch the main branch [e9999]"
+    model = ScriptedModel(working(19, 380), summary_script=lambda _: [ModelResponse(summary)])
+    rig = AgentRig(model, NO_SWEEP)
+    conversation = await rig.begin()
+    await conversation.run("Build the thing. Never touch the main branch.")
+    await rig.wait_until_idle()
+    (handover, *_) = rig.events(HandoverMade)
+    (ban,) = [each for section in handover.sections for each in section.bullets if "main" in each.text]
+    assert ban.sources == (rig.seqs(UserSpoke)[0],)
+
+
 @pytest.mark.parametrize(
     "reply",
     [

@@ -115,6 +115,28 @@ def test_one_line_for_a_path_with_all_its_flags() -> None:
     assert Ledger().text(600) == ""
 
 
+def test_a_file_of_which_lines_were_read_is_named_with_them() -> None:
+    """The first of them stood there with its digest as if it were the file."""
+    first, second = (
+        msgspec.structs.replace(answer("read_file", f"a.py:{lines}"), digest=digit * 64)
+        for lines, digit in (("1-80", "1"), ("200-260", "2"))
+    )
+    found = answer("search_text", "a.py")
+    simulator = session_with(first, second, first, found, answer("edit_file", "a.py"), second)
+    items = simulator.transcript.messages.items
+    lines = [build_ledger(items[:count]).text(600) for count in range(len(items) - 5, len(items) + 1)]
+    assert lines == [
+        "r a.py:1-80 111111111111 e3",
+        "r a.py:200-260 222222222222 e4, :1-80 111111111111 e3",
+        "r a.py:1-80 111111111111 e5, :200-260 222222222222 e4",
+        "rs a.py:1-80 111111111111 e5, :200-260 222222222222 e4",
+        "rse a.py:1-80 111111111111 e5, :200-260 222222222222 e4 (edited since, e7)",
+        "rse a.py:200-260 222222222222 e8",
+    ]
+    whole = session_with(first, answer("read_file", "a.py"), second).transcript.messages.items
+    assert build_ledger(whole).text(600) == "r a.py abababababab e4"
+
+
 @pytest.mark.parametrize(
     ("command", "line"),
     [

@@ -9,13 +9,14 @@ from hypothesis import given
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.fold import note_lines
 from helix_desktop.context.summaries.handover import quote_messages, user_texts, whole_texts
-from helix_desktop.context.summaries.observation import verbatim_seqs
+from helix_desktop.context.summaries.observation import parse_observations, verbatim_seqs
 from helix_desktop.context.summaries.sections import extractive_handover
 from helix_desktop.context.summaries.summary_coverage import (
     CoveredFacts,
     also_named,
     check_summary_coverage,
     covered_facts,
+    user_source,
 )
 from helix_desktop.context.summaries.summary_task import brief_lines, short_lines, transcript_lines
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
@@ -88,6 +89,25 @@ def test_a_reversed_instruction_is_not_named(reversed_rule: str) -> None:
     """A line that allows what the user forbade does not name the rule."""
     instructions = measure_file_coverage(reversed_rule)["instructions"]
     assert (instructions.named, instructions.total) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_said"),
+    [
+        ("Never push to main without a review", True),
+        ("The user forbids a push to main without review", True),
+        ("Push to main needs no review, never mind docs/other.md", False),
+        ("Push to main with a review", False),
+        ("The build takes 42.5 ms", False),
+        ("Fix #4712 in docs/plan.md", False),
+    ],
+)
+def test_the_user_is_the_source_of_what_they_said(statement: str, is_said: bool) -> None:
+    """A true ban with the number of another entry stood in the summary as unsupported."""
+    items = history().transcript.messages.items
+    assert user_source(statement, items) == (2 if is_said else 0)
+    noted = parse_observations(f"- (1) {statement} [e99]", items)
+    assert noted[0].sources == ((2,) if is_said else ())
 
 
 def test_an_instruction_that_stays_verbatim_is_counted_and_not_listed() -> None:
