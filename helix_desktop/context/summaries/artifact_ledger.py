@@ -556,7 +556,7 @@ class Ledger(msgspec.Struct):
             state = "generated"
         flags = flags if flag in flags else flags + flag
         stored, stored_seq = "" if digest == NOTHING else digest, seq
-        parts = (FilePart(lines, stored, seq),) if lines and stored else ()
+        parts: tuple[FilePart, ...] = (FilePart(lines, stored, seq),) if lines and stored else ()
         if previous and previous.is_file:
             was_whole = bool(previous.digest and not previous.parts)
             # What was found in a file, or some lines of it, is not its text.
