@@ -15,7 +15,7 @@ from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import call_title
-from helix_desktop.words.message_states import STATE_WORDS, explain_changed
+from helix_desktop.words.message_states import CHANGED_SINCE, STATE_WORDS, explain_changed
 from helix_desktop.words.numbers import format_integer, format_token_difference, format_tokens
 from helix_desktop.words.translation import Translator, translate
 
@@ -130,7 +130,7 @@ class WindowRow(WindowItem, frozen=True):
     @property
     def shown_states(self) -> list[str]:
         """Return the same; where there is nothing to say of it, that its file changed since."""
-        changed = tr("Changed", "since then: the file of an output") if self.changed_since else ""
+        changed = translate(CHANGED_SINCE) if self.changed_since else ""
         return [state for state in (self.unusual_state or changed,) if state]
 
     @property

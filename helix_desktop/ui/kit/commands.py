@@ -408,7 +408,7 @@ class WindowCommands(WindowCommandTable):
         is_checkable=True, needs=(OUTSIDE_SETTINGS,), also=_also("list left panel"))
     toggle_inspector = _page(text("Context panel"), intents.TogglePane("inspector"), "Ctrl+I", group=2,
         is_checkable=True, slash="context", also=_also("tokens usage right panel x-ray"))
-    show_request = _page(text("Show text of the next request"), intents.ShowRequest(), "Ctrl+Shift+I",
+    show_request = _page(text("Show the next request"), intents.ShowRequest(), "Ctrl+Shift+I",
         group=2, also=_also("prompt json raw"))
     next_pane = _view(text("Next pane"), intents.FocusPane(1), "F6", group=2)
     previous_pane = _view(text("Previous pane"), intents.FocusPane(-1), "Shift+F6", group=2)

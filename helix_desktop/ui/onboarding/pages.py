@@ -230,7 +230,7 @@ class WelcomePage(_CenteredPage):
         _, title, description, *_ = _SUGGESTIONS[-1]
         self._model_title.setText(tr("A model is connected") if label else translate(title))
         self._model_words.setText(
-            tr("{model} answers in the folders that you open. You can add more models here.", model=label)
+            tr("{model} is ready. You can add more models here.", model=label)
             if label
             else translate(description)
         )

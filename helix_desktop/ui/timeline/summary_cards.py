@@ -315,7 +315,6 @@ class ContinuedRow(TimelineRow, frozen=True):
         return Flow(links), dotted(other.text for other in self.sessions)
 
 
-_MINOR = 3  # the lowest priority of a fact
 _INSIDE = (20, 0, 0, 6)  # pads of what opens
 
 
@@ -420,8 +419,6 @@ def _fact(card: ObservationsCard, fact: Observation, color: str) -> Box:
     if fact in card.over:
         color, tip = "faint", tr("A later sentence says that it is no longer true. It left the context.")
         pills = [Pill(tr("Past", "fact that no longer holds"), tip=tip)]
-    elif fact.priority == _MINOR and color != "faint":
-        color = "muted"
     bullet = bullet_row(Bullet(fact.text, fact.sources), color)
     bullet.grow = bullet.shrink = True
     return Row([bullet, *pills], is_at_top=True)

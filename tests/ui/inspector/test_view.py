@@ -217,7 +217,7 @@ def test_a_row_says_only_what_is_unusual() -> None:
 def test_a_row_says_that_its_file_changed_since() -> None:
     row = WindowRow(7, "output", "read_file a.py", 40, "cached", "", tool="read_file", changed_since=12)
     assert row.shown_states == ["Cached"]
-    assert replace(row, state="full").shown_states == ["Changed"]
+    assert replace(row, state="full").shown_states == ["Changed since"]
     assert "this is the file as it was then" in row.tooltip
 
 

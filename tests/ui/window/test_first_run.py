@@ -285,7 +285,7 @@ async def _check_a_local_server(rig: WindowRig) -> None:
         assert rig.wiring.services.settings.model == "llama.cpp/qwen3.gguf"
         words = [label.text() for label in welcome.findChildren(QLabel)]
         assert "A model is connected" in words
-        assert any(line.startswith("llama.cpp/qwen3.gguf answers") for line in words)
+        assert any(line.startswith("llama.cpp/qwen3.gguf is ready") for line in words)
         assert "Connect a model" not in words
         assert rig.window.focusWidget() is welcome.findChild(QPushButton, "suggestion:folder-open")
 
