@@ -10,6 +10,7 @@ from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.output_forms import OutputForms
 from helix_desktop.agent.ports import wire_request
 from helix_desktop.agent.session import Session, with_cache_hints
+from helix_desktop.context.log.undo import seqs_to_redo, seqs_to_undo
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.rewrites.planner import CompactionOutlook
@@ -110,13 +111,14 @@ class ContextWindow:
         return int(message_limit(self._session.policy, gauge) / gauge.ratio) - fixed
 
     async def undo(self, *seqs: int) -> None:
-        """Undo sweeps, folds, handovers or placements of observations by recording counter-events."""
-        can_undo = self._session.transcript.can_undo
-        await self._session.record_decided(lambda: [Undone(seq) for seq in reversed(seqs) if can_undo(seq)])
+        """Undo rewrites of the window. Raises CompactionRefused where a wider one covers them."""
+        transcript = self._session.transcript
+        await self._session.record_decided(lambda: [*map(Undone, seqs_to_undo(transcript, seqs))])
 
     async def redo(self, *seqs: int) -> None:
-        can_redo = self._session.transcript.can_redo
-        await self._session.record_decided(lambda: [Redone(seq) for seq in seqs if can_redo(seq)])
+        """Let undone rewrites hold again. Raises CompactionRefused where a wider one covers them."""
+        transcript = self._session.transcript
+        await self._session.record_decided(lambda: [*map(Redone, seqs_to_redo(transcript, seqs))])
 
     async def choose_form(self, seq: int, form: Form, instructions: str = "") -> None:
         """Show the output recorded as `seq` in a form; `instructions` say what a compact one must contain.

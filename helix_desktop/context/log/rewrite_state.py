@@ -187,6 +187,10 @@ class RewriteState:
         sweep = self.by_seq.get(seq + 1)
         return seq + 1 if isinstance(sweep, SweepMade) and sweep.reason in ATTACHED_SWEEP_REASONS else 0
 
+    def recorded_with(self, sweep_seq: int) -> int:
+        """Return the rewrite that a sweep was recorded with; 0 if with none."""
+        return sweep_seq - 1 if self.attached_to(sweep_seq - 1) else 0
+
     def _keep_anchors(self, sweep: SweepMade) -> None:
         if sweep.anchors:
             self.anchors[sweep.carrier] = sweep
@@ -207,7 +211,7 @@ class RewriteState:
         A sweep recorded with another rewrite is active only with that one, a handover that was written again
         only while the newer one is not.
         """
-        if seq - 1 in self.undone and self.attached_to(seq - 1):
+        if self.recorded_with(seq) in self.undone:
             return False
         return seq not in self.undone and not self.replaced_by(seq)
 

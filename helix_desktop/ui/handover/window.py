@@ -279,7 +279,7 @@ class HandoverWindow(WindowParts):
 
     @handles(intents.Redo)
     async def redo(self, seqs: tuple[int, ...]) -> None:
-        """Let an undone handover hold again, and show it. Raises HelixError."""
+        """Let an undone handover hold again, and show it. Raises CompactionRefused in a wider one."""
         await self._conversation.window.redo(*seqs)
         self.choose(seqs[0])
 

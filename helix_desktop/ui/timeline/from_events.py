@@ -151,10 +151,10 @@ class _CardReducer:
             ):
                 self._cards[inner] = replace(card, inside=name.title)
         for seq in self._transcript.rewrites.sweeps:  # one that was recorded with another: on that one's card
-            carried, card = self._cards.get(seq), self._cards.get(seq - 1)
-            is_attached = self._transcript.rewrites.attached_to(seq - 1) == seq
-            if carried is not None and is_attached and isinstance(card, Rewrite):
-                self._cards[seq - 1] = replace(card, carries=carried.title)
+            carrier_seq = self._transcript.rewrites.recorded_with(seq)
+            carried, card = self._cards.get(seq), self._cards.get(carrier_seq)
+            if carried is not None and isinstance(card, Rewrite):
+                self._cards[carrier_seq] = replace(card, carries=carried.title)
         placed = {card.facts.seq for card in self._cards.values() if isinstance(card, PlacedCard)}
         return tuple(card for seq, card in reversed(self._cards.items()) if seq not in placed)
 

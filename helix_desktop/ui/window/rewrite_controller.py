@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.context.log.rewrite_state import RewriteEvent, Undoable
+from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.undo import covers_around
-from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.context.log.undo import covers_around, has_change, has_undone, last_change, newest_change
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.rewrite import (
-    ATTACHED_SWEEP_REASONS,
     FoldMade,
     Pinned,
     Redone,
@@ -26,7 +24,6 @@ from helix_desktop.domain.events.rewrite import (
 )
 from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.handover.versions import NOW
 from helix_desktop.ui.handover.window import HandoverWindow, Place
@@ -45,7 +42,6 @@ from helix_desktop.words.rewrites import limit_text, pin_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
-_text = TextContext("Session")
 
 CONTEXT_CHANGE = "context-change"
 """The name of the notice about what was undone or redone."""
@@ -72,15 +68,8 @@ class RewriteController(WindowPart):
 
     @handles(intents.Undo)
     async def undo(self, seqs: tuple[int, ...]) -> None:
-        """Undo rewrites of the window; one inside a wider one only says so, as no request would change.
-
-        Raises CompactionRefused then.
-        """
+        """Undo rewrites of the window. Raises CompactionRefused where a wider one covers them."""
         conversation = self._session.conversation
-        transcript = conversation.session.transcript
-        around = covers_around(transcript)
-        if any(transcript.can_undo(seq) and seq in around for seq in seqs):
-            raise _covered(_text("Nothing to undo here."))
         await conversation.window.undo(*seqs)
         redo = partial(self._session.perform, intents.Redo(seqs))
         way_back = Answer(action_label("redo"), redo, "redo", ends=True)
@@ -88,14 +77,8 @@ class RewriteController(WindowPart):
 
     @handles(intents.Redo)
     async def redo(self, seqs: tuple[int, ...]) -> None:
-        """Let undone rewrites hold again; a sweep that fell with another one returns with it.
-
-        Raises CompactionRefused where all stand inside a wider one, as no request would change.
-        """
-        can_redo = self._session.transcript.can_redo
-        if covers_around(self._session.transcript).keys() >= set(seqs):
-            raise _covered(_text("Nothing to redo here."))
-        await self._session.conversation.window.redo(*(seq if can_redo(seq) else seq - 1 for seq in seqs))
+        """Let undone rewrites hold again. Raises CompactionRefused where a wider one covers them."""
+        await self._session.conversation.window.redo(*seqs)
 
     @handles(intents.Observe)
     def observe(self) -> None:
@@ -240,26 +223,26 @@ class RewriteController(WindowPart):
 
     @handles(intents.RedoLast)
     def redo_last(self) -> None:
-        """Redo the newest change that was undone. Raises CompactionRefused if later ones cover them all."""
+        """Redo the newest change that was undone; if later ones cover them all, that is said."""
         self._change_last(is_undo=False)
 
     def _change_last(self, *, is_undo: bool) -> None:
         conversation, transcript = self._session.conversation, self._session.transcript
         last, pinned = last_change(transcript), transcript.rewrites.pinned
-        inside = covers_around(transcript)
+        log, inside = conversation.session.log, covers_around(transcript)
         changed_seq, target = last, last
         if not is_undo:
-            changed_seq, target = _newest(
-                conversation, Undone, lambda seq: transcript.can_redo(seq) and seq not in inside
+            changed_seq, target = newest_change(
+                log, Undone, lambda seq: transcript.can_redo(seq) and seq not in inside
             )
         pin = Pinned if is_undo else Unpinned  # one that holds, or the removal of one that does not
-        pinned_seq, output = _newest(conversation, pin, lambda seq: (seq in pinned) == is_undo)
+        pinned_seq, output = newest_change(log, pin, lambda seq: (seq in pinned) == is_undo)
         if pinned_seq > changed_seq:
             self._start(self._pin_and_say(conversation, output, is_pinned=not is_undo), "pin")
         elif target:
             self._start(self._change_row(conversation, target, is_undo=is_undo), "undo or redo")
-        elif not is_undo and any(map(transcript.can_redo, inside)):
-            raise _covered(_text("Nothing to redo here."))
+        elif not is_undo and (covered := tuple(filter(transcript.can_redo, inside))):
+            self._start(conversation.window.redo(*covered), "undo or redo")
         else:
             undo, redo = tr("Nothing to undo in the context."), tr("Nothing to redo in the context.")
             self._session.notify(context_notice(conversation, undo if is_undo else redo))
@@ -344,55 +327,3 @@ def also_changed(cards: Iterable[TimelineCard], transcript: Transcript, seqs: Se
     names |= {part.seq: part.title for card in cards if isinstance(card, HandoverCard) for part in card.parts}
     titles = tuple(names[seq] for seq in others if seq in names)
     return tr("Together with it: {changes}.", changes=titles) if titles else ""
-
-
-def _covered(what: TranslatableText) -> CompactionRefused:
-    return CompactionRefused(
-        what,
-        _text("A later compaction covers this part of the conversation."),
-        _text("Undo the later one first."),
-    )
-
-
-def has_change(transcript: Transcript) -> bool:
-    """Return True if undo has something to take back; read at each change, so nothing is compared for it."""
-    rewrites = transcript.rewrites
-    return bool(rewrites.pinned) or any(
-        transcript.can_undo(seq) and not _is_attached(rewrite)
-        for seq, rewrite in reversed(rewrites.by_seq.items())
-    )
-
-
-def has_undone(transcript: Transcript) -> bool:
-    rewrites = transcript.rewrites
-    return bool(rewrites.unpinned) or any(map(transcript.can_redo, rewrites.undone))
-
-
-def last_change(transcript: Transcript) -> int:
-    """Return the newest change of the context that can be undone, 0 for none.
-
-    A sweep that was recorded with another rewrite does not count: it is undone with that one. Nor does what
-    stands inside a wider rewrite: its undo would change no request.
-    """
-    inside = covers_around(transcript)
-    active_seqs = (
-        seq
-        for seq, rewrite in reversed(transcript.rewrites.by_seq.items())
-        if not _is_attached(rewrite) and transcript.can_undo(seq) and seq not in inside
-    )
-    return next(active_seqs, 0)
-
-
-def _is_attached(rewrite: Undoable) -> bool:
-    """Return True for a sweep that was recorded with another rewrite, and is undone with it."""
-    return isinstance(rewrite, SweepMade) and rewrite.reason in ATTACHED_SWEEP_REASONS
-
-
-def _newest(
-    conversation: Conversation, kind: type[Undone | Pinned | Unpinned], counts: Callable[[int], bool]
-) -> tuple[int, int]:
-    """Return the newest event of a kind whose target `counts`, and that target; zeros for none."""
-    for entry in reversed(conversation.session.log):
-        if isinstance(entry.event, kind) and counts(entry.event.target):
-            return entry.seq, entry.event.target
-    return 0, 0

@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFrame, QLabel
 
+from helix_desktop.context.log.undo import last_change
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SummaryProblem
 from helix_desktop.domain.events.summary import (
@@ -30,7 +31,6 @@ from helix_desktop.ui.kit.intents import EditHandover, ExportHandover, Undo
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.window.import_export import ShareDialog
-from helix_desktop.ui.window.rewrite_controller import last_change
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import (
     ChatServer,

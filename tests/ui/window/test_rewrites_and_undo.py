@@ -24,13 +24,26 @@ from helix_desktop.ui.cache.entry_actions import VerifyAllEntries
 from helix_desktop.ui.cache.rows import CacheFilter
 from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
-from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall, Redo, RedoLast, ShowEvent, UndoLast
+from helix_desktop.ui.inspector.request_list import ActOnRow
+from helix_desktop.ui.kit.intents import (
+    EditHandover,
+    OpenCacheEntry,
+    Recall,
+    Redo,
+    RedoLast,
+    ShowEvent,
+    Undo,
+    UndoLast,
+)
+from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import text_reply
 from tests.support.part_files import part_files, reads_all
 from tests.support.timeline_pane import find_card
-from tests.support.window.buttons import find_button
+from tests.support.window.buttons import find_button, press
 from tests.support.window.chat_geometry import action_names, click_area, press_action, row_widget
+from tests.support.window.handover_window import opened_handovers
+from tests.support.window.usage_checks import inspector_rows
 from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
@@ -268,6 +281,44 @@ async def test_what_a_later_compaction_covers_is_not_redone_by_the_key(rig: Wind
     await rig.conversation.window.undo(later.seq)
     rig.perform(Redo((placed.seq,)))
     await until(lambda: placed.seq in session.transcript.rewrites.placed_observations, "redone")
+
+
+async def test_the_undo_of_what_a_later_one_covers_is_refused_everywhere_in_the_same_words(
+    rig: WindowRig,
+) -> None:
+    """From a row of the inspector and a version of a summary that were shown before the later one, too."""
+    await rig.open_folder("covered")
+    await rig.run_turn("Hello")
+    session = rig.conversation.session
+    upto = session.log[-1].seq
+    (earlier,) = await session.record(
+        HandoverMade(upto, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL)
+    )
+    await rig.conversation.window.undo(earlier.seq)
+    (made,) = await session.record(ObservationsMade(0, upto, (), (), "", "", 0, 50, 500, 2, "m"))
+    (placed,) = await session.record(ObservationsPlaced(made.seq, PlacementReason.MANUAL, 450))
+    await rig.conversation.window.exclude(placed.seq)
+    await until(lambda: [r for r in inspector_rows(rig) if r.excluded], "the excluded row")
+    (excluded,) = (row for row in inspector_rows(rig) if row.excluded)
+    assert "include" in excluded.actions
+    rig.perform(EditHandover(earlier.seq))
+    window = await opened_handovers(rig)
+    await rig.run_turn("Go on")
+    upto = session.log[-1].seq
+    await session.record(HandoverMade(upto, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL))
+
+    why = "A later compaction covers this part of the conversation. Undo the later one first."
+    press(window, "edit-action")
+    await until(lambda: why in window.problem, "the version's refusal")
+    press(window, "close")
+    await until(lambda: rig.wiring.rewrites.handover_window is None, "closed")
+    before = session.log[-1].seq
+    for intent in (Undo((placed.seq,)), ActOnRow("include", excluded)):
+        rig.window.notices.end(REFUSED_COMPACTION)
+        await until(lambda: why not in rig.banner_text(), "no notice")
+        rig.perform(intent)
+        await until(lambda: why in rig.banner_text(), "the refusal")
+    assert session.log[-1].seq == before
 
 
 async def test_outputs_are_recalled_verified_and_shown_in_the_next_request(rig: WindowRig) -> None:

@@ -202,11 +202,13 @@ class _RandomRun:
     async def _undo(self) -> None:
         transcript = self.rig.conversation.session.transcript
         if undoable := [seq for seq in transcript.rewrites.by_seq if transcript.can_undo(seq)]:
-            await self.rig.conversation.window.undo(self._random.choice(undoable))
+            with suppress(CompactionRefused):  # one may stand inside a later one
+                await self.rig.conversation.window.undo(self._random.choice(undoable))
 
     async def _redo(self) -> None:
         if undone := sorted(self.rig.conversation.session.transcript.rewrites.undone):
-            await self.rig.conversation.window.redo(self._random.choice(undone))
+            with suppress(CompactionRefused):
+                await self.rig.conversation.window.redo(self._random.choice(undone))
 
     def _output(self) -> int:
         answers = [

@@ -6,6 +6,7 @@ import asyncio
 import random
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import msgspec
 import pytest
@@ -128,11 +129,13 @@ class RandomUser:
     async def _undo(self) -> None:
         transcript = self.rig.conversation.session.transcript
         if undoable := [seq for seq in transcript.rewrites.by_seq if transcript.can_undo(seq)]:
-            await self.rig.conversation.window.undo(self.chance.choice(undoable))
+            with suppress(CompactionRefused):  # one may stand inside a later one
+                await self.rig.conversation.window.undo(self.chance.choice(undoable))
 
     async def _redo(self) -> None:
         if undone := sorted(self.rig.conversation.session.transcript.rewrites.undone):
-            await self.rig.conversation.window.redo(self.chance.choice(undone))
+            with suppress(CompactionRefused):
+                await self.rig.conversation.window.redo(self.chance.choice(undone))
 
     async def _pin(self) -> None:
         items = self.rig.conversation.session.transcript.messages.items

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import MessageQueued, QueueChanged, TurnEnded, UserSpoke
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.providers import anthropic as anthropic_request
@@ -267,7 +269,8 @@ class QueueMachine(RuleBasedStateMachine):
     def undo(self, choice: int) -> None:
         transcript = self.rig.conversation.session.transcript
         if undoable := [seq for seq in transcript.rewrites.by_seq if transcript.can_undo(seq)]:
-            self.do(self.rig.conversation.window.undo(undoable[choice % len(undoable)]))
+            with suppress(CompactionRefused):  # one may stand inside a later one
+                self.do(self.rig.conversation.window.undo(undoable[choice % len(undoable)]))
 
     @rule()
     def restart(self) -> None:

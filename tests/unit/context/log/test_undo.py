@@ -14,6 +14,7 @@ from helix_desktop.context.log.file_changes import logged_changes
 from helix_desktop.context.log.rewrite_state import RewriteEvent, Undoable
 from helix_desktop.context.log.steps import point_after, point_before_message, point_of_retry, read_steps
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.undo import covers_around
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import fold
 from helix_desktop.context.window.request_validation import problems
@@ -128,6 +129,29 @@ def test_the_order_of_undoing_does_not_matter(simulator: SessionSimulator, order
         if index < len(undoable):
             other.apply(RecordedEvent(other.last_seq + 1, 0, Undone(undoable[index])))
     assert project(other, simulator.policy, simulator.frame) == simulator.window()
+
+
+def test_what_changed_an_entry_of_the_window_stands_inside_no_other_rewrite() -> None:
+    """Though its event lies in the range of one: an excluded summary, the chosen form of a pinned output."""
+    simulator = build_history(8, size=2_000)
+    items = simulator.transcript.messages.items
+    target = next(item.seq for item in items if isinstance(item.event, ToolAnswered))
+    session_rewrites.fold_all(simulator)
+    ((fold_seq, made),) = simulator.transcript.rewrites.active_folds.items()
+    excluded = simulator.record(Excluded((fold_seq,), "Excluded.", 2, "ab" * 32, 0))[0].seq
+    simulator.record(Pinned(target))
+    session_rewrites.choose_form(simulator, 0, "compact")
+    (form,) = simulator.transcript.rewrites.of_kind(FormChosen)
+    assert simulator.transcript.rewrites.chosen_forms.keys() == {target}
+    simulator.send_message("Go on.")
+    simulator.step("Done.", 0)
+    upto = simulator.transcript.last_seq
+    simulator.record(msgspec.structs.replace(made, after=made.upto, upto=upto))
+    assert [cover.upto for cover in simulator.transcript.window.covers] == [made.upto, upto]
+    assert covers_around(simulator.transcript).keys().isdisjoint({excluded, form})
+    assert raw(simulator.window().request) != raw(
+        project(simulator.transcript.fork_with(Undone(excluded)), simulator.policy, simulator.frame).request
+    )
 
 
 def renumbered(events: list[RecordedEvent]) -> list[RecordedEvent]:

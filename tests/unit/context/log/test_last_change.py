@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 
+from helix_desktop.context.log.undo import has_change, has_undone, last_change
 from helix_desktop.domain.events.rewrite import Undone, Unpinned
-from helix_desktop.ui.window.rewrite_controller import has_change, has_undone, last_change
 from tests.support.histories import DEFAULT_ACTIONS, SessionSimulator, histories
 
 
