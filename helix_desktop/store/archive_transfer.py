@@ -61,10 +61,10 @@ from helix_desktop.store.archive_file import (
     unreadable_archive,
     write_failed,
 )
+from helix_desktop.store.contents import ContentStore
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowView, Tombstone
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.rows import (
-    ContentStore,
     StoreSnapshot,
     log_parts,
     read_events,

@@ -22,11 +22,11 @@ from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.domain.store import EntryRecord
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.store import kinds
+from helix_desktop.store.contents import ContentStore, row_created_ms
 from helix_desktop.store.database import Database, ReadView, store_unreadable
 from helix_desktop.store.files import delete_database
 from helix_desktop.store.kinds import ROWS, RowDamaged
 from helix_desktop.store.message_index import PassageIndex
-from helix_desktop.store.rows import ContentStore, row_created_ms
 from helix_desktop.store.search_index import (
     STAMP_BYTES,
     SearchIndex,

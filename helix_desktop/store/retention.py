@@ -34,12 +34,10 @@ from helix_desktop.domain.retention import (
 )
 from helix_desktop.domain.store import CacheEntry, EntryRecord, SessionSummary, StoreTotals
 from helix_desktop.store import kinds, store_errors
+from helix_desktop.store.contents import MAX_SINGLE_ROW_BYTES, ContentStore, find_digests
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowDatabase, RowUnknown, RowView
 from helix_desktop.store.rows import (
-    MAX_SINGLE_ROW_BYTES,
-    ContentStore,
     StoreAccess,
-    find_digests,
     is_referenced,
     read_draft_digests,
     read_references,

@@ -22,10 +22,10 @@ from pathlib import Path
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store import Commit, Content
+from helix_desktop.store.contents import ContentStore
 from helix_desktop.store.files import Quarantine
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.opening import OpenFiles, open_files
-from helix_desktop.store.rows import ContentStore
 from helix_desktop.store.threads import LoopBridge, ReaderThreads
 from tests.support.store.builders import WORKSPACE
 from tests.support.store.reference_databases import ReferenceDatabase

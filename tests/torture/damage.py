@@ -16,9 +16,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from helix_desktop.store.contents import holds_content
 from helix_desktop.store.kinds import ROWS, RowDamaged, session_and_seq
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.rows import holds_content
 from tests.support.store.builders import WORKSPACE
 from tests.support.store.crash_checks import (
     AcknowledgedCommits,

@@ -16,12 +16,12 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.store import Commit, EntryFilter, EntrySort, matches_filter
 from helix_desktop.store import indexer, search_index
+from helix_desktop.store.contents import ContentStore
 from helix_desktop.store.files import Quarantine
 from helix_desktop.store.indexer import Indexer, SearchThread
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.store.opening import open_files
-from helix_desktop.store.rows import ContentStore
 from helix_desktop.store.search_index import SearchIndex
 from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock
 from tests.support.store.search_samples import (

@@ -19,10 +19,10 @@ from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store import EntryRecord, SessionSummary
 from helix_desktop.store import kinds
+from helix_desktop.store.contents import CHUNK_BYTES, MAX_SINGLE_ROW_BYTES, ContentStore
 from helix_desktop.store.database import Database, ReadView
 from helix_desktop.store.files import Quarantine
 from helix_desktop.store.kinds import MAX_CONTENT_BYTES, RowDamaged, RowType, Span
-from helix_desktop.store.rows import CHUNK_BYTES, MAX_SINGLE_ROW_BYTES, ContentStore
 from helix_desktop.store.writer import WriteBatch
 from tests.support.store.builders import make_content, tool_answer_event
 

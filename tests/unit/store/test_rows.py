@@ -9,8 +9,8 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.store import ContentKind, Draft, EntryRecord
 from helix_desktop.store import kinds
+from helix_desktop.store.contents import new_record
 from helix_desktop.store.kinds import ROWS, RowType
-from helix_desktop.store.rows import new_record
 from helix_desktop.store.writer import WriteBatch
 from tests.support.store.builders import make_content, make_summary, user_message_event
 
