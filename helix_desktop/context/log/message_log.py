@@ -198,6 +198,16 @@ class MessageLog:
         self._steps_beyond.clear()
         self.steps, self.turns = (self.items[-1].step, self.items[-1].turn) if self.items else (0, 0)
 
+    @property
+    def has_open_calls(self) -> bool:
+        """Whether a call of the newest answer has no output yet."""
+        outputs = 0
+        for item in reversed(self.items):
+            if isinstance(item.event, AssistantSpoke):
+                return len(item.event.calls) > outputs
+            outputs += isinstance(item.event, ToolAnswered)
+        return False
+
     def position(self, seq: int) -> int:
         """Return how many items lie at or before `seq`."""
         return bisect_right(self._seqs, seq)

@@ -149,20 +149,24 @@ class _Group(msgspec.Struct, eq=False):
     reasons: dict[str, None] = {}
     freed_by: dict[int, int] = {}  # the same by rewrite
     used: int = 0
+    is_whole: bool = (
+        True  # False: outputs of running calls still come into the request, so it has no size yet
+    )
     retaken: int = 0  # messages among what left that the user had brought back
 
     @property
     def freed(self) -> int:
         return sum(self.changes.values())
 
-    def set_request(self, tokens: int, transcript: Transcript) -> None:
-        """Take the tokens of the request that comes after them."""
+    def set_request(self, tokens: int, transcript: Transcript, *, is_sent: bool) -> None:
+        """Take the tokens of the request that comes after them, or came."""
         undone = transcript.rewrites.undone
+        self.is_whole = is_sent or not transcript.messages.has_open_calls
         self.used = tokens - sum(freed for seq, freed in self.freed_by.items() if seq in undone)
 
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
         """Return the line about them; of those inside others (`around`) nothing is offered."""
-        change = context_change_text(self.used + self.freed, self.used)
+        change = context_change_text(self.used + self.freed, self.used) if self.is_whole else tr("Context")
         by_size = sorted(self.changes, key=lambda words: -self.changes[words])
         words = self.handover if self.handover_seq else (*by_size, reasons_text(self.reasons))
         retaken = retaken_text(self.retaken)
@@ -205,16 +209,16 @@ class ContextLines:
         if newest_seq <= (response.sent_after or newest_seq):
             if newest_seq:
                 sent = answered_tokens(response) or self._used(transcript, -answer)
-                changed = self._follow(sent, transcript)
+                changed = self._follow(sent, transcript, is_sent=True)
             self._unsent.clear()
         self._group = _Group()
         self._unsent.append(self._group)
         return changed
 
-    def _follow(self, tokens: int, transcript: Transcript) -> list[DividerRow]:
+    def _follow(self, tokens: int, transcript: Transcript, *, is_sent: bool) -> list[DividerRow]:
         """Let the groups before the next request have its tokens; return their lines."""
         for group in reversed(self._unsent):
-            group.set_request(tokens, transcript)
+            group.set_request(tokens, transcript, is_sent=is_sent)
             tokens = group.used + group.freed
         shown = [group for group in self._unsent if group in self._shown]
         around = covers_around(transcript) if shown else {}
@@ -224,7 +228,7 @@ class ContextLines:
         """Return the lines before the request that is not answered yet, with what came into it since."""
         if not any(group in self._shown for group in self._unsent):
             return []
-        return self._follow(self._used(transcript), transcript)
+        return self._follow(self._used(transcript), transcript, is_sent=False)
 
     def on_rewrite(
         self, recorded: RecordedEvent, event: ContextRewrite, transcript: Transcript
@@ -262,7 +266,7 @@ class ContextLines:
             return None
         if group not in self._shown:
             self._shown.append(group)
-        group.set_request(self._used(transcript), transcript)
+        group.set_request(self._used(transcript), transcript, is_sent=False)
         return group.row(transcript, {})
 
     def rows(self, transcript: Transcript) -> list[DividerRow]:

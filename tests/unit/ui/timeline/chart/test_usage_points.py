@@ -68,6 +68,9 @@ def test_the_chat_and_the_timeline_say_the_same_of_each_rewrite(
     for row in rows_from_log(log)[1]:
         if isinstance(row, DividerRow) and row.kind == "context" and row.text.startswith("Context"):
             end = next((seq for seq in answers if seq > row.key.seq), transcript.last_seq + 1)
+            if "→" not in row.text:
+                assert transcript.messages.has_open_calls, "only while outputs still come into it"
+                continue
             own = [size for seq, size in sorted(sizes.items()) if row.key.seq <= seq < end]
             after = own[-1][1]
             answer = log[end - 1].event if end <= len(log) else None
@@ -84,8 +87,12 @@ def test_the_chat_and_the_timeline_say_the_same_of_each_rewrite(
 
 
 async def test_a_change_while_tools_run_has_the_size_of_the_request_that_follows() -> None:
-    """The outputs that were still to come were missing in it, beside a larger total in the panel."""
+    """The outputs that were still to come were missing in it, beside a larger total in the panel.
+
+    So a line says no size before that, and none that it said changes.
+    """
     rows, requests = ChatRows(), list[tuple[int, list[str]]]()
+    seen: dict[int, set[str]] = {}
 
     def lines() -> list[str]:
         found = [row for row in rows.rows.values() if isinstance(row, DividerRow) and row.kind == "context"]
@@ -102,7 +109,13 @@ async def test_a_change_while_tools_run_has_the_size_of_the_request_that_follows
     rig = AgentRig(ScriptedModel(answer), policy)
     await rig.begin()
     session = rig.conversation.session
-    session.on(EventRecorded, lambda update: rows.apply(update.recorded, session.transcript))
+
+    def show(update: EventRecorded) -> None:
+        rows.apply(update.recorded, session.transcript)
+        for place, words in enumerate(lines()):
+            seen.setdefault(place, set()).add(words)
+
+    session.on(EventRecorded, show)
     await rig.conversation.run("Work.")
 
     before = 0
@@ -112,6 +125,7 @@ async def test_a_change_while_tools_run_has_the_size_of_the_request_that_follows
             assert shown == lines()[: len(shown)], "of what was sent it stays as it is"
         before = len(shown)
     assert before > 1
+    assert all(shown == {"Context", words} for shown, words in zip(seen.values(), lines(), strict=True))
     points = usage_points(
         session.log, policy, rig.model.info.window, rig.conversation.window.frame.fixed_tokens
     )
