@@ -151,7 +151,7 @@ def makers_text(captures: Sequence[RecordedChanges]) -> str:
 
 
 def _during_text(calls: Sequence[str]) -> str:
-    names = [f"“{ellipsize(' '.join(escape_hidden_name(call).split()), _COMMAND_CHARS)}”" for call in calls]
+    names = [f"“{ellipsize(escape_hidden_name(' '.join(call.split())), _COMMAND_CHARS)}”" for call in calls]
     if len(names) == 1:
         return tr("During {command}", command=names[0])
     return tr.plural(

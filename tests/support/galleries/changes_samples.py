@@ -112,7 +112,7 @@ _CAPTURES = (
     ),
     RecordedChanges(
         "c3", "s0", 18, 2 * _MINUTE_MS, 1, 9, _FIRST, "command",
-        "call3", "run_command", "make fmt && pytest -q tests/ui/chat", ("npm run build",),
+        "call3", "run_command", "make fmt &&\n  pytest -q tests/ui/chat", ("npm run build",),
         changes=(
             change("src/helix/ui/chat/stream.py", AFTER, BEFORE, shared=True),
             change("src/helix/ui/chat/blocks.py", shared=True),
