@@ -158,11 +158,12 @@ class _Group(msgspec.Struct, eq=False):
     def freed(self) -> int:
         return sum(self.changes.values())
 
-    def set_request(self, tokens: int, transcript: Transcript, *, is_sent: bool) -> None:
-        """Take the tokens of the request that comes after them, or came."""
-        undone = transcript.rewrites.undone
-        self.is_whole = is_sent or not transcript.messages.has_open_calls
-        self.used = tokens - sum(freed for seq, freed in self.freed_by.items() if seq in undone)
+    def set_request(self, tokens: int, transcript: Transcript, sent_after: int = 0) -> None:
+        """Take the tokens of the request that comes after them, or was sent after this event."""
+        upto, undone = sent_after or transcript.last_seq, transcript.rewrites.undone
+        self.is_whole = bool(sent_after) or not transcript.messages.has_open_calls
+        without = (freed for seq, freed in self.freed_by.items() if undone.get(seq, upto + 1) <= upto)
+        self.used = tokens - sum(without)
 
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
         """Return the line about them; of those inside others (`around`) nothing is offered."""
@@ -209,16 +210,16 @@ class ContextLines:
         if newest_seq <= (response.sent_after or newest_seq):
             if newest_seq:
                 sent = answered_tokens(response) or self._used(transcript, -answer)
-                changed = self._follow(sent, transcript, is_sent=True)
+                changed = self._follow(sent, transcript, response.sent_after or transcript.last_seq)
             self._unsent.clear()
         self._group = _Group()
         self._unsent.append(self._group)
         return changed
 
-    def _follow(self, tokens: int, transcript: Transcript, *, is_sent: bool) -> list[DividerRow]:
+    def _follow(self, tokens: int, transcript: Transcript, sent_after: int = 0) -> list[DividerRow]:
         """Let the groups before the next request have its tokens; return their lines."""
         for group in reversed(self._unsent):
-            group.set_request(tokens, transcript, is_sent=is_sent)
+            group.set_request(tokens, transcript, sent_after)
             tokens = group.used + group.freed
         shown = [group for group in self._unsent if group in self._shown]
         around = covers_around(transcript) if shown else {}
@@ -228,7 +229,7 @@ class ContextLines:
         """Return the lines before the request that is not answered yet, with what came into it since."""
         if not any(group in self._shown for group in self._unsent):
             return []
-        return self._follow(self._used(transcript), transcript, is_sent=False)
+        return self._follow(self._used(transcript), transcript)
 
     def on_rewrite(
         self, recorded: RecordedEvent, event: ContextRewrite, transcript: Transcript
@@ -266,7 +267,7 @@ class ContextLines:
             return None
         if group not in self._shown:
             self._shown.append(group)
-        group.set_request(self._used(transcript), transcript, is_sent=False)
+        group.set_request(self._used(transcript), transcript)
         return group.row(transcript, {})
 
     def rows(self, transcript: Transcript) -> list[DividerRow]:

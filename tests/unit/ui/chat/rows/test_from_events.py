@@ -310,6 +310,7 @@ def test_an_undo_while_the_model_answers_leaves_the_sizes_of_later_rewrites_true
             )
             simulator.log[place] = msgspec.structs.replace(recorded, event=answer)
     simulator.transcript = Transcript(simulator.log)
+    assert f" → {format_tokens(sent)} · " in _context_lines(simulator)[0], "its request was sent with it"
     simulator.record(Redone(swept.seq))
     before = simulator.gauge().used
     simulator.record(SweepMade(tuple(output_seqs(simulator)[4:8]), sum(saved[4:8]), SweepReason.MANUAL))
