@@ -46,7 +46,7 @@ _REPLACEMENT_CHAR = "\ufffd"  # what undecodable bytes become in a text
 _NAMES_THREAD_THRESHOLD = 32 * 1024  # characters; reading names takes about 0.1 µs each
 _MAX_IDENTIFIERS = 300  # of one output
 _NAMES_SHARE, _LOG_NAMES_SHARE = 0.75, 0.3  # of a preview's tokens; a log's own lines say more
-_SOURCE_FACTOR = 2  # a preview of source has as many tokens for its lines again
+_SOURCE_FACTOR = 1.4  # a preview of source has more for its lines: what they say, not only what they define
 _MAX_TRIES = 5  # attempts to make a preview small enough
 
 
@@ -272,7 +272,7 @@ class Intake:
         return await self.preview_content(text, previewed, max_tokens)
 
     async def preview_content(self, text: str, content: PreviewInput, max_tokens: int) -> tuple[str, int]:
-        max_tokens *= _SOURCE_FACTOR if is_source(content.name, text) else 1
+        max_tokens = int(max_tokens * (_SOURCE_FACTOR if is_source(content.name, text) else 1))
         budget, preview_text, tokens = max_tokens, "", 0
         for _ in range(
             _MAX_TRIES
