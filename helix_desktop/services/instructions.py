@@ -157,12 +157,12 @@ class WorkspaceInstructions:
         return await asyncio.to_thread(self._in_folders, tuple(folders), in_force, window_size)
 
     async def _instructions(self, window_size: int) -> tuple[StandingText, ...]:
-        """Return the skills and instructions; none while the folder is away: they come as news later."""
+        """Return the skills and instructions; while the folder is away, its own come as news later."""
         try:
             skills = await self._skills(window_size)
             return (*skills, *await asyncio.to_thread(self._current, (), window_size))
         except WorkspaceAway:
-            return ()
+            return tuple((await asyncio.to_thread(self._of_user, window_size)).values())
 
     async def _skills(self, window_size: int) -> list[StandingText]:
         """Return the list of skills that the agent is told of, if there is one. Raises WorkspaceAway."""
@@ -190,15 +190,7 @@ class WorkspaceInstructions:
         """Return the instructions that hold now, the most general first, with those of folders in force."""
         if not self._run.enabled:
             return []
-        limit = min(MAX_FILE_BYTES, window_size // _MIN_SHARE)
-        own: dict[StandingKind, StandingText] = {
-            kind: text
-            for kind, path in self._own_files.items()
-            if (text := read_own(path, kind, limit)) is not None
-        }
-        run = self._run
-        if (text_for_run := read_for_run(run.name, run.content, run.size, limit)) is not None:
-            own["run"] = text_for_run
+        limit, own = min(MAX_FILE_BYTES, window_size // _MIN_SHARE), self._of_user(window_size)
         paths_in_force = [path for kind, path in in_force if kind == "project"]
         project: list[StandingText] = []
         if self._is_trusted():
@@ -207,6 +199,20 @@ class WorkspaceInstructions:
         order: tuple[StandingKind, ...] = ("workspace", "run")
         personal = [own["personal"]] if "personal" in own else []
         return [*personal, *project, *(own[kind] for kind in order if kind in own)]
+
+    def _of_user(self, window_size: int) -> dict[StandingKind, StandingText]:
+        """Return the user's instructions from outside of the workspace, in the order that they are told in."""
+        run, limit = self._run, min(MAX_FILE_BYTES, window_size // _MIN_SHARE)
+        if not run.enabled:
+            return {}
+        own: dict[StandingKind, StandingText] = {
+            kind: text
+            for kind, path in self._own_files.items()
+            if (text := read_own(path, kind, limit)) is not None
+        }
+        if (text_for_run := read_for_run(run.name, run.content, run.size, limit)) is not None:
+            own["run"] = text_for_run
+        return own
 
     def _changes(
         self, in_force: Mapping[Key, StandingText], skills: list[StandingText], window_size: int

@@ -151,10 +151,15 @@ async def test_instructions_of_a_folder_join_and_changes_are_told(project: Path)
 
 @pytest.mark.parametrize("how", HOW_AWAY)
 async def test_nothing_is_told_of_a_folder_that_is_away(project: Path, how: HowAway) -> None:
-    """Neither of instructions and skills, nor of files that were read; when it is back, all is as before."""
+    """Neither of instructions and skills, nor of files that were read; when it is back, all is as before.
+
+    What the user tells all agents lies elsewhere, and is told meanwhile.
+    """
     (skill := project / ".agents" / "skills" / "test").mkdir(parents=True)
     (skill / "SKILL.md").write_text("---\nname: test\ndescription: Runs all tests.\n---\nRun make.\n")
     async with ChatServer(script) as server, opened(project, server) as (services, workspace):
+        (path := services.user_instructions.path()).parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("Answer in German.\n")
         conversation = await workspace.create_session()
         await services.file_histories.wait_for_first_copy(workspace.id)
         await conversation.run("read src/deep/a.py")
@@ -162,6 +167,7 @@ async def test_nothing_is_told_of_a_folder_that_is_away(project: Path, how: HowA
             await conversation.run("go on")
             late = await workspace.create_session()
             await late.run("hello")
+            told_late = str(server.bodies[-1]["messages"])
         await conversation.run("go on")
         await late.run("go on")
         told = [message["content"] for message in server.bodies[-2]["messages"] if message["role"] == "user"]
@@ -174,6 +180,8 @@ async def test_nothing_is_told_of_a_folder_that_is_away(project: Path, how: HowA
         "[Project instructions in src/AGENTS.md: they hold for files in src/, and win over those of the "
         "folders above it.]\nTest with make."
     ]
+    assert "Answer in German." in told_late
+    assert "Use tabs." not in told_late
     assert "Runs all tests." in str(news)
     assert "Use tabs." in str(news)
     assert not kinds & {"FilesChanged", "ChangesRecorded"}
