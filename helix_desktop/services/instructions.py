@@ -201,7 +201,7 @@ class WorkspaceInstructions:
         return [*personal, *project, *(own[kind] for kind in order if kind in own)]
 
     def _of_user(self, window_size: int) -> dict[StandingKind, StandingText]:
-        """Return the user's instructions from outside of the workspace, in the order that they are told in."""
+        """Return the user's instructions from outside of the workspace, in the order of telling them."""
         run, limit = self._run, min(MAX_FILE_BYTES, window_size // _MIN_SHARE)
         if not run.enabled:
             return {}
