@@ -494,7 +494,7 @@ async def test_keys_of_lists_are_changed_and_shown(rig: WindowRig) -> None:
         QTest.keyClick(button, key, modifiers)
         return "" if page.notice.isHidden() else page.notice.text.text()
 
-    assert record("cache_pin", Qt.Key.Key_V) == "V is used by Cache: Verify"
+    assert record("cache_pin", Qt.Key.Key_V) == "V is used by Outputs: Verify"
     press(page, "replace_keys")
     assert bindings.keys("cache_verify") == ()
     assert record("cache_verify", Qt.Key.Key_Down) == "Down moves in lists."
