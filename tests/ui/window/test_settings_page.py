@@ -499,7 +499,7 @@ async def test_keys_of_lists_are_changed_and_shown(rig: WindowRig) -> None:
     assert bindings.keys("cache_verify") == ()
     assert record("cache_verify", Qt.Key.Key_Down) == "Down moves in lists."
     press(page, "cancel_keys")
-    assert record("cache_verify", Qt.Key.Key_Delete) == "Del is used by Cache: Move to trash"
+    assert record("cache_verify", Qt.Key.Key_Delete) == "Del is used by Outputs: Move to trash"
     press(page, "cancel_keys")
     assert record("session_archive", Qt.Key.Key_Y) == ""
     assert record("context_pin", Qt.Key.Key_J, _CTRL) == ""
