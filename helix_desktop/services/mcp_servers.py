@@ -44,6 +44,7 @@ from helix_desktop.permissions.rules import mcp_change
 from helix_desktop.services.file_history import FileHistories
 from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus, ServerDraft
 from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.system.folders import WorkspaceRoot
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.find_tools import CallTool, FindTools
 from helix_desktop.tools.tool import ToolRegistry
@@ -100,19 +101,17 @@ class StartConsent:
         )
         return (*found.files, *(f"{folder or '.'}/" for folder in found.folders))
 
-    async def check(self, workspace_id: str, config: McpServerConfig) -> Mapping[str, str]:
+    async def check(
+        self, workspace_id: str, config: McpServerConfig, opened_root: WorkspaceRoot
+    ) -> Mapping[str, str]:
         """Return variables for a server that is about to start: Python's bytecode goes where no agent writes.
 
         Raises ConsentEnded if what it runs is not what the user agreed to: the record says so from now on.
         Raises WorkspaceMissing while the workspace's folder is away: that says nothing of its files.
         """
-        if not await asyncio.to_thread(self._root(workspace_id).is_dir):
-            raise WorkspaceMissing(
-                text("The workspace's folder is missing."),
-                text("It was moved, renamed or deleted, or its drive was removed."),
-                text("Put it back, then restart the server."),
-            )
+        await asyncio.to_thread(_check_in_place, opened_root)
         start_files, states = await self._look(workspace_id, config)
+        await asyncio.to_thread(_check_in_place, opened_root)
         if not config.approved_ms and not start_files:  # approved by a release that did not look
             with suppress(HelixError):  # it is tried again at the next start
                 self._save(workspace_id, config, msgspec.structs.replace(config, approved_ms=wall_clock_ms()))
@@ -192,6 +191,17 @@ class StartConsent:
 
     def _root(self, workspace_id: str) -> Path:
         return Path(self._registry.get(workspace_id).path)
+
+
+def _check_in_place(root: WorkspaceRoot) -> None:
+    try:
+        root.check()
+    except OSError as error:
+        raise WorkspaceMissing(
+            text("The workspace's folder is missing."),
+            text("It was moved, renamed or deleted, or its drive was removed."),
+            text("Put it back, then restart the server."),
+        ) from error
 
 
 def _is_same(server: McpServerConfig, config: McpServerConfig) -> bool:
@@ -359,11 +369,12 @@ class McpServerService:
 
         None of them starts before `start` or `wait_until_ready`. Requests hold `delegate_spec`, too.
         """
+        opened_root = WorkspaceRoot(root)
         context = ServerContext(
             root,
             self._inherited_env,
             self._secrets_of(workspace_id).load,
-            lambda config: self._consent.check(workspace_id, config),
+            lambda config: self._consent.check(workspace_id, config, opened_root),
             self._secrets_of(workspace_id).reload_sign_in,
             self._secrets_of(workspace_id).save_sign_in,
         )

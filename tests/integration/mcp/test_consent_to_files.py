@@ -23,7 +23,7 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
 from tests.support.mcp.mcp_rig import SCRIPTS_DIR
 from tests.support.model_servers.chat_server import Call, ChatServer, StreamedReply, text_reply
-from tests.support.workspace_away import away
+from tests.support.workspace_away import HOW_AWAY, HowAway, away
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links and shell commands")
 PYTHON = os.path.realpath(sys.executable)
@@ -191,12 +191,13 @@ async def test_a_change_asks_before_a_restart_too(project: Path) -> None:
         assert await run.state() == "unapproved"
 
 
-async def test_a_folder_that_is_away_ends_no_consent(project: Path) -> None:
+@pytest.mark.parametrize("how", HOW_AWAY)
+async def test_a_folder_that_is_away_ends_no_consent(project: Path, how: HowAway) -> None:
     """A server that starts meanwhile fails; once the folder is back, it starts without a question."""
     async with app(project) as run:
         await run.add(PYTHON, "-S", "tools/server.py")
         assert await run.state() == "ready", await run.status()
-        with away(project, "renamed"):
+        with away(project, how):
             await run.services.mcp_servers.restart(run.id, "box")
             assert await run.state() == "failed"
             assert "folder is missing" in (await run.status()).why
