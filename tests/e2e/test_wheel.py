@@ -68,7 +68,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_contains_each_resource_once(wheel: Path) -> None:
-    """Fonts, icons, vocabularies and licenses are inside the package, and nowhere twice."""
+    """Fonts, icons, the vocabulary and licenses are inside the package, and nowhere twice."""
     names = zipfile.ZipFile(wheel).namelist()
     listed = subprocess.run(
         ["git", "ls-files", "resources"], cwd=ROOT, capture_output=True, text=True, check=True

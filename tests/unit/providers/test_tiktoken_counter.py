@@ -1,4 +1,4 @@
-"""Tokens: the vocabularies are tiktoken's own, and no text is too long or too unusual."""
+"""Tokens: the vocabulary is tiktoken's own, and no text is too long or too unusual."""
 
 from __future__ import annotations
 
