@@ -167,7 +167,7 @@ class PolicyReplayWorker:
             self._idle.cancel()
             self._idle = None
         is_needed = bool(self._stops) or self._stays_ready
-        if self.is_running and not is_needed and self._ending is None:
+        if not is_needed and self._ending is None:  # also if a canceled request is just starting it
             loop = asyncio.get_running_loop()
             self._idle = loop.call_later(self._idle_s, self._thread.submit, self._link.end)
 

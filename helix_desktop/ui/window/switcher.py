@@ -449,8 +449,8 @@ def _workspace_line(workspace: WorkspaceRow) -> Line:
 
 def _session_line(session: SessionRow) -> Line:
     details = (session.title, session.detail, session.when)
-    spoken = (tr("Session"), *details, state_words(session.badge))
-    return line(session, session.title, _ROW_PX, details, spoken)
+    accessible_words = (tr("Session"), *details, state_words(session.badge))
+    return line(session, session.title, _ROW_PX, details, accessible_words)
 
 
 def _message_line(message: MessageRow) -> Line:

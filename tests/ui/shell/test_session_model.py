@@ -78,8 +78,8 @@ class _Work:
 
 def test_the_most_urgent_of_what_goes_on_is_said() -> None:
     works: Any = [_Work(("Run it?",)), _Work(is_running=True, retry_reason="Busy"), _Work(is_running=True)]
-    told = [work_state(works[at:], is_interrupted=True) for at in range(4)]
-    assert told == ["waiting", "retrying", "running", "interrupted"]
+    states = [work_state(works[at:], is_interrupted=True) for at in range(4)]
+    assert states == ["waiting", "retrying", "running", "interrupted"]
 
 
 def test_what_a_row_does_not_show_stands_in_its_tooltip_and_description(qtbot: QtBot) -> None:

@@ -167,6 +167,18 @@ async def test_the_process_ends_when_nobody_asks() -> None:
     await worker.close()
 
 
+async def test_a_process_that_a_canceled_request_starts_ends_too() -> None:
+    worker, scope = PolicyReplayWorker(idle_s=0.0), TaskScope()
+    scope.start(worker.load(log_of(1), FACTS), "load")
+    await asyncio.sleep(0)  # it is begun, and the process not there yet
+    await scope.close()
+    async with asyncio.timeout(300):
+        await asyncio.wrap_future(worker._thread.submit(lambda: None))  # the thread is done with it
+        while worker.is_running:  # noqa: ASYNC110 - a timer ends it
+            await asyncio.sleep(0.005)
+    await worker.close()
+
+
 async def test_a_process_whose_end_was_called_off_is_ended_by_the_next_call(tmp_path: Path) -> None:
     """A session leaves the screen while its replay starts, then the window closes and cancels its tasks."""
     rig, scope = await ready_conversation(), TaskScope()
