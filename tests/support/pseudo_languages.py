@@ -58,8 +58,10 @@ class _PseudoTranslator(QTranslator):
 
 @contextmanager
 def pseudo_language(code: str) -> Iterator[None]:
-    """Show every text in a pseudo-language for a while."""
-    use_language(QtLanguage(code, _PseudoTranslator(code)))
+    """Show every text in a pseudo-language for a while, as windows do."""
+    language = QtLanguage(code, _PseudoTranslator(code))
+    language.isolates_facts = language.is_right_to_left
+    use_language(language)
     try:
         yield
     finally:

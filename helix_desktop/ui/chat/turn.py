@@ -299,7 +299,7 @@ class TurnController(QObject):
                 if other.text == rule.text:  # it has the time of saving by now
                     place.revoke(other)
 
-        words = ellipsize(" ".join(escape_command(translate(rule.text)).split()), _RULE_CHARS)
+        words = ellipsize(" ".join(escape_command(rule.text).split()), _RULE_CHARS)
         why = tr("Saved rules are in Settings → Permissions.")
         if is_session_rule:
             why = tr("In this session, until Helix Desktop closes. Settings → Permissions lists it.")

@@ -327,7 +327,7 @@ class PermissionsPage(QWidget):
         saved = tr("In this session, until Helix Desktop closes") if is_of_session else saved
         outdated = [label(translate(_OUTDATED[change]), "warn", wrap=True)] if change else []
         about = label(" · ".join(filter(None, (saved, _usage_text(usage)))), "faint", wrap=True)
-        words = pane(column(_rule_label(translate(rule.text)), *outdated, about, gap=3))
+        words = pane(column(_rule_label(rule.text), *outdated, about, gap=3))
         end = [Pill(tr("This session"), "accent"), revoke] if is_of_session else [revoke]
         parts = row(
             IconLabel(icon, px=18, color_token=color), ResponsiveRow(words, end),

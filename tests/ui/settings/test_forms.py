@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -13,6 +14,7 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
+from texts import pseudo
 
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
@@ -37,6 +39,7 @@ from helix_desktop.ui.settings.providers.models import (
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from helix_desktop.ui.settings.view import SettingsView
 from tests.support.default_settings import NothingOnScreen, default_settings, provider_errors, settings_view
+from tests.support.pseudo_languages import pseudo_language
 from tests.support.window.buttons import find_button, find_buttons, press, trigger
 from tests.support.window.list_contents import cell_texts
 
@@ -443,6 +446,16 @@ def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsView) -> None:
     qtbot.waitUntil(lambda: rule.text in words(dialog))
     dialog.permissions.show_rules("helix", [], {}, {})
     assert "the agent asks before what may change something" in words(dialog)
+
+
+def test_a_rule_has_no_codes_for_the_signs_that_order_its_line(qtbot: QtBot, dialog: SettingsView) -> None:
+    """In a language from right to left, a rule's command is isolated; its own hidden characters are codes."""
+    dialog.show_page("permissions")
+    with pseudo_language(pseudo.RIGHT_TO_LEFT):
+        dialog.permissions.show_rules("helix", [PermissionRule("*", "pytest \u202e*", kind="pattern")], {}, {})
+    qtbot.waitUntil(lambda: "pytest" in words(dialog))
+    assert "\\u202e" in words(dialog)
+    assert not {"\\u2066", "\\u2069"} & set(re.findall(r"\\u[0-9a-f]{4}", words(dialog)))
 
 
 def test_general_shows_the_settings_and_changes_them(dialog: SettingsView) -> None:
