@@ -452,7 +452,9 @@ def test_a_rule_has_no_codes_for_the_signs_that_order_its_line(qtbot: QtBot, dia
     """In a language from right to left, a rule's command is isolated; its own hidden characters are codes."""
     dialog.show_page("permissions")
     with pseudo_language(pseudo.RIGHT_TO_LEFT):
-        dialog.permissions.show_rules("helix", [PermissionRule("*", "pytest \u202e*", kind="pattern")], {}, {})
+        dialog.permissions.show_rules(
+            "helix", [PermissionRule("*", "pytest \u202e*", kind="pattern")], {}, {}
+        )
     qtbot.waitUntil(lambda: "pytest" in words(dialog))
     assert "\\u202e" in words(dialog)
     assert not {"\\u2066", "\\u2069"} & set(re.findall(r"\\u[0-9a-f]{4}", words(dialog)))
