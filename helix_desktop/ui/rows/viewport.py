@@ -89,7 +89,8 @@ class ScrollLayout:
     def __init__(self, measure: Callable[[int], float], bottom_padding: float = 0.0) -> None:
         self._measure = measure
         self._bottom_padding = bottom_padding
-        self.is_following = True  # stays at the end when rows come
+        self.is_following = False  # stays at the end when rows come
+        self.has_room = False  # below the last row, where one was removed: what comes fills it first
         self.heights = HeightIndex()
         self.anchor = 0
         self.offset = 0.0
@@ -101,7 +102,8 @@ class ScrollLayout:
         return self.heights.offset(self.anchor) + self.offset if len(self.heights) else 0.0
 
     def max_position(self, view_height: float) -> float:
-        return max(0.0, self.heights.total + self._bottom_padding - view_height)
+        end = max(0.0, self.heights.total + self._bottom_padding - view_height)
+        return max(end, self.position) if self.has_room else end
 
     def is_at_end(self, view_height: float) -> bool:
         """Return True if the last row's end is in sight; needs a layout of the current state."""
@@ -116,7 +118,7 @@ class ScrollLayout:
     def reset(self, estimates: Iterable[float]) -> None:
         """Begin with other rows, at the top."""
         self.heights = HeightIndex(estimates)
-        self.anchor, self.offset, self.placed = 0, 0.0, []
+        self.anchor, self.offset, self.placed, self.has_room = 0, 0.0, [], False
 
     def insert(self, index: int, estimate: float) -> None:
         """Insert a row; what is read stays where it is."""
@@ -132,6 +134,8 @@ class ScrollLayout:
             self.anchor -= 1
         elif index == self.anchor:
             self.offset = min(self.offset, 0.0)
+        else:
+            self.has_room = True
 
     def scroll_by(self, pixels: float) -> None:
         """Move on by pixels; negative is toward the top."""
@@ -139,6 +143,7 @@ class ScrollLayout:
 
     def scroll_to(self, position: float) -> None:
         """Go to a distance from the top, as a scroll bar says it."""
+        self.has_room = False
         self.anchor, self.offset = self.heights.find(position)
 
     def scroll_to_row(self, index: int, offset: float = 0.0) -> None:
@@ -146,18 +151,27 @@ class ScrollLayout:
         self.anchor, self.offset = index, -offset
 
     def scroll_to_end(self) -> None:
-        count = len(self.heights)
+        count, self.has_room = len(self.heights), False
         self.anchor = max(0, count - 1)
         self.offset = self._measure_exactly(self.anchor) if count else 0.0
 
     def layout(self, view_height: float) -> list[PlacedRow]:
         """Measure what is visible and say where it stands; clamps the position to the ends."""
+        if self.is_following and not self.has_room:
+            self.scroll_to_end()
         self.anchor = min(self.anchor, max(0, len(self.heights) - 1))
         self.placed = []
         if len(self.heights):
             self._settle_anchor()
             self._fill_down(view_height)
-            self._fill_up(view_height)
+            last = self.placed[-1]
+            gap = view_height - self._bottom_padding - (last.y + last.height)
+            is_short = last.row_index == len(self.heights) - 1 and gap > 0
+            if self.has_room and not is_short:
+                self.has_room = False
+                return self.layout(view_height)
+            if is_short and not self.has_room:
+                self._fill_up(gap)
             self.anchor, self.offset = self.placed[0].row_index, -self.placed[0].y
         return self.placed
 
@@ -185,11 +199,7 @@ class ScrollLayout:
             y += height
             index += 1
 
-    def _fill_up(self, view_height: float) -> None:
-        last = self.placed[-1]
-        gap = view_height - self._bottom_padding - (last.y + last.height)
-        if last.row_index < len(self.heights) - 1 or gap <= 0:
-            return
+    def _fill_up(self, gap: float) -> None:
         self._shift(gap)
         while self.placed[0].y > 0 and self.placed[0].row_index > 0:
             index, top = self.placed[0].row_index - 1, self.placed[0].y
@@ -336,10 +346,7 @@ class ListViewport(QObject):
 
     def refresh(self) -> None:
         """Lay out again; stays at the end when it follows, else keeps the first visible row still."""
-        deadline = time.perf_counter() + self.slice_s
-        if self.is_following:
-            self.scroll_layout.scroll_to_end()
-        self._layout(deadline)
+        self._layout()
 
     def go_to_end(self) -> None:
         """Show the end, and follow from now on if the list does so."""
@@ -356,7 +363,8 @@ class ListViewport(QObject):
         """Move on; up stops following, reaching the end starts it."""
         if pixels < 0:
             self.set_following(False)
-        self.scroll_layout.scroll_by(pixels)
+        if pixels < 0 or not self.scroll_layout.has_room:
+            self.scroll_layout.scroll_by(pixels)
         self._layout()
         if pixels > 0 and self.is_at_end:
             self.set_following(True)
@@ -381,6 +389,7 @@ class ListViewport(QObject):
     def show_row(self, index: int, offset: float | None = None) -> None:
         """Scroll a row to `offset` pixels below the top, by default a small margin."""
         self.set_following(False)
+        self.scroll_layout.has_room = False
         self.scroll_layout.scroll_to_row(index, scaled(8) if offset is None else offset)
         self._layout()
         if self.is_at_end:
@@ -433,8 +442,8 @@ class ListViewport(QObject):
         here = visual_rect(QRectF(point.x() - self.left, point.y() - top, 0, 0), item.width)
         return HitResult(placed.row_index, item, here.x(), here.y())
 
-    def _layout(self, deadline: float | None = None) -> None:
-        deadline = deadline or time.perf_counter() + self.slice_s
+    def _layout(self) -> None:
+        deadline = time.perf_counter() + self.slice_s
         self.scroll_layout.layout(self.height)
         self._build(deadline)
         rows = [
@@ -465,7 +474,7 @@ class ListViewport(QObject):
         for _ in range(_MAX_ROUNDS):
             before = [(row.row_index, row.height) for row in self.scroll_layout.placed]
             self._is_visible_built = self._build_placed(0.0, deadline)
-            self._place()
+            self.scroll_layout.layout(self.height)
             if before == [(row.row_index, row.height) for row in self.scroll_layout.placed]:
                 break
             if time.perf_counter() > deadline:
@@ -480,7 +489,7 @@ class ListViewport(QObject):
         deadline = time.perf_counter() + _IDLE_S
         before = list(self.scroll_layout.placed)
         done = self._build_placed(_LOOKAHEAD_VIEWPORTS, deadline)
-        self._place()
+        self.scroll_layout.layout(self.height)
         if before != self.scroll_layout.placed:
             self._show_built()
         if done and self._for_placed(lambda _, item: item.read_ahead(deadline)):
@@ -492,11 +501,6 @@ class ListViewport(QObject):
         """Paint what was built, also in rows whose place and height stay as they are."""
         self._layout()
         self.repaint()
-
-    def _place(self) -> None:
-        if self.is_following:
-            self.scroll_layout.scroll_to_end()
-        self.scroll_layout.layout(self.height)
 
     def _for_placed(self, work: Callable[[PlacedRow, ListItem], bool]) -> bool:
         """Do some work on each placed row, from the end if that is followed; return True if all is done."""

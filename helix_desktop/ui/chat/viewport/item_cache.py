@@ -326,7 +326,6 @@ class ChatViewport(ListViewport):
         self.model, self.item_cache = model, item_cache
         self.is_in_use: Callable[[], bool] = lambda: False
         """Whether the user points at, marks or has the keyboard on something of it."""
-        self._has_left_end = False  # for cards that wait, until they have their answers
         self._pending_keys: set[RowKey] = set()
         self._pause_ms = FLUSH_MS
         self._flush_timer = QTimer(self, singleShot=True)
@@ -370,7 +369,6 @@ class ChatViewport(ListViewport):
         """Bring the first card that waits into sight, with its buttons; else do nothing."""
         if (first := self.model.first_ask) < len(self.model):
             self.show_ask(first)
-            self._has_left_end = not self.is_following
 
     def show_answers(self, index: int) -> None:
         """Bring the end of a row's buttons into sight, and as much above them as there is room for."""
@@ -391,31 +389,26 @@ class ChatViewport(ListViewport):
         spent_ms = (time.perf_counter() - start) * 1000
         self._pause_ms = max(FLUSH_MS, round(spent_ms * _PAUSE_FACTOR))
 
-    def reset(self) -> None:
-        self._has_left_end = False
-        super().reset()
-
     def _on_row_added(self, index: int) -> None:
         """Take a row in; a card that waits moves neither an earlier one nor what is about to be clicked."""
         first = self.model.first_ask
         if self.is_following and index >= first and (index > first or self.is_in_use()):
             self.set_following(False)
-            self._has_left_end = True
         self.scroll_layout.insert(index, _HEIGHT_ESTIMATES[type(self.model.raw_row(index))])
         if not self.is_following:
             self.unseen_count += 1
         self.refresh()
 
     def _on_row_removed(self, index: int) -> None:
+        """Take a row away; what stands above it stays, and a card that waits moves up into its place.
+
+        The end is followed again once no card waits, if it is in sight.
+        """
         self.scroll_layout.remove(index)
         self.unseen_count = max(0, self.unseen_count - 1)
-        if not self._has_left_end:
-            self.refresh()
-        elif self.model.first_ask < len(self.model):
-            self.show_ask(self.model.first_ask)
-        else:
-            self._has_left_end = False
-            self.go_to_end()
+        super().refresh()
+        if self.model.first_ask == len(self.model) and self.is_at_end:
+            self.set_following(True)
 
     def _on_rows_changed(self, indexes: list[int]) -> None:
         for index in indexes:

@@ -132,3 +132,72 @@ def test_at_the_end_a_card_comes_into_sight(view: ChatView) -> None:
     view.chat_viewport.go_to_end()
     view.chat_viewport.model.append(_card("p"))
     assert view.chat_viewport.is_at_end
+
+
+def _tops(view: ChatView, *keys: str) -> list[int]:
+    return [row_widget(view, key).y() for key in keys]
+
+
+def test_what_is_read_stays_where_it_is_as_a_card_is_answered(view: ChatView) -> None:
+    """What comes fills the room that the card leaves; from then on the end is followed."""
+    viewport = view.chat_viewport
+    viewport.model.reset([ANSWER, DIVIDER, _card("p")])
+    viewport.go_to_end()
+    stood = _tops(view, "a", "d")
+    viewport.model.remove(row_key("p"))
+    assert _tops(view, "a", "d") == stood
+    assert viewport.is_following
+    assert not _pill(view).isVisible()
+    view.resize(view.width(), view.height() + 20)
+    assert _tops(view, "a", "d") == stood, "the composer has another height"
+    viewport.model.append(DividerRow(row_key("e"), "context", "Context: 9k → 8k"))
+    assert _tops(view, "a", "d") == stood
+    viewport.model.append(AssistantRow(row_key("b"), "More words.\n\n" * 40))
+    assert viewport.is_at_end
+    assert viewport.placed_row(len(viewport.model) - 1) is not None
+    viewport.scroll_by(-10_000)
+    viewport.scroll_by(10_000)
+    last = viewport.scroll_layout.placed[-1]
+    assert viewport.height - last.y - last.height < 30, "no room is left at the end"
+
+
+def test_scrolling_in_the_room_of_an_answered_card_goes_no_further(view: ChatView) -> None:
+    viewport = view.chat_viewport
+    viewport.model.reset([ANSWER, DIVIDER, _card("p")])
+    viewport.go_to_end()
+    stood = _tops(view, "d")[0]
+    viewport.model.remove(row_key("p"))
+    viewport.scroll_by(50)
+    assert _tops(view, "d") == [stood]
+    viewport.scroll_by(-10)
+    assert _tops(view, "d") == [stood + 10]
+
+
+def test_the_next_card_takes_the_place_of_an_answered_one(view: ChatView) -> None:
+    viewport = view.chat_viewport
+    viewport.model.reset([ANSWER, DIVIDER])
+    viewport.go_to_end()
+    viewport.model.append(_card("p"))
+    viewport.model.append(_card("q"))
+    stood = _tops(view, "d", "p")
+    viewport.model.remove(row_key("p"))
+    assert _tops(view, "d", "q") == stood
+    viewport.model.remove(row_key("q"))
+    assert _tops(view, "d") == stood[:1]
+    assert viewport.is_following
+
+
+def test_answered_cards_leave_who_scrolled_up_where_they_are(view: ChatView) -> None:
+    """Others may answer them: another window, or a turn that is stopped."""
+    viewport = view.chat_viewport
+    viewport.model.reset([ANSWER, DIVIDER])
+    viewport.go_to_end()
+    viewport.model.append(_card("p"))
+    viewport.model.append(_card("q"))
+    viewport.scroll_by(-700)
+    stood = _tops(view, "a")
+    viewport.model.remove(row_key("p"))
+    assert _tops(view, "a") == stood, "another card still waits"
+    viewport.model.remove(row_key("q"))
+    assert _tops(view, "a") == stood
+    assert not viewport.is_following
