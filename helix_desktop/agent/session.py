@@ -19,6 +19,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.provider_cache import cache_prices, layer_ends, measured_gaps, prefers_long
 from helix_desktop.context.window.usage_gauge import count_window, used_tokens
 from helix_desktop.context.window.window import PromptFrame, Window
+from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.cost import CostEstimate, Spending, SpendRequest, unused_calls
 from helix_desktop.domain.digest import digest_of
@@ -43,7 +44,6 @@ from helix_desktop.domain.messages import (
     ToolCall,
     TurnOutcome,
 )
-from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.question import ASK_USER, UNANSWERED, Question
 from helix_desktop.domain.store import Commit, Content, Draft, PartialOutput, SessionSummary, is_no_use
 from helix_desktop.domain.tools import ApprovalRequest
@@ -702,8 +702,8 @@ class Session:
     def _unanswered_text(self, call: ToolCall, reason: TurnOutcome) -> str:
         if call.name == ASK_USER:
             return UNANSWERED
-        own = OWN_TOOLS.get(call.name)
-        needs_approval = call.is_mcp or (own is not None and own.asks)
+        builtin = BUILTIN_TOOLS.get(call.name)
+        needs_approval = call.is_mcp or (builtin is not None and builtin.asks)
         if needs_approval and not self._was_decided(call.id):
             return _NOT_RUN_TEXTS.get(reason, _NOT_RUN_TEXTS["interrupted"])
         if call.id in self.transcript.subagent_sessions and reason in _SUBAGENT_TEXTS:

@@ -8,12 +8,12 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.files.content import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import ToolCall, TurnOutcome, server_tool_name
-from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.question import AskUser, QuestionReply
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
@@ -238,16 +238,16 @@ class PermissionRule(msgspec.Struct, frozen=True):
         )
 
     def _exact_texts(self) -> tuple[TranslatableText, TranslatableText]:
-        tool, subject, own = self.tool, self.subject, OWN_TOOLS.get(self.tool)
+        tool, subject, builtin = self.tool, self.subject, BUILTIN_TOOLS.get(self.tool)
         if subject == ANY:
-            if own is not None and own.any_use is not None:
-                return own.any_use
+            if builtin is not None and builtin.any_use is not None:
+                return builtin.any_use
             return (
                 _text("Use {tool}, whatever it is asked", tool=tool),
                 _text("use {tool}, whatever it is asked", tool=tool),
             )
-        if own is not None and own.exact is not None:
-            return own.exact(subject)
+        if builtin is not None and builtin.exact is not None:
+            return builtin.exact(subject)
         return (
             _text("Use {tool}: {subject}", tool=tool, subject=subject),
             _text("use {tool}: {subject}", tool=tool, subject=subject),

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.store import CacheEntry, ContentReader
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 
@@ -79,8 +79,8 @@ async def export_to_zip(
 def file_name(entry: CacheEntry) -> str:
     """Return a name for the file of a content: what it is of, and the first digits of its digest."""
     path = PurePosixPath(entry.target.replace("\\", "/"))
-    own = OWN_TOOLS.get(entry.tool)
-    is_file = own is not None and own.is_of_file
+    builtin = BUILTIN_TOOLS.get(entry.tool)
+    is_file = builtin is not None and builtin.is_of_file
     words = path.stem if is_file else f"{entry.tool} {entry.target}"
     safe = "".join(sign if sign.isalnum() or sign in "._" else "-" for sign in words)
     stem = "-".join(filter(None, safe.split("-")))[:_NAME_CHARS].strip("._-")

@@ -14,10 +14,10 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 import msgspec
 
+from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.decoding_faults import decoding_fault, is_cut_off
 from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError, UnknownTool
 from helix_desktop.domain.messages import ToolCall, ToolSpec
-from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import AllowedCall, ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_undecodable
@@ -233,8 +233,8 @@ class Tool(ABC, Generic[Args]):
     def __init_subclass__(cls) -> None:
         """Raise TypeError for a tool without a description: its calls would be read as another agent's."""
         super().__init_subclass__()
-        if "name" in cls.__dict__ and cls.name not in OWN_TOOLS:
-            raise TypeError(f"{cls.name} is not described in domain/own_tools.py")
+        if "name" in cls.__dict__ and cls.name not in BUILTIN_TOOLS:
+            raise TypeError(f"{cls.name} is not described in domain/builtin_tools.py")
 
     @property
     def is_offered(self) -> bool:

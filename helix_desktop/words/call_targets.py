@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
+from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.digest import CACHE_TOOLS, RECALL_TOOL
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.text_format import one_line
 from helix_desktop.domain.tools import failed_tests
 from helix_desktop.words.translation import Translator, translate
@@ -36,8 +36,8 @@ def call_verb(tool: str, tense: CallTense, target: str = "") -> str:
 
     A recall whose `target` has a pattern is a search.
     """
-    own = OWN_TOOLS.get("search_text" if tool == RECALL_TOOL and _is_search(target) else tool)
-    return translate(getattr(own, tense)) if own is not None else display_name(tool)
+    builtin = BUILTIN_TOOLS.get("search_text" if tool == RECALL_TOOL and _is_search(target) else tool)
+    return translate(getattr(builtin, tense)) if builtin is not None else display_name(tool)
 
 
 def call_title(tool: str, target: str, verb: str = "") -> str:
@@ -66,8 +66,8 @@ def shown_target(tool: str, target: str) -> str:
     What a recall of compacted messages is of is in words in place of their numbers, and so is the workspace,
     which is meant where no folder is named.
     """
-    own = OWN_TOOLS.get(tool)
-    if own is not None and own.kind in ("list", "search") and tool not in CACHE_TOOLS:  # in folders
+    builtin = BUILTIN_TOOLS.get(tool)
+    if builtin is not None and builtin.kind in ("list", "search") and tool not in CACHE_TOOLS:  # in folders
         pattern, within, folder = (target or _WORKSPACE_FOLDER).rpartition(" in ")
         return pattern + within + target_title(folder)
     if tool != RECALL_TOOL:
@@ -75,7 +75,7 @@ def shown_target(tool: str, target: str) -> str:
     found = _COMPACTED.match(target)
     if found is None:
         name, _, rest = target.partition(" ")
-        content = rest if name in OWN_TOOLS and rest else target
+        content = rest if name in BUILTIN_TOOLS and rest else target
         if _is_search(content):  # apart from a search in the files themselves
             content = tr("cached {content}", content=content)
         part = _PART.sub(r"\1", _MATCHES.sub(r"\1", _with_pattern(content)))

@@ -31,12 +31,12 @@ from helix_desktop.agent.tool_calls.approvals import (
 )
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
 from helix_desktop.context.log.notes import refused_edit
+from helix_desktop.domain.builtin_tools import ToolKind
 from helix_desktop.domain.deferred_tools import near_names, request_tools
 from helix_desktop.domain.errors import HelixError, StoreError, SubagentFailed, ToolError, UnknownTool
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.files.file_use import call_target, mcp_call_target, tool_kind
 from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ToolCall
-from helix_desktop.domain.own_tools import ToolKind
 from helix_desktop.domain.question import (
     CORRECTED,
     CORRECTED_ALONE,

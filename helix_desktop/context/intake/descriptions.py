@@ -18,8 +18,8 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS, COMMAND_HEADER, MATCHES_HEADER, ToolKind
 from helix_desktop.domain.files.file_use import is_symbol_lookup, tool_kind
-from helix_desktop.domain.own_tools import COMMAND_HEADER, MATCHES_HEADER, OWN_TOOLS, ToolKind
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
@@ -288,11 +288,11 @@ _NUMBERED_MATCH = re.compile(r" +\d+:")
 
 def count_header_lines(tool: str, text: str) -> int:
     """Return how many lines of an output are about it: how a command ended, which lines or files follow."""
-    own = OWN_TOOLS.get(tool)
-    header = own.header.match(text) if own is not None and own.header is not None else None
-    if own is None or header is None:
+    builtin = BUILTIN_TOOLS.get(tool)
+    header = builtin.header.match(text) if builtin is not None and builtin.header is not None else None
+    if builtin is None or header is None:
         return 0
-    if own.grouped:
+    if builtin.grouped:
         return sum(not line.startswith("  ") for line in text.splitlines())
     return header[0].count("\n") + 1
 
@@ -309,8 +309,8 @@ def lines_before_part(tool: str, text: str) -> int:
     A part of a file has the file's numbers. The lines of a command count from 1 below the header, which
     takes one from them.
     """
-    own = OWN_TOOLS.get(tool)
-    first = _FILE_PART.match(text) if own is not None and own.shows_lines else None
+    builtin = BUILTIN_TOOLS.get(tool)
+    first = _FILE_PART.match(text) if builtin is not None and builtin.shows_lines else None
     if first is not None:
         return int(first[1]) - 2
     return -heads_numbered_lines(tool, text[:_MAX_HEADER].partition("\n")[0])
@@ -321,7 +321,7 @@ def heads_numbered_lines(tool: str, line: str) -> bool:
 
     It ends with a colon then. Older outputs count it as their first line, as texts in their logs do.
     """
-    is_command = tool in OWN_TOOLS and OWN_TOOLS[tool].kind == "command"
+    is_command = tool in BUILTIN_TOOLS and BUILTIN_TOOLS[tool].kind == "command"
     return is_command and line.endswith(":") and line.startswith(("exit code ", "no exit code"))
 
 
@@ -336,8 +336,10 @@ def number_of_first_line(tool: str, data: bytes) -> int:
 
 def describe_output(tool: str, text: str, exit_code: int | None = None) -> str:
     """Return what a tool's output holds, in at most 90 characters; empty if nothing tells."""
-    own = OWN_TOOLS.get(tool)
-    header = own.header.match(text) if own is not None and own.shows_lines and own.header else None
+    builtin = BUILTIN_TOOLS.get(tool)
+    header = (
+        builtin.header.match(text) if builtin is not None and builtin.shows_lines and builtin.header else None
+    )
     about = _symbol_places(text) if is_symbol_lookup(tool) else ""
     if header is not None:
         text = text[header.end() :]

@@ -15,6 +15,7 @@ import msgspec
 from helix_desktop.context.intake.descriptions import MENTION, REPORT, RESULT, find_error
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.domain.builtin_tools import ToolKind
 from helix_desktop.domain.digest import CACHE_TOOLS, digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.files.file_use import (
@@ -27,7 +28,6 @@ from helix_desktop.domain.files.file_use import (
 )
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.own_tools import ToolKind
 from helix_desktop.domain.skills import skill_named
 from helix_desktop.domain.text_format import ellipsize, one_line, pluralize
 from helix_desktop.domain.text_variants import has_form_of_secret

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS, ToolKind
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.own_tools import OWN_TOOLS, ToolKind
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_undecodable
 
@@ -40,8 +40,8 @@ _SYMBOL_WORDS = frozenset(
 @lru_cache(256)
 def tool_kind(tool: str) -> ToolKind:
     """Return the kind of a tool; of another agent's by the words in its name, the most invasive wins."""
-    if (own := OWN_TOOLS.get(tool)) is not None:
-        return own.kind
+    if (builtin := BUILTIN_TOOLS.get(tool)) is not None:
+        return builtin.kind
     kinds = [_KINDS[word] for word in tool_words(tool) if word in _KINDS]
     order: tuple[ToolKind, ...] = ("command", "write", "edit", "search", "list", "read")
     return next((kind for kind in order if kind in kinds), "other")
@@ -268,9 +268,9 @@ def _use_of(call: ToolCall) -> FileUse | None:
     if action is None or not paths:
         return None
     if action == "read":
-        own = OWN_TOOLS.get(call.name)
+        builtin = BUILTIN_TOOLS.get(call.name)
         by_name = kind != "read" or not _CONTENT_WORDS.isdisjoint(tool_words(call.name))
-        reads_content = own.shows_lines if own is not None else by_name
+        reads_content = builtin.shows_lines if builtin is not None else by_name
         return FileUse(action, paths, _lines_in(args) if reads_content else UNKNOWN_LINES)
     edits = [args, *(edit for edit in _listed(args.get("edits")) if isinstance(edit, dict))]
     return FileUse(

@@ -13,10 +13,10 @@ from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QResiz
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from helix_desktop.context.intake.descriptions import number_of_first_line
+from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.image import identify_image
-from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.rows import CacheRow, CacheState, PreviewState, target_name, tool_name
 from helix_desktop.ui.design.async_actions import StartCoroutine
@@ -397,8 +397,8 @@ class Preview(Themed, QWidget):
         if state.row.state == "damaged":
             self.set_verified("shield-alert", tr("Damaged"), "error")
         # Only a file's name says which language its text is in.
-        own = OWN_TOOLS.get(state.row.tool)
-        name = state.row.target if own is not None and own.is_of_file else ""
+        builtin = BUILTIN_TOOLS.get(state.row.tool)
+        name = state.row.target if builtin is not None and builtin.is_of_file else ""
         self.content.show_entry(state, name, self._facts(state.row))
         self._update_recall_button()
 

@@ -21,7 +21,7 @@ from helix_desktop.ui.kit.intents import (
     ShowInTimeline,
     Undo,
 )
-from helix_desktop.words.action_labels import ActionName
+from helix_desktop.words.button_labels import ActionName
 
 RowPart: TypeAlias = Literal[
     "event", "call", "approval", "arriving", "cut", "error", "retry", "side", "past", "handover"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.own_tools import OWN_TOOLS
+from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 
 _TOOLS = {
     "server": ("mcp__",),
@@ -32,6 +32,6 @@ def tool_icon(tool: str) -> str:
     """Return the icon for a tool's name, or for what wrote stored content that comes from no tool."""
     if tool in _CONTENTS:
         return _CONTENTS[tool]
-    if (own := OWN_TOOLS.get(tool)) is not None:
-        return own.icon
+    if (builtin := BUILTIN_TOOLS.get(tool)) is not None:
+        return builtin.icon
     return next((name for name, parts in _TOOLS.items() if any(it in tool.lower() for it in parts)), "wrench")

@@ -56,7 +56,7 @@ from helix_desktop.ui.design.layout import ResponsiveRow, column, pane, row
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.words.action_labels import action_label
+from helix_desktop.words.button_labels import action_label
 from helix_desktop.words.translation import Translator, translate
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ from helix_desktop.ui.kit.notices import Answer
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.rewrite_controller import context_notice
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
-from helix_desktop.words.action_labels import action_label
+from helix_desktop.words.button_labels import action_label
 from helix_desktop.words.steps import looking_at_text, sent_at_step, sent_at_text, step_figures, step_name
 from helix_desktop.words.translation import Translator
 

@@ -32,7 +32,7 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.row_widget import RowWidget
-from helix_desktop.words.action_labels import ActionName
+from helix_desktop.words.button_labels import ActionName
 
 
 def row_key(name: str) -> RowKey:

@@ -35,7 +35,7 @@ from helix_desktop.ui.kit.boxes import (
     push_button,
 )
 from helix_desktop.ui.kit.intents import Intent, Redo, Undo
-from helix_desktop.words.action_labels import ActionName, action_label
+from helix_desktop.words.button_labels import ActionName, action_label
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")

@@ -87,10 +87,10 @@ from helix_desktop.ui.chat.rows.row_types import (
     TurnFooterRow,
     UserRow,
 )
-from helix_desktop.ui.chat.rows.tool_rows import ToolRows, outcome_fields
+from helix_desktop.ui.chat.rows.tool_rows_from_events import ToolRows, outcome_fields
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, Redo, RetrySummary, ShowInTimeline, Undo
-from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
+from helix_desktop.words.button_labels import supported_remedies
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text

@@ -10,9 +10,9 @@ from helix_desktop.context.intake.descriptions import count_header_lines, count_
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.context.window.usage_gauge import output_tokens
+from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.messages import TurnOutcome
-from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.question import denial_reason
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.tools import Excerpt
@@ -388,11 +388,11 @@ def _output_text(row: ToolRow) -> str:
     if lines <= 0 or not (row.digest or row.state != "interrupted"):
         return ""
     # Where others stand above them, what is counted: the cache counts all lines of an output.
-    own = OWN_TOOLS.get(row.call.name)
+    builtin = BUILTIN_TOOLS.get(row.call.name)
     if not header_lines:
         return tr.plural(lines, "%n line", "%n lines")
-    if own is not None and own.counted is not None:
-        return translate(own.counted(count_matching_lines(row.shown.text) if own.grouped else lines))
+    if builtin is not None and builtin.counted is not None:
+        return translate(builtin.counted(count_matching_lines(row.shown.text) if builtin.grouped else lines))
     return tr.plural(lines, "%n line printed", "%n lines printed")
 
 

@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.policy import FIELDS, FORM, PROFILES, ContextPolicy, conflicting_fields
+from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.domain.messages import MCP_PREFIX
-from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import pane, row
@@ -274,7 +274,7 @@ class ToolNames(PolicyLine, frozen=True, kw_only=True):
     def read(self, text: str) -> tuple[str, ...]:
         names = tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
         for name in names:
-            if name not in OWN_TOOLS and not name.startswith(MCP_PREFIX):
+            if name not in BUILTIN_TOOLS and not name.startswith(MCP_PREFIX):
                 raise ValueError(tr("“{name}” isn't the name of a tool.", name=name))
         return names
 

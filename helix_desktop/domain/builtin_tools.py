@@ -18,7 +18,7 @@ text = TextContext("Words")
 ToolKind = Literal["read", "list", "search", "write", "edit", "command", "other"]
 
 
-class OwnTool(msgspec.Struct, frozen=True):
+class BuiltinTool(msgspec.Struct, frozen=True):
     """What one tool does with files (`kind`), and what its calls are called before, while and after they run.
 
     With `shows_lines` its output holds the lines of the file that it reads, with `is_of_file` it is about one
@@ -50,17 +50,17 @@ COMMAND_HEADER = re.compile(
 """What stands above a command's output."""
 MATCHES_HEADER = re.compile(r"(?P<count>[\d,]+ matching lines?) in (?P<files>[\d,]+ files?):\n")
 _rule = TextContext("Tools")
-_EDIT = OwnTool("edit", text("Edit"), text("Editing"), text("Edited"), "file-pen", asks=True)
+_EDIT = BuiltinTool("edit", text("Edit"), text("Editing"), text("Edited"), "file-pen", asks=True)
 
-OWN_TOOLS: Mapping[str, OwnTool] = {
-    "ask_user": OwnTool("other", text("Ask"), text("Asking"), text("Asked"), "circle-question-mark"),
-    "call_tool": OwnTool("other", text("Call tool"), text("Calling tool"), text("Called tool"), "wrench"),
-    "delegate": OwnTool("other", text("Delegate"), text("Delegating"), text("Delegated"), "bot"),
+BUILTIN_TOOLS: Mapping[str, BuiltinTool] = {
+    "ask_user": BuiltinTool("other", text("Ask"), text("Asking"), text("Asked"), "circle-question-mark"),
+    "call_tool": BuiltinTool("other", text("Call tool"), text("Calling tool"), text("Called tool"), "wrench"),
+    "delegate": BuiltinTool("other", text("Delegate"), text("Delegating"), text("Delegated"), "bot"),
     "edit_file": msgspec.structs.replace(
         _EDIT, is_of_file=True, any_use=(_rule("Edit any file"), _rule("edit any file"))
     ),
-    "fetch_url": OwnTool("other", text("Fetch"), text("Fetching"), text("Fetched"), "globe", asks=True),
-    "find_files": OwnTool(
+    "fetch_url": BuiltinTool("other", text("Fetch"), text("Fetching"), text("Fetched"), "globe", asks=True),
+    "find_files": BuiltinTool(
         "search",
         text("Find files"),
         text("Finding files"),
@@ -69,15 +69,15 @@ OWN_TOOLS: Mapping[str, OwnTool] = {
         header=re.compile(r"[\d,]+ files?:(?=\n)"),
         counted=lambda lines: text.plural(lines, "%n file", "%n files"),
     ),
-    "find_tools": OwnTool(
+    "find_tools": BuiltinTool(
         "other", text("Find tools"), text("Finding tools"), text("Found tools"), "text-search"
     ),
-    "list_cached_content": OwnTool(
+    "list_cached_content": BuiltinTool(
         "list", text("List outputs"), text("Listing outputs"), text("Listed outputs"), "folder-tree"
     ),
-    "list_directory": OwnTool("list", text("List"), text("Listing"), text("Listed"), "folder-tree"),
+    "list_directory": BuiltinTool("list", text("List"), text("Listing"), text("Listed"), "folder-tree"),
     "multi_edit": msgspec.structs.replace(_EDIT, any_use=(_rule("Edit any files"), _rule("edit any files"))),
-    "read_file": OwnTool(
+    "read_file": BuiltinTool(
         "read",
         text("Read", "to do"),
         text("Reading"),
@@ -92,7 +92,7 @@ OWN_TOOLS: Mapping[str, OwnTool] = {
             _rule("read the file {file}", file=file),
         ),
     ),
-    "recall_cached_content": OwnTool(
+    "recall_cached_content": BuiltinTool(
         "other",
         text("Recall"),
         text("Recalling"),
@@ -101,7 +101,7 @@ OWN_TOOLS: Mapping[str, OwnTool] = {
         header=re.compile(r"Recalled (?:[0-9a-f]{8,} )?· [^\n]*"),
         counted=lambda lines: text.plural(lines, "%n line recalled", "%n lines recalled"),
     ),
-    "run_command": OwnTool(
+    "run_command": BuiltinTool(
         "command",
         text("Run"),
         text("Running"),
@@ -115,10 +115,10 @@ OWN_TOOLS: Mapping[str, OwnTool] = {
         ),
         any_use=(_rule("Run any command"), _rule("run any command")),
     ),
-    "search_cached_content": OwnTool(
+    "search_cached_content": BuiltinTool(
         "search", text("Search outputs"), text("Searching outputs"), text("Searched outputs"), "text-search"
     ),
-    "search_text": OwnTool(
+    "search_text": BuiltinTool(
         "search",
         text("Search"),
         text("Searching"),
@@ -128,9 +128,9 @@ OWN_TOOLS: Mapping[str, OwnTool] = {
         counted=lambda lines: text.plural(lines, "%n matching line", "%n matching lines"),
         grouped=True,
     ),
-    "show_output": OwnTool("read", text("Show"), text("Showing"), text("Showed"), "eye"),
-    "todo": OwnTool("other", *(text("To-do list"),) * 3, "list"),
-    "write_file": OwnTool(
+    "show_output": BuiltinTool("read", text("Show"), text("Showing"), text("Showed"), "eye"),
+    "todo": BuiltinTool("other", *(text("To-do list"),) * 3, "list"),
+    "write_file": BuiltinTool(
         "write",
         text("Write"),
         text("Writing"),

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from helix_desktop.agent.subagents import DELEGATE
+from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.files.file_use import file_use
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.tools.find_tools import CallTool, FindTools
 from helix_desktop.tools.tool import Arguments, Tool, UnguardedTool, schema
 from tests.support.tool_rig import DESCRIPTIONS_DIR, make_tools
@@ -38,27 +38,29 @@ def _arguments(of: dict[str, Any]) -> Any:
 
 def test_every_tool_is_described_offered_and_has_its_text(tmp_path: Path) -> None:
     offered = {spec.name for spec in make_tools(tmp_path).specs}
-    assert _tools(Tool).keys() | {DELEGATE} == OWN_TOOLS.keys()
+    assert _tools(Tool).keys() | {DELEGATE} == BUILTIN_TOOLS.keys()
     others = {DELEGATE, FindTools.name, CallTool.name, "fetch_url"}  # with subagents, many tools, the web
-    assert offered | others == OWN_TOOLS.keys()
-    assert {path.stem.removesuffix("-windows") for path in DESCRIPTIONS_DIR.glob("*.md")} == OWN_TOOLS.keys()
+    assert offered | others == BUILTIN_TOOLS.keys()
+    assert {
+        path.stem.removesuffix("-windows") for path in DESCRIPTIONS_DIR.glob("*.md")
+    } == BUILTIN_TOOLS.keys()
 
 
 def test_a_tool_without_a_description_is_named() -> None:
-    with pytest.raises(TypeError, match=r"count_words is not described in domain/own_tools\.py"):
+    with pytest.raises(TypeError, match=r"count_words is not described in domain/builtin_tools\.py"):
 
         class _CountWords(UnguardedTool[Arguments]):
             name = "count_words"
             arguments_type = Arguments
 
 
-@pytest.mark.parametrize("name", [name for name in OWN_TOOLS if name not in (DELEGATE, "run_command")])
+@pytest.mark.parametrize("name", [name for name in BUILTIN_TOOLS if name not in (DELEGATE, "run_command")])
 def test_what_a_call_does_with_files_is_as_described(name: str) -> None:
     """By the arguments that the tool has: a new one whose file `file_use` would not see is named."""
-    own, tool = OWN_TOOLS[name], _tools(Tool)[name]
+    builtin, tool = BUILTIN_TOOLS[name], _tools(Tool)[name]
     use = file_use(ToolCall("c1", name, json.dumps(_arguments(schema(tool.arguments_type, {})))))
-    if own.kind in ("write", "edit") or own.shows_lines:
+    if builtin.kind in ("write", "edit") or builtin.shows_lines:
         assert use is not None, f"{name}: no argument of it is one that file_use.py takes for a file's path"
-        assert (use.action, use.paths) == (own.kind, ("src/a.py",))
+        assert (use.action, use.paths) == (builtin.kind, ("src/a.py",))
     else:
         assert use is None
