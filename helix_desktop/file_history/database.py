@@ -33,7 +33,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
 from helix_desktop.domain.file_history.changes import Capture, FileChange, FileHistoryTotals
 from helix_desktop.domain.translatable_text import TextContext, system_reason, verbatim
-from helix_desktop.file_history.rows import (
+from helix_desktop.file_history.tables import (
     BUSY_S,
     CaptureRows,
     Connection,

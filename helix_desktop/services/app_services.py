@@ -431,13 +431,13 @@ class AppServices:
             self.registry,
             self.data_dir.logs_dir,
             self._workspaces[workspace_id],
-            self.file_histories.storage(workspace_id),
+            self.file_histories.maintenance(workspace_id),
             self.tools.guard(workspace_id, Path(self.registry.get(workspace_id).path)),
         )
 
     def history_storage(self, workspace_id: str) -> WorkspaceHistoryStorage:
         return WorkspaceHistoryStorage(
-            self.file_histories.storage(workspace_id),
+            self.file_histories.maintenance(workspace_id),
             self._workspaces[workspace_id].store,
             self.registry.get(workspace_id).history_quota,
             self.tools.guard(workspace_id, Path(self.registry.get(workspace_id).path)).saved_copies_size,

@@ -22,7 +22,7 @@ from helix_desktop.domain.file_history.changes import (
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.file_history.database import FILE_NAME
 from helix_desktop.file_history.history import WorkspaceFileHistory
-from helix_desktop.file_history.storage import FileHistoryStorage
+from helix_desktop.file_history.maintenance import FileHistoryMaintenance
 from helix_desktop.file_history.tree.rules import included_place
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope
@@ -34,7 +34,7 @@ class WorkspaceHistoryStorage:
 
     def __init__(
         self,
-        storage: FileHistoryStorage,
+        maintenance: FileHistoryMaintenance,
         store: Store,
         quota: int,
         saved_copies_size: Callable[[], int] = lambda: 0,
@@ -44,30 +44,30 @@ class WorkspaceHistoryStorage:
         `saved_copies_size` returns the bytes of the copies of files that commands changed; it blocks.
         """
         self.quota, self._saved_copies_size = quota, saved_copies_size
-        self._storage, self._store = storage, store
+        self._maintenance, self._store = maintenance, store
 
     async def notice(self) -> StoreRepaired | None:
         """Return that it was damaged when it was opened, once."""
-        return await self._storage.notice()
+        return await self._maintenance.notice()
 
     async def totals(self) -> FileHistoryTotals:
-        totals = await self._storage.totals()
+        totals = await self._maintenance.totals()
         return replace(totals, saved_copies_size=await asyncio.to_thread(self._saved_copies_size))
 
     async def plan(self) -> FileHistoryCleanup:
-        return await self._storage.plan(await self._gone(), self.quota)
+        return await self._maintenance.plan(await self._gone(), self.quota)
 
     async def plan_deletion(self, sessions: Collection[str]) -> FileHistoryCleanup:
         """Return what a clean-up would remove if these sessions were gone, beside what it would now."""
-        captures, gone = await self._storage.captures(), await self._gone()
+        captures, gone = await self._maintenance.captures(), await self._gone()
         listed = [*await self._store.sessions(), *(await self._store.retention.trash()).sessions]
         leaving = set[str]().union(*(captures.get(session_id, ()) for session_id in sessions))
         for branch in listed:
             # Its log may begin in any of them: between them another may be gone that it branched from.
             if leaving and branch.branch_of and branch.id not in sessions:
                 leaving -= await self._recorded(branch.id)
-        now = await self._storage.plan(gone, self.quota)
-        then = await self._storage.plan(gone | leaving, self.quota)
+        now = await self._maintenance.plan(gone, self.quota)
+        then = await self._maintenance.plan(gone | leaving, self.quota)
         return FileHistoryCleanup(
             then.captures - now.captures,
             max(0, then.contents - now.contents),
@@ -79,20 +79,20 @@ class WorkspaceHistoryStorage:
 
         Sessions in the trash keep theirs.
         """
-        return await self._storage.clean_up(await self._gone(), self.quota)
+        return await self._maintenance.clean_up(await self._gone(), self.quota)
 
     async def check(self, on_progress: OnProgress = no_progress) -> FileHistoryCheck:
         """Check everything; changes nothing. Canceling ends it soon."""
-        return await self._storage.check(on_progress)
+        return await self._maintenance.check(on_progress)
 
     async def repair(self, found: FileHistoryCheck) -> None:
         """Remove what is damaged: versions of files that are still there are stored again."""
-        await self._storage.repair(found)
+        await self._maintenance.repair(found)
 
     async def _gone(self) -> set[str]:
         """Return the captures that are in no log any more, and will come into none."""
         gone: set[str] = set()
-        captures = await self._storage.captures()  # read first: a session is listed before it captures
+        captures = await self._maintenance.captures()  # read first: a session is listed before it captures
         unlisted = captures.keys() - {summary.id for summary in await self._store.sessions()}
         if not unlisted:
             return gone  # the trash has no index: it is found by reading every entry's record
@@ -144,9 +144,9 @@ class FileHistories:
         """Return the file history of an open workspace; None: it has none now."""
         return self._open.get(workspace_id)
 
-    def storage(self, workspace_id: str) -> FileHistoryStorage:
-        """Return what the file history of a workspace takes on disk, open or not."""
-        return FileHistoryStorage(self._file(workspace_id), wall_clock_ms)
+    def maintenance(self, workspace_id: str) -> FileHistoryMaintenance:
+        """Return what cleans up and checks the file history of a workspace, open or not."""
+        return FileHistoryMaintenance(self._file(workspace_id), wall_clock_ms)
 
     def start(self, workspace_id: str) -> None:
         """Start the file history of an open workspace in the background, if its folder is trusted."""

@@ -16,7 +16,7 @@ from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.store import SavedFilter
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.file_history.storage import FileHistoryStorage
+from helix_desktop.file_history.maintenance import FileHistoryMaintenance
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.workspaces.registry import WorkspaceRegistry
@@ -31,7 +31,7 @@ class WorkspaceRedaction:
         registry: WorkspaceRegistry,
         logs_dir: Path,
         workspace: OpenWorkspace,
-        history: FileHistoryStorage,
+        history: FileHistoryMaintenance,
         guard: AutoRunGuard,
     ) -> None:
         self._registry, self._logs_dir, self._workspace = registry, logs_dir, workspace

@@ -42,7 +42,7 @@ from helix_desktop.domain.store import BranchPoint, Draft, EntryRecord, SessionS
 from helix_desktop.domain.store_reports import RepairReport
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.file_history.revert.folders import JournalEntry
-from helix_desktop.file_history.rows import RunningCallRow
+from helix_desktop.file_history.tables import RunningCallRow
 from helix_desktop.providers.demo.script import Script
 from helix_desktop.services.mcp_config import parse_server_configs
 from helix_desktop.services.mcp_servers import ServerSecrets

@@ -21,7 +21,7 @@ from helix_desktop.domain.file_history.changes import (
 )
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.revert.reverts import Reverts
-from helix_desktop.file_history.rows import SeenPath
+from helix_desktop.file_history.tables import SeenPath
 from helix_desktop.file_history.tree.rules import STAGED_PREFIX
 
 States = dict[str, FileState]

@@ -13,7 +13,7 @@ import msgspec
 from helix_desktop.domain.file_history.changes import FileState, PlannedFile, RevertProblem, is_folder
 from helix_desktop.domain.files.names import normalized_name
 from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
-from helix_desktop.file_history.rows import SeenPath
+from helix_desktop.file_history.tables import SeenPath
 from helix_desktop.file_history.tree.rules import STAGED_PREFIX
 
 _BLOCK = 1 << 20  # bytes read at once

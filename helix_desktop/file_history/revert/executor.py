@@ -21,7 +21,7 @@ from helix_desktop.file_history.revert.folders import (
     PathChanged,
     RevertOperation,
 )
-from helix_desktop.file_history.rows import ContentRows
+from helix_desktop.file_history.tables import ContentRows
 from helix_desktop.system.file_syscalls import CAN_SYNC_DISK
 
 

@@ -51,7 +51,7 @@ from helix_desktop.file_history.revert.folders import (
     refused,
     refused_by_change,
 )
-from helix_desktop.file_history.rows import ContentRows, SeenPath
+from helix_desktop.file_history.tables import ContentRows, SeenPath
 from helix_desktop.file_history.tree.rules import STAGED_PREFIX
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.folders import WorkspaceRoot

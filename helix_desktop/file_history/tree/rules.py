@@ -13,7 +13,7 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.changes import FileCoverageSettings, UncoveredReason
 from helix_desktop.domain.files.names import IgnoreRules, is_secret_file, is_secret_folder
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.file_history.rows import file_stamp
+from helix_desktop.file_history.tables import file_stamp
 from helix_desktop.system.folders import Handle, OpenFolders, enter, leave, open_file, stat_in
 
 BUILT_FOLDERS = frozenset(

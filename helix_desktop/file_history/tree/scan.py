@@ -20,8 +20,8 @@ import msgspec
 from helix_desktop.domain.file_history.changes import FileState, UncoveredPlace, UncoveredReason
 from helix_desktop.domain.unicode_safety import escape_undecodable
 from helix_desktop.file_history.database import FileHistoryDatabase
-from helix_desktop.file_history.rows import SeenPath, file_stamp, folder_stamp, is_fresh, modified_ns
-from helix_desktop.file_history.storage import make_room
+from helix_desktop.file_history.maintenance import make_room
+from helix_desktop.file_history.tables import SeenPath, file_stamp, folder_stamp, is_fresh, modified_ns
 from helix_desktop.file_history.tree.rules import GIT_IGNORE, STAGED_PREFIX, FileCoverageRules
 from helix_desktop.system.folders import (
     Handle,

@@ -32,7 +32,7 @@ from helix_desktop.domain.file_history.changes import (
     with_moves,
 )
 from helix_desktop.file_history.database import FileHistoryDatabase
-from helix_desktop.file_history.rows import RunningCallRow, SeenPath, file_stamp, folder_stamp
+from helix_desktop.file_history.tables import RunningCallRow, SeenPath, file_stamp, folder_stamp
 from helix_desktop.file_history.tree.rules import FileCoverageRules
 from helix_desktop.file_history.tree.scan import PathRecorder, Scan, ScanResult, TooManyPaths, unread
 from helix_desktop.system.clock import ClockMs

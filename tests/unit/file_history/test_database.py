@@ -23,7 +23,7 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.file_history.changes import CallMark, Capture, ChangeList, FileChange, FileState
 from helix_desktop.file_history.database import FileHistoryDatabase
-from helix_desktop.file_history.rows import SeenPath
+from helix_desktop.file_history.tables import SeenPath
 
 AT_MS = 1_800_000_000_000
 

@@ -24,7 +24,7 @@ from helix_desktop.domain.file_history.changes import (
 from helix_desktop.domain.store import Commit
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.history import WorkspaceFileHistory
-from helix_desktop.file_history.storage import FileHistoryStorage
+from helix_desktop.file_history.maintenance import FileHistoryMaintenance
 from helix_desktop.services.file_history import FileHistories, WorkspaceHistoryStorage
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
@@ -133,7 +133,7 @@ async def test_captures_of_deleted_sessions_go_and_those_that_a_branch_has_stay(
     capture("deleted", "not recorded yet")
     await commit("stays", start, capture("stays", "of another"))
 
-    storage = FileHistoryStorage(tmp_path / "h.db", lambda: START_MS)
+    storage = FileHistoryMaintenance(tmp_path / "h.db", lambda: START_MS)
     history = WorkspaceHistoryStorage(storage, store, quota=0)
     for session_id in ("parent", "deleted"):
         await store.retention.trash_session(session_id)
@@ -171,7 +171,9 @@ async def test_a_branch_of_a_deleted_branch_keeps_what_its_first_part_captured(t
     await store.commit(Commit("parent", log, summary=make_summary("parent")))
     await branch("between", "parent", 2)
     await branch("last", "between", 3)
-    history = WorkspaceHistoryStorage(FileHistoryStorage(tmp_path / "h.db", lambda: START_MS), store, quota=0)
+    history = WorkspaceHistoryStorage(
+        FileHistoryMaintenance(tmp_path / "h.db", lambda: START_MS), store, quota=0
+    )
     for session_id in ("between", "parent"):
         await store.retention.trash_session(session_id)
         would = await history.plan_deletion((session_id,))

@@ -16,7 +16,7 @@ from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.store import SavedCondition, SavedFilter
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
-from helix_desktop.file_history.storage import FileHistoryStorage
+from helix_desktop.file_history.maintenance import FileHistoryMaintenance
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.words.store_reports import summary_lines
@@ -115,8 +115,8 @@ def _guard_with_leak(project: Path, folder: Path) -> AutoRunGuard:
     return guard
 
 
-def _history_with(folder: Path, version: bytes) -> tuple[FileHistoryStorage, str]:
+def _history_with(folder: Path, version: bytes) -> tuple[FileHistoryMaintenance, str]:
     database = FileHistoryDatabase(folder / FILE_NAME, lambda: 1)
     digest = database.contents.put(version)
     database.close()
-    return FileHistoryStorage(folder / FILE_NAME, lambda: 1), digest
+    return FileHistoryMaintenance(folder / FILE_NAME, lambda: 1), digest

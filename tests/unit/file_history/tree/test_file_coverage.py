@@ -15,7 +15,7 @@ from helix_desktop.domain.file_history.changes import CallMark, FileCoverageSett
 from helix_desktop.domain.retention import DAY_MS
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.history import OpenedHistory
-from helix_desktop.file_history.storage import clean_up
+from helix_desktop.file_history.maintenance import clean_up
 from helix_desktop.file_history.tree import scan
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_history_rig import changes_by_path, kinds, opened_history

@@ -31,9 +31,8 @@ from helix_desktop.domain.listeners import no_progress
 from helix_desktop.domain.redaction import Redaction, RedactionRequest
 from helix_desktop.domain.retention import HOUR_MS
 from helix_desktop.file_history.database import FileHistoryDatabase
-from helix_desktop.file_history.rows import RunningCallRow, SeenPath
-from helix_desktop.file_history.storage import (
-    FileHistoryStorage,
+from helix_desktop.file_history.maintenance import (
+    FileHistoryMaintenance,
     HistoryRedaction,
     check_history,
     clean_up,
@@ -41,14 +40,15 @@ from helix_desktop.file_history.storage import (
     plan_clean_up,
     repair_history,
 )
+from helix_desktop.file_history.tables import RunningCallRow, SeenPath
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_history_rig import open_history
 
 SECRET = "hunter2-hunter2"
 
 
-def storage(tmp_path: Path) -> FileHistoryStorage:
-    return FileHistoryStorage(tmp_path / "data" / "h.db", wall_clock_ms)
+def storage(tmp_path: Path) -> FileHistoryMaintenance:
+    return FileHistoryMaintenance(tmp_path / "data" / "h.db", wall_clock_ms)
 
 
 async def test_a_removed_secret_is_not_stored_again_until_its_file_changes(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ from helix_desktop.domain.redaction import Redaction, RedactionMatches
 from helix_desktop.domain.retention import HOUR_MS
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.file_history.database import FileHistoryDatabase, damaged_files, remove_database
-from helix_desktop.file_history.rows import ContentRow
+from helix_desktop.file_history.tables import ContentRow
 from helix_desktop.system.clock import ClockMs
 
 _DIGEST = re.compile(rb"[0-9a-f]{64}")
@@ -414,7 +414,7 @@ class HistoryRedaction:
 T = TypeVar("T")
 
 
-class FileHistoryStorage:
+class FileHistoryMaintenance:
     """The database of one file history, opened for each call in a thread of its own.
 
     So nothing here waits for what is captured meanwhile, nor the other way round, but for single writes.

@@ -1,4 +1,4 @@
-"""The rows of a file history's database: contents, the tree as last seen, captures, reverts under way."""
+"""The tables of a file history's database: contents, the tree as last seen, captures, reverts under way."""
 
 from __future__ import annotations
 

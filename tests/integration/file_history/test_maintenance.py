@@ -15,7 +15,7 @@ import zstandard
 
 from helix_desktop.domain.file_history.changes import CapturedChanges, FileHistoryCheck
 from helix_desktop.domain.redaction import Redaction, RedactionRequest
-from helix_desktop.file_history.storage import FileHistoryStorage
+from helix_desktop.file_history.maintenance import FileHistoryMaintenance
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_changes.rig import HistoryRig, database_file, open_rig
 from tests.support.file_changes.tree import File, differing
@@ -24,9 +24,9 @@ _ROUNDS = 8
 _PAGE = 4096  # bytes of SQLite
 
 
-def storage_of(folder: Path) -> FileHistoryStorage:
+def storage_of(folder: Path) -> FileHistoryMaintenance:
     """Return what the history of a rig takes on disk."""
-    return FileHistoryStorage(database_file(folder), wall_clock_ms)
+    return FileHistoryMaintenance(database_file(folder), wall_clock_ms)
 
 
 async def change_sources(rig: HistoryRig) -> tuple[list[CapturedChanges], set[bytes], int]:
