@@ -14,7 +14,7 @@ text = TextContext("Context")
 
 _IN_CONTEXT, _COMPACTED, _UNDO = text("In context"), text("Compacted"), text("Undo")
 _REPLACED = text("Replaced by a summary. The agent can recall it.")
-CHANGED_SINCE = text("Changed since")
+OUTDATED = text("Outdated")
 
 
 class StateWords(NamedTuple):
@@ -84,8 +84,8 @@ def explain_hold() -> str:
     return tr("Paused: the context stays as it is while it fits, until you resume compaction.")
 
 
-def explain_changed() -> str:
-    return tr("Changed since: this is the file as it was then.")
+def explain_outdated() -> str:
+    return tr("Outdated: the file has changed since. This is what it was then.")
 
 
 def gauge_source_text(gauge: UsageGauge) -> str:

@@ -28,16 +28,29 @@ class CallLog:
         self.transcript.apply(recorded)
         return recorded.seq
 
-    def call(self, tool: str, output: str = "", ok: bool = True, whole: bool = True, **args: object) -> int:
+    def call(
+        self,
+        tool: str,
+        output: str = "",
+        ok: bool = True,
+        whole: bool = True,
+        recalled: str = "",
+        **args: object,
+    ) -> int:
         """Record a step with one call and its output; return the output's seq."""
-        return self.calls((tool, args), output=output, ok=ok, whole=whole)
+        return self.calls((tool, args), output=output, ok=ok, whole=whole, recalled=recalled)
 
     def calls(
-        self, *calls: tuple[str, Mapping[str, object]], output: str = "", ok: bool = True, whole: bool = True
+        self,
+        *calls: tuple[str, Mapping[str, object]],
+        output: str = "",
+        ok: bool = True,
+        whole: bool = True,
+        recalled: str = "",
     ) -> int:
         """Record a step with these calls and their outputs; return the last output's seq.
 
-        Arguments over 40 characters can be markers.
+        Arguments over 40 characters can be markers. `recalled` is the digest of a content that they recall.
         """
         tool_calls = [ToolCall(f"c{n}", tool, json.dumps(args)) for n, (tool, args) in enumerate(calls)]
         short = tuple(
@@ -52,7 +65,8 @@ class CallLog:
             seq = self.add(
                 ToolAnswered(
                     call.id, call.name, text, digest_of(text.encode()), len(text), 1, 1,
-                    first_line=text.split("\n")[0], ok=ok, whole=whole, form="full" if whole else "preview",
+                    first_line=text.split("\n")[0], ok=ok, whole=whole, recalled=recalled,
+                    form="full" if whole else "preview",
                 )
             )  # fmt: skip
         return seq

@@ -343,7 +343,8 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
             return WindowItem(item.seq, "assistant", name, tokens, state, why, has_words=has_words)
         case ToolAnswered() as output:
             row = _output_item(item, output, tokens, masked, transcript)
-            return msgspec.structs.replace(row, changed_since=transcript.stale_digests.get(output.digest, 0))
+            since = transcript.stale_digests.get(output.recalled or output.digest, 0)
+            return msgspec.structs.replace(row, changed_since=since)
 
 
 def _message_text(message: UserSpoke) -> TranslatableText:

@@ -40,7 +40,7 @@ from helix_desktop.ui.design.viewer.json_view import (
 from helix_desktop.ui.design.viewer.picture import ImageView
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.words.call_targets import target_title
-from helix_desktop.words.message_states import CHANGED_SINCE
+from helix_desktop.words.message_states import OUTDATED, explain_outdated
 from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, error_text, translate
@@ -347,6 +347,9 @@ class Preview(Themed, QWidget):
         self._target = TextLine("", 13, 600)
         self._target.elide = Qt.TextElideMode.ElideMiddle
         self._tool, self._is_tool_the_title = Pill("", "accent"), False
+        self._outdated = Pill(translate(OUTDATED), "warn")
+        self._outdated.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)  # for its tooltip
+        self._outdated.setToolTip(explain_outdated())
         self._sha = TextLine("", 11, role="faint", mono=True)
         self._shield = IconLabel("shield", px=15, color_token="muted")
         self.verified = TextLine("", 12, role="muted")
@@ -367,7 +370,7 @@ class Preview(Themed, QWidget):
         self.empty = EmptyState("database", tr("Select an entry to preview it."))
         content = QWidget(self)
         buttons = (self.export_button, self.recall_button)
-        self._head = row_of(self._tool_icon, self._target, self._tool, None, *buttons, gap=9)
+        self._head = row_of(self._tool_icon, self._target, self._tool, self._outdated, None, *buttons, gap=9)
         address = row_of(self._sha, self.copy_hash_button, None, self._shield, self.verified, gap=5)
         content.setLayout(column(self._head, address, self.content, margins=_MARGINS_PX, gap=7, stretch=2))
         self._stack.addWidget(self.empty)
@@ -467,7 +470,6 @@ class Preview(Themed, QWidget):
 
     def _facts(self, row: CacheRow) -> str:
         parts = (
-            translate(CHANGED_SINCE) if row.changed_since else "",
             format_size(row.size),
             tr.plural(row.recalls, "recalled once by the agent", "recalled %n times by the agent")
             if row.recalls
@@ -533,6 +535,7 @@ class Preview(Themed, QWidget):
         short = tr("Attach") if self._is_in_context else tr("Recall")
         if self._selection is not None:
             short = self._selection.short_words
+        self._outdated.setVisible(self._state is not None and self._state.row.changed_since > 0)
         recall_texts = (_joined(words, cost), _joined(short, cost), short, "")
         for button in (self.export_button, self.recall_button):
             button.ensurePolished()  # what was never on screen would tell a width without its style
@@ -542,7 +545,7 @@ class Preview(Themed, QWidget):
             self.recall_button.setText(recall_texts[recall])
             rest = sum(
                 widget.sizeHint().width() + self._head.spacing()
-                for widget in (self._tool_icon, self._tool, self.export_button)
+                for widget in (self._tool_icon, self._tool, self._outdated, self.export_button)
                 if not widget.isHidden()
             )
             rest += self.recall_button.sizeHint().width() + self._head.spacing()

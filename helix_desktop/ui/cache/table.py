@@ -78,7 +78,7 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed, current_theme, set_style_sheet
 from helix_desktop.ui.kit.commands import EntryMenu
-from helix_desktop.words.message_states import explain_changed
+from helix_desktop.words.message_states import OUTDATED, explain_outdated
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, translate
 
@@ -193,14 +193,15 @@ class CacheTableModel(QAbstractTableModel):
         """Return a cell's text, or its row under ROW_ROLE; None until the row has arrived."""
         if role == ROW_ROLE:
             return self.entry(index.row())
-        if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+        if role not in _TEXT_ROLES:
             return None
         row, column = self.entry(index.row()), COLUMNS[index.column()]
         if row is None:
             return self.digest_at(index.row()) if column.key == "digest" else None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return column.text(row, self._clock())
-        return _tip(row, column, self._clock())
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return _tip(row, column, self._clock())
+        outdated = _outdated(row, column) if role == Qt.ItemDataRole.AccessibleTextRole else ""
+        return " · ".join(filter(None, (column.text(row, self._clock()), outdated)))
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         return _ROW_FLAGS
@@ -300,12 +301,19 @@ class CacheTableModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
 
 
+def _outdated(row: CacheRow, column: Column) -> str:
+    """Return the mark behind the name of a file that has changed since."""
+    return translate(OUTDATED) if row.changed_since and column.key == "target" else ""
+
+
 def _tip(row: CacheRow, column: Column, now_ms: int) -> str:
     """Return what a cell shows in part: its whole text, which is shown where that is cut."""
     match column.key:
         case "state":
-            changed = explain_changed() if row.changed_since else ""
-            return "\n".join(filter(None, (translate(STATE_TIPS[row.state]), changed)))
+            return translate(STATE_TIPS[row.state])
+        case "target":
+            outdated = explain_outdated() if row.changed_since else ""
+            return "\n".join(filter(None, (target_name(row), outdated)))
         case "digest":
             return row.digest
     return column.text(row, now_ms)
@@ -319,6 +327,8 @@ EDGE = 18  # pixels left of the first column's
 _ICON = 12  # pixels of an icon behind a state
 _PILL_PAD = 17  # pixels of a pill beside its text
 _MAX_CACHED_TEXTS = 8_000
+_ROLE = Qt.ItemDataRole
+_TEXT_ROLES = (_ROLE.DisplayRole, _ROLE.AccessibleTextRole, _ROLE.ToolTipRole)
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 _LEFT, _RIGHT = int(Qt.AlignmentFlag.AlignLeft | _VCENTER), int(Qt.AlignmentFlag.AlignRight | _VCENTER)
 
@@ -354,6 +364,7 @@ class CellPainter:
         self._pill_font = ui_font(11, 500)
         self._pill_metrics = QFontMetricsF(self._pill_font)
         self._pill_colors = {state: tone_colors(theme, tone) for state, tone in STATE_TONES.items()}
+        self._warn_colors = tone_colors(theme, "warn")
         self._pill_height = scaled(20)
         self._pin_color = theme.accent
         self._placeholder_color = QColor(theme.hover)
@@ -373,16 +384,24 @@ class CellPainter:
         if column.style == "pill":
             room = rect.width() - EDGE - _PILL_PAD
             text = self._pill_metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
-            width = self._pill_metrics.horizontalAdvance(text) + _PILL_PAD
-            top = rect.top() + (rect.height() - self._pill_height) / 2
-            box = QRectF(rect.left() + EDGE + 0.5, top, width, self._pill_height)
+            box = self._pill_box(rect, text, rect.left() + EDGE + 0.5)
             paint_pill(painter, box, text, self._pill_colors[row.state], self._pill_font)
             place = QRect(int(box.right()) + 4, rect.center().y() - _ICON // 2, _ICON, _ICON)
             if row.pinned:  # the state's tooltip says so
                 picture = pixmap("pin", self._pin_color, _ICON, painter.device().devicePixelRatioF())
                 draw_pixmap(painter, place.x(), place.y(), picture)
-        else:
-            self._text(painter, rect, text, column.style)
+            return
+        if outdated := _outdated(row, column):
+            box = self._pill_box(rect, outdated)
+            box.moveRight(rect.right() - PAD)
+            paint_pill(painter, box, outdated, self._warn_colors, self._pill_font)
+            rect = rect.adjusted(0, 0, -round(box.width()) - PAD // 2, 0)
+        self._text(painter, rect, text, column.style)
+
+    def _pill_box(self, rect: QRect, text: str, left: float = 0.0) -> QRectF:
+        """Return where a pill stands in the middle of a cell, its left edge at `left`."""
+        top = rect.top() + (rect.height() - self._pill_height) / 2
+        return QRectF(left, top, self._pill_metrics.horizontalAdvance(text) + _PILL_PAD, self._pill_height)
 
     def _text(self, painter: QPainter, rect: QRect, text: str, style: CellStyle) -> None:
         font, _, color = self._styles[style]

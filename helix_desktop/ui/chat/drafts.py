@@ -18,7 +18,8 @@ from PySide6.QtGui import QImage
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError, StoreError
-from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.domain.events.conversation import Attachment, ToolAnswered
+from helix_desktop.domain.events.session import FilesChanged
 from helix_desktop.domain.mcp_server import ServerResource
 from helix_desktop.domain.slash_command import SlashInput
 from helix_desktop.domain.store import Draft
@@ -455,6 +456,7 @@ class DraftAttachments(QObject):
         self._matches: Attachment | None = None  # of find's words there, counted last
         self._search: asyncio.Task[None] | None = None
         self._session.handle(self)
+        self._session.on(ToolAnswered | FilesChanged, lambda _: self.refresh())
 
     def refresh(self) -> None:
         attachments = self.current()
@@ -464,7 +466,14 @@ class DraftAttachments(QObject):
         self._thumbnails = {digest: self._thumbnails.get(digest) for digest in digests}
         for digest in missing:
             self._session.start(self._read_thumbnail(digest), "read thumbnail")
-        chips = [make_chip(each, model, self._thumbnails.get(each.digest)) for each in attachments]
+        stale, images = self._session.transcript.stale_digests, self._thumbnails
+        chips = [
+            make_chip(
+                each, model, images.get(each.digest),
+                is_outdated=each.kind == "cached" and each.digest in stale,
+            )
+            for each in attachments
+        ]  # fmt: skip
         self._widget.set_attachments(chips)
 
     async def _read_thumbnail(self, digest: str) -> None:

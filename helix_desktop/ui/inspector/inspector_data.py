@@ -15,7 +15,7 @@ from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import call_title
-from helix_desktop.words.message_states import CHANGED_SINCE, STATE_WORDS, explain_changed
+from helix_desktop.words.message_states import OUTDATED, STATE_WORDS, explain_outdated
 from helix_desktop.words.numbers import format_integer, format_token_difference, format_tokens
 from helix_desktop.words.translation import Translator, translate
 
@@ -129,15 +129,14 @@ class WindowRow(WindowItem, frozen=True):
 
     @property
     def shown_states(self) -> list[str]:
-        """Return the same; where there is nothing to say of it, that its file changed since."""
-        changed = translate(CHANGED_SINCE) if self.changed_since else ""
-        return [state for state in (self.unusual_state or changed,) if state]
+        """Return the same as its row shows it: also that its file has changed since."""
+        return [*filter(None, (self.unusual_state, translate(OUTDATED) if self.changed_since else ""))]
 
     @property
     def tooltip(self) -> str:
-        changed = explain_changed() if self.changed_since else ""
+        outdated = explain_outdated() if self.changed_since else ""
         explained = "" if self.is_heading else _state_words(self.state)[1]
-        return "\n".join(filter(None, (self.name, self.why, explained, changed)))
+        return "\n".join(filter(None, (self.name, self.why, explained, outdated)))
 
 
 class RequestGroup(msgspec.Struct, frozen=True):

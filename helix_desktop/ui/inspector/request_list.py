@@ -27,7 +27,7 @@ from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.choice_list import ChoiceList
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.message_states import CHANGED_SINCE, STATE_WORDS
+from helix_desktop.words.message_states import OUTDATED, STATE_WORDS
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.translation import Translator, translate
 
@@ -178,9 +178,9 @@ class RequestList(ChoiceList[WindowRow]):
     def data_of(self, at: int, role: int) -> object:
         row, closed = self.rows[at], self.closed_group(at)
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            changed = translate(CHANGED_SINCE) if row.changed_since else ""
+            outdated = translate(OUTDATED) if row.changed_since else ""
             tokens = tr.plural(row.tokens, "%n token", "%n tokens")
-            words = [row.name, tokens, row.state_text, row.why, changed]
+            words = [row.name, tokens, row.state_text, row.why, outdated]
             if closed is not None:
                 count = len(closed.rows) - row.is_heading
                 parts = tr.plural(count, "%n part, Right opens it", "%n parts, Right opens them")
@@ -211,12 +211,10 @@ class RequestList(ChoiceList[WindowRow]):
     def _end(self, at: int) -> list[Box]:
         """Return state, if it is unusual, and tokens: of a group those of all in it, and its mark."""
         row, group, closed = self.rows[at], self.groups.get(at), self.closed_group(at)
-        shown = closed or row
         tone = _TONES.get(row.state, "neutral") if row.state and not closed else "neutral"
-        words = dotted(shown.shown_states)
-        state: list[Box] = [Pill(words, tone, px=10, high=16)] if words else []
-        if not closed and row.changed_since and row.unusual_state:  # both words leave no room for the name
-            state.insert(0, Icon("triangle-alert", "warn", 12))
+        words = filter(None, [dotted(closed.shown_states)] if closed else row.shown_states)
+        tones: dict[str, Tone] = {translate(OUTDATED): "warn"}
+        state: list[Box] = [Pill(word, tones.get(word, tone), px=10, high=16) for word in words]
         mark = [Icon("chevron-right" if closed else "chevron-down", "faint", 14)] if group else []
         return [*state, *mark, Text((group or row).tokens_text, 12, "muted")]
 

@@ -127,7 +127,7 @@ def rows_of_all_kinds() -> list[Row]:
             (
                 structs.replace(
                     attachment_note("src/stream.py", 320, "file", first_line=10, last_line=40),
-                    changed_since=12,
+                    is_outdated=True,
                 ),
                 attachment_note("docs/a/long/way/down/notes on what was measured.md", 88, "file", lines=9),
                 attachment_note("run.log", 610, "file", lines=2_000, form="preview", full_tokens=14_200),
@@ -237,7 +237,7 @@ def _output_form_rows(head: str) -> list[Row]:
         ),
         tool_row(
             *("s4", "read_file", "docs/DESIGN.md", "ok", text),
-            badge="pinned", is_changed_outside=True, **facts,
+            badge="pinned", changed_since=12, is_outdated=True, **facts,
         ),
         tool_row("s5", "read_file", "src/helix/stream.py", "ok", text, badge="observed", **facts),
         tool_row("s6", "search_text", "StreamFlush", "ok", text, badge="left_out", **facts),

@@ -214,11 +214,11 @@ def test_a_row_says_only_what_is_unusual() -> None:
     }  # fmt: skip
 
 
-def test_a_row_says_that_its_file_changed_since() -> None:
+def test_a_row_says_that_it_is_outdated_whatever_its_state() -> None:
     row = WindowRow(7, "output", "read_file a.py", 40, "cached", "", tool="read_file", changed_since=12)
-    assert row.shown_states == ["Cached"]
-    assert replace(row, state="full").shown_states == ["Changed since"]
-    assert "this is the file as it was then" in row.tooltip
+    assert row.shown_states == ["Cached", "Outdated"]
+    assert replace(row, state="full").shown_states == ["Outdated"]
+    assert "This is what it was then." in row.tooltip
 
 
 def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) -> None:

@@ -99,7 +99,7 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
         (tmp_path / "project" / "app.py").write_text("x = 2\n")
         await rig.run_turn("And now?")
         row = rig.rows(UserRow)[1]
-        assert [bool(note.changed_since) for note in row.attachments] == [False] * 4 + [True, False]
+        assert [note.is_outdated for note in row.attachments] == [False] * 4 + [True, False]
         _check_a_recount_keeps_versions(rig, row)
         rig.chat.view.jump_to(row.key)
         await until(lambda: row.key in rig.chat.view.chat_viewport.widget_pool.visible, "it is in sight")

@@ -15,12 +15,15 @@ from helix_desktop.tools.cache.index_recall import RecallArguments
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.ui.cache.entry_actions import RecallMany
+from helix_desktop.ui.cache.rows import COLUMN_INDEX
 from helix_desktop.ui.chat.actions import ToggleSection
+from helix_desktop.ui.chat.items.tool_card import unusual_words
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
-from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.interactions import menu_groups
+from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.kit.intents import OpenCacheEntry, RemoveSecret
+from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall, RemoveSecret
 from helix_desktop.ui.window.redaction import confirmation_word
 from helix_desktop.words.times import format_date
 from tests.support.model_servers.chat_server import (
@@ -32,6 +35,7 @@ from tests.support.model_servers.chat_server import (
 from tests.support.window.buttons import find_child, press
 from tests.support.window.chat_geometry import click_area
 from tests.support.window.redact_dialog import forget_dialog
+from tests.support.window.usage_checks import inspector_rows
 from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
@@ -66,6 +70,36 @@ async def test_versions_are_compared_and_a_removed_one_says_so(rig: WindowRig) -
     await until(lambda: cache.preview.digest == first, "the first one")
     assert content_view.view == "text"
     assert not diff_button.isEnabled()
+
+
+async def test_an_outdated_output_has_one_mark_everywhere(rig: WindowRig) -> None:
+    """In chat, panel, outputs and their preview, and on the chip of what the user recalls of it."""
+    read = StreamedReply(Call("read_file", '{"path": "a.txt"}', id="r"))
+    replies = replies_in_order(read, text_reply("Read."), text_reply("I see."))
+    async with rig.answered_by(replies, "project", {"a.txt": "one\n"}):
+        await rig.run_turn("Read it.")
+        digest = rig.events(ToolAnswered)[0].digest
+        rig.perform(Recall(digest))
+        await until(lambda: len(rig.attachment_labels()) == 1, "it goes along")
+        assert "Outdated" not in rig.attachment_labels()[0]
+        (rig.folder / "project" / "a.txt").write_text("two\n", encoding="utf-8")
+        await rig.run_turn("And now?")
+        (card,) = rig.rows(ToolRow)
+        assert [word.text for word in unusual_words(card)] == ["Outdated"]
+        assert "Outdated" in rig.rows(UserRow)[-1].attachments[0].label.split(" · ")
+        (panel,) = [row for row in inspector_rows(rig) if row.digest == digest]
+        assert panel.shown_states[-1] == "Outdated"
+        rig.perform(Recall(digest))
+        await until(lambda: len(rig.attachment_labels()) == 1, "it goes along again")
+        assert "Outdated" in rig.attachment_labels()[0].split(" · ")
+        rig.perform(OpenCacheEntry(digest))
+        cache = rig.views.cache.get()
+        await until(lambda: cache.preview.digest == digest, "the preview")
+        (mark,) = [pill for pill in cache.preview.findChildren(Pill) if pill.text() == "Outdated"]
+        assert mark.isVisible()
+        cell = cache.table.currentIndex().siblingAtColumn(COLUMN_INDEX["target"])
+        assert cell.data(Qt.ItemDataRole.AccessibleTextRole) == "a.txt · Outdated"
+        assert "has changed since" in cell.data(Qt.ItemDataRole.ToolTipRole)
 
 
 LOG = "".join(f"step {number}: {'failed (x)' if number % 20 == 7 else 'ok'}\n" for number in range(1, 61))

@@ -40,7 +40,8 @@ from helix_desktop.ui.kit.boxes import Icon, Pen, Text, face
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.words.attachments import attachment_facts, attachment_icon, attachment_name
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.message_states import OUTDATED, explain_outdated
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Composer")
 
@@ -60,11 +61,15 @@ def attachment_key(attachment: Attachment) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """An attachment, and what is said of it; `is_warning`: it is not sent as it is, or may be refused."""
+    """An attachment, and what is said of it; `is_warning`: it is not sent as it is, or may be refused.
+
+    One that `is_outdated` is of a file that has changed since.
+    """
 
     attachment: Attachment
     note: str
     is_warning: bool = False
+    is_outdated: bool = False
     thumbnail: QImage | None = field(default=None, hash=False)
 
     @property
@@ -88,14 +93,21 @@ class Chip:
         return thumbnail_size(image.width, image.height) if image else QSize(0, 0)
 
 
-def make_chip(attachment: Attachment, model: ModelInfo | None, thumbnail: QImage | None = None) -> Chip:
+def make_chip(
+    attachment: Attachment,
+    model: ModelInfo | None,
+    thumbnail: QImage | None = None,
+    *,
+    is_outdated: bool = False,
+) -> Chip:
     """Return a chip that says the tokens, or that the model sees no images, or may not see them."""
     note, is_image = attachment_facts(attachment), attachment.image is not None
     if is_image and (model is None or not model.images):
-        return Chip(attachment, tr("images not supported: left out"), True, thumbnail)
+        return Chip(attachment, tr("images not supported: left out"), True, thumbnail=thumbnail)
     if is_image and model and not model.images_known:
-        return Chip(attachment, f"{note} · {tr('images may not be supported')}", True, thumbnail)
-    return Chip(attachment, note, thumbnail=thumbnail)
+        return Chip(attachment, f"{note} · {tr('images may not be supported')}", True, thumbnail=thumbnail)
+    note = f"{translate(OUTDATED)} · {note}" if is_outdated else note
+    return Chip(attachment, note, is_outdated, is_outdated, thumbnail)
 
 
 # What is to go along with the next message, and what its chips want, each by its key.
@@ -169,7 +181,8 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
         words = tr("Remove {attachment}", attachment=self.label)
         self._add_button("x", words, tr("Remove"), RemoveAttachment(self.key))
         self.setObjectName("attachment")
-        self.setToolTip(self.label)
+        outdated = explain_outdated() if chip.is_outdated else ""
+        self.setToolTip("\n".join(filter(None, (self.label, outdated))))
         self.setAccessibleName(tr("Attachment: {attachment}", attachment=self.label))
         self.setAccessibleDescription(tr("Enter opens it, Delete removes it"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)

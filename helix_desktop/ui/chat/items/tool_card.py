@@ -83,7 +83,7 @@ from helix_desktop.ui.kit.boxes import (
 from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry, OpenSession
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
-from helix_desktop.words.message_states import STATE_WORDS, explain_changed
+from helix_desktop.words.message_states import OUTDATED, STATE_WORDS, explain_outdated
 from helix_desktop.words.models import slow_model_text
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
 from helix_desktop.words.times import format_date, format_elapsed, format_exact_duration
@@ -168,8 +168,8 @@ def tool_body(row: ToolRow, tools: ItemTools) -> Box:
         parts.append(Frame(_command_block(row, tools), (-4, 0, -4, 1)))
     if row.subagent_session and (task := _output(escape_invisible(row.target), tools)):
         parts.append(task)
-    changed = explain_changed() if row.changed_since else ""
-    intro = join_sentences(removed_text(row), changed, window_state_text(row), form_choice_text(row))
+    outdated = explain_outdated() if row.changed_since else ""
+    intro = join_sentences(removed_text(row), outdated, window_state_text(row), form_choice_text(row))
     if intro:
         parts.append(paragraph(escape_invisible(intro), tools, theme.muted, SMALL))
     # No model chose its form, for want of time.
@@ -578,8 +578,8 @@ def unusual_words(row: ToolRow) -> list[_Word]:
     if form := output_form_text(row):
         token = "warn" if row.has_no_extract else "muted"
         words.append(_Word(form, token, tip=form_choice_text(row)))
-    if row.is_changed_outside:
-        words.append(_Word(tr("Changed since"), "warn", "changed", explain_changed()))
+    if row.is_outdated:
+        words.append(_Word(translate(OUTDATED), "warn", "outdated", explain_outdated()))
     if row.changes is not None and row.changes.uncovered:
         words.append(_Word(uncovered_text(row.changes.uncovered), "warn"))
     return words

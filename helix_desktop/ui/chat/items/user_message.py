@@ -25,6 +25,7 @@ from helix_desktop.ui.design.viewer.picture import thumbnail_size
 from helix_desktop.ui.kit.boxes import Box, Button, Column, Drawing, Flow, Frame, Icon, Pen, Row, Space, Text
 from helix_desktop.ui.kit.intents import BranchSession, OpenCacheEntry, RewindTo, ShowInTimeline
 from helix_desktop.words.attachments import attachment_icon, attachment_name
+from helix_desktop.words.message_states import explain_outdated
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -146,7 +147,8 @@ class UserMessageItem(RowItem):
             name, icon, label = attachment_name(note.attachment), attachment_icon(note.attachment), note.label
             action, words = OpenCacheEntry(note.attachment.digest), tr("Open {name}", name=label)
             chip = _chip(label, name, icon, note)
-            chips.append(Button(f"attachment:{number}", action, chip, words, "chip", tip=label))
+            tip = f"{label}\n{explain_outdated()}" if note.is_outdated else label
+            chips.append(Button(f"attachment:{number}", action, chip, words, "chip", tip=tip))
             notes.append(tr("Attached: {name}", name=label))
         side = tr("Side question: not in context") if row.is_side else ""
         steered = tr("Sent during the turn") if row.steered else ""
@@ -190,8 +192,8 @@ class UserMessageItem(RowItem):
 
 def _chip(label: str, name: str, icon: str, note: AttachmentNote | None = None) -> Box:
     """Return a chip below the bubble: a name, which is cut where it is too long, and what follows."""
-    is_left_out, image = note is not None and note.is_left_out, note.attachment.image if note else None
-    color = "warn" if is_left_out else "muted"
+    is_warning = note is not None and (note.is_left_out or note.is_outdated)
+    image, color = note.attachment.image if note else None, "warn" if is_warning else "muted"
     facts = label.removeprefix(name)
 
     def cut(metrics: QFontMetricsF, _label: str, room: float) -> str:
@@ -206,7 +208,7 @@ def _chip(label: str, name: str, icon: str, note: AttachmentNote | None = None) 
         paint = partial(draw_thumbnail, note.thumbnail, color)
         picture = Drawing((size.width(), size.height()), paint)
     content = Row([picture, Frame(words, (0, 4, 0, 4), grow=True, shrink=True)], 5 if image else 3)
-    fill, edge = ("warn_soft", "") if is_left_out else ("raised", "border")
+    fill, edge = ("warn_soft", "") if is_warning else ("raised", "border")
     pad = (4, 4, 9, 4) if image else (8, 0, 6, 0)
     chip = Frame(content, pad, fill, edge, radius=8 if image else 10.5)
     chip.wide = min(chip.width(), scaled(_MAX_CHIP) + extra)

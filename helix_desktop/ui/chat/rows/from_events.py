@@ -87,7 +87,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     TurnFooterRow,
     UserRow,
 )
-from helix_desktop.ui.chat.rows.tool_rows_from_events import ToolRows, outcome_fields
+from helix_desktop.ui.chat.rows.tool_rows_from_events import ToolRows, is_outdated, outcome_fields
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, Redo, RetrySummary, ShowInTimeline, Undo
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.button_labels import supported_remedies
@@ -327,8 +327,8 @@ def _markdown(section: Section) -> str:
 
 def _message_row(recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
     prompt = f"{SLASH}{event.prompt.command} · {event.prompt.path}" if event.prompt else ""
-    stale = transcript.stale_digests
-    notes = (AttachmentNote(each, stale.get(each.digest, 0)) for each in event.attachments)
+    seq = recorded.seq
+    notes = (AttachmentNote(each, is_outdated(each.digest, seq, transcript)) for each in event.attachments)
     is_editable = not transcript.parent
     return UserRow(
         RowKey(recorded.seq), event.text, tuple(notes), event.steered, prompt, is_editable=is_editable
@@ -514,9 +514,10 @@ class ChatRows(ToolRows):
         match recorded.event:
             case ToolAnswered() | FilesChanged() | TurnRetried():
                 rows += self._updated_staleness(transcript)
-                stale = transcript.stale_digests
                 rows += self._update_notes(
-                    lambda _, note: replace(note, changed_since=stale.get(note.attachment.digest, 0))
+                    lambda row, note: replace(
+                        note, is_outdated=is_outdated(note.attachment.digest, row.key.seq, transcript)
+                    )
                 )
             case event if isinstance(event, _REWRITES):
                 return [*rows, *self.updated_states(transcript)]

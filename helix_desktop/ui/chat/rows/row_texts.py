@@ -34,7 +34,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
 from helix_desktop.words.call_targets import call_title, call_verb, failed_tests_text, shown_target
-from helix_desktop.words.message_states import CHANGED_SINCE, STATE_WORDS
+from helix_desktop.words.message_states import OUTDATED, STATE_WORDS
 from helix_desktop.words.numbers import (
     format_integer,
     format_size,
@@ -286,8 +286,8 @@ def _tool_summary(row: ToolRow) -> list[str]:
         words.append(form)
     if row.arguments_cached:
         words.append(tr("text cached"))
-    if row.is_changed_outside:
-        words.append(translate(CHANGED_SINCE))
+    if row.is_outdated:
+        words.append(translate(OUTDATED))
     if row.subagent_status is not None:
         words.append(tr("subagent: {state}", state=phase_text(row.subagent_status)))
     if row.removed_at_ms:

@@ -30,7 +30,7 @@ from helix_desktop.ui.design.safe_text import clean_output
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.words.attachments import attachment_facts, attachment_name
 from helix_desktop.words.file_changes import uncovered_details, uncovered_line
-from helix_desktop.words.message_states import CHANGED_SINCE
+from helix_desktop.words.message_states import OUTDATED
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -80,20 +80,20 @@ class Versions(msgspec.Struct, frozen=True):
 class AttachmentNote(msgspec.Struct, frozen=True):
     """What went along with a message.
 
-    `changed_since` is the event that changed the file which it is of (0: none did). An image that
-    `is_left_out` is not sent to the model. `thumbnail` is read from the cache.
+    It `is_outdated` as `ToolRow` says. An image that `is_left_out` is not sent to the model. `thumbnail` is
+    read from the cache.
     """
 
     attachment: Attachment
-    changed_since: int = 0
+    is_outdated: bool = False
     is_left_out: bool = False
     thumbnail: QImage | None = None
 
     @property
     def label(self) -> str:
-        change = translate(CHANGED_SINCE) if self.changed_since else ""
+        outdated = translate(OUTDATED) if self.is_outdated else ""
         facts = tr("left out", "an image") if self.is_left_out else attachment_facts(self.attachment)
-        return " · ".join(filter(None, (attachment_name(self.attachment), facts, change)))
+        return " · ".join(filter(None, (attachment_name(self.attachment), outdated, facts)))
 
 
 class UserRow(msgspec.Struct, frozen=True):
@@ -200,10 +200,10 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
     `answer_seq` is the event of the answer; 0 if there is none, if its form is not chosen yet, or if it is an
     excerpt. `user_form` is what the user chose for it since. `argument_digests` are those of large
     arguments. `started` is the subagent that does it, `progress` how far that is. `changed_since` is the
-    event that changed the file which the output shows (0: none did), `is_changed_outside` if that was no call
-    of this session. `auto_run` is what the answer says, and what became of it since. `removed_at_ms` says
-    when the user removed the output as a secret (0: it was not removed). `original`, `excerpt_content` and
-    `changed_files` are read on demand.
+    event that changed the file which the output shows (0: none did); it `is_outdated` unless that was a later
+    call of this session, which the chat shows. `auto_run` is what the answer says, and what became of it
+    since. `removed_at_ms` says when the user removed the output as a secret (0: it was not removed).
+    `original`, `excerpt_content` and `changed_files` are read on demand.
     """
 
     key: RowKey
@@ -220,7 +220,7 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
     progress: SubagentProgress | None = None
     running_output: RunningOutput | None = None
     changed_since: int = 0
-    is_changed_outside: bool = False
+    is_outdated: bool = False
     excerpt_content: ExcerptContent | None = None
     changes: ChangesRecorded | None = None
     auto_run: tuple[AutoRunChange, ...] = ()

@@ -51,6 +51,7 @@ class ToolRows:
         self._key_by_call: dict[str, RowKey] = {}  # by call id
         self._keys_of_answers: list[RowKey] = []  # of calls that have one
         self._keys_by_digest: dict[str, list[RowKey]] = {}  # outputs, by content
+        self._keys_by_source: dict[str, list[RowKey]] = {}  # the same, of a recall by what it recalled
         self._stale_digests: dict[str, int] = {}  # as the rows say
         # Calls whose arguments can stand as markers, by their step.
         self._masked_calls: dict[int, list[RowKey]] = {}
@@ -93,6 +94,7 @@ class ToolRows:
         self._keys_of_answers.append(key)
         if output.digest:
             self._keys_by_digest.setdefault(output.digest, []).append(key)
+            self._keys_by_source.setdefault(output.recalled or output.digest, []).append(key)
         self._change(key, **outcome_fields(output), answer_seq=seq, auto_run=output.auto_run)
         self._update_badge(key, MessageStates(transcript), transcript)
         return [self.rows[key]]
@@ -167,8 +169,16 @@ class ToolRows:
         now, before = transcript.stale_digests, self._stale_digests
         self._stale_digests = dict(now)
         changed = {digest for digest in {**before, **now} if now.get(digest) != before.get(digest)}
-        keys = ((key, digest) for digest in changed for key in self._keys_by_digest.get(digest, ()))
-        return [row for key, digest in keys for row in self._change(key, **_staleness(digest, transcript))]
+        keys = (key for digest in changed for key in self._keys_by_source.get(digest, ()))
+        return [row for key in keys for row in self._change(key, **self._staleness(key, transcript))]
+
+    def _staleness(self, key: RowKey, transcript: Transcript) -> dict[str, Any]:
+        """Return what a row says of a change of its file since."""
+        row = self.rows[key]
+        assert isinstance(row, ToolRow)
+        digest = row.digest and (row.answer.recalled or row.digest)
+        outdated = is_outdated(digest, row.answer_seq, transcript)
+        return {"changed_since": transcript.stale_digests.get(digest, 0), "is_outdated": outdated}
 
     def _updated_badges(self, transcript: Transcript) -> list[Row]:
         """Let calls say where their output stands, and in which form, since the window was rewritten."""
@@ -190,14 +200,14 @@ class ToolRows:
         if badge == "in_window" and row.answer.recalled:
             badge = "recalled"
         form = transcript.rewrites.chosen_forms.get(row.answer_seq)
-        return self._change(key, badge=badge, user_form=form, **_staleness(row.digest, transcript))
+        return self._change(key, badge=badge, user_form=form, **self._staleness(key, transcript))
 
 
-def _staleness(digest: str, transcript: Transcript) -> dict[str, Any]:
-    """Return what a row says of a change of its file since."""
-    since, changes = transcript.stale_digests.get(digest, 0), transcript.staleness.file_changes
-    is_outside = any(seq == since and not event.call_id for seq, event in changes) if since else False
-    return {"changed_since": since, "is_changed_outside": is_outside}
+def is_outdated(digest: str, seq: int, transcript: Transcript) -> bool:
+    """Return True if a content that came with an event was out of date then, or changed outside since."""
+    since = transcript.stale_digests.get(digest, 0)
+    changes = transcript.staleness.file_changes if since else ()
+    return 0 < since < seq or any(at == since and not event.call_id for at, event in changes)
 
 
 def outcome_fields(output: ToolAnswered) -> dict[str, Any]:

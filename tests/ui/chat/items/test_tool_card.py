@@ -112,17 +112,17 @@ def test_an_open_card_states_where_its_output_is(view: ChatView, badge: Badge, w
 
 
 def test_a_card_says_that_its_file_has_changed(qtbot: QtBot, view: ChatView) -> None:
-    """In a chip, which opens the output as it was, in the open card and to screen readers."""
-    view.chat_viewport.model.reset([replace(CARD, changed_since=212, is_changed_outside=True)])
-    assert "Changed since" in widget(view).accessibleName()
+    """With a word, which opens the output as it was, in the open card and to screen readers."""
+    view.chat_viewport.model.reset([replace(CARD, changed_since=212, is_outdated=True)])
+    assert "Outdated" in widget(view).accessibleName()
     with performed(view) as signal:
-        press(view, "changed")
+        press(view, "outdated")
     assert signal == [OpenCacheEntry(DIGEST)]
-    area = laid_out_card(view).hit_area("changed")
+    area = laid_out_card(view).hit_area("outdated")
     assert area is not None
-    assert "Changed since" in area.tip
+    assert "Outdated" in area.tip
     press(view, "open:card")
-    assert words(view).startswith("Changed since: this is the file as it was then.")
+    assert words(view).startswith("Outdated: the file has changed since. This is what it was then.")
 
 
 def test_every_state_has_its_own_sentence(view: ChatView) -> None:
@@ -337,11 +337,7 @@ def test_bar_items_never_overlap_at_any_width(view: ChatView, width: int) -> Non
 def test_a_call_is_one_line_at_any_width(view: ChatView, target: str, width: int) -> None:
     """The target has the room behind its verb; what is unusual stands behind it, and nothing overlaps."""
     view.chat_viewport.model.reset(
-        [
-            tool_row(
-                "t", "run_command", target, text="1", digest=DIGEST, badge="cached", is_changed_outside=True
-            )
-        ]
+        [tool_row("t", "run_command", target, text="1", digest=DIGEST, badge="cached", is_outdated=True)]
     )
     card = laid_out_card(view)
     card.layout(width)
@@ -371,7 +367,7 @@ TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"},
         (replace(CARD, badge="excluded"), ["Left out"]),
         (replace(CARD, arguments_cached=True), ["Cached"]),
         (replace(CARD, changed_since=9), []),
-        (replace(CARD, changed_since=9, is_changed_outside=True), ["Changed since"]),
+        (replace(CARD, changed_since=9, is_outdated=True), ["Outdated"]),
         (PREVIEW, ["Shortened"]),
         (replace(PREVIEW, badge="cached"), ["Cached"]),
         (replace(PREVIEW, badge="folded"), ["Cached"]),

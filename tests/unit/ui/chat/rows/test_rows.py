@@ -85,7 +85,18 @@ def test_only_a_change_by_no_call_is_unusual() -> None:
         else:
             log.call("edit_file", "Edited a.py", path="a.py", old_text="v1", new_text="v2")
         rows = [row for row in rows_from_log(log.events)[1] if isinstance(row, ToolRow)]
-        assert (rows[0].changed_since > 0, rows[0].is_changed_outside) == (True, is_outside)
+        assert (rows[0].changed_since > 0, rows[0].is_outdated) == (True, is_outside)
+
+
+def test_a_recall_of_what_was_out_of_date_says_so() -> None:
+    """Whoever changed the file, and whether all of it or a part was recalled."""
+    log = CallLog()
+    log.call("read_file", "v1", path="a.py")
+    edit = log.call("edit_file", "Edited a.py", path="a.py", old_text="v1", new_text="v2")
+    log.call("recall_cached_content", "a part", recalled=digest_of(b"v1"), hash=digest_of(b"v1"))
+    assert changes_on_cards(log) == [edit, 0, edit]
+    rows = [row for row in rows_from_log(log.events)[1] if isinstance(row, ToolRow)]
+    assert [row.is_outdated for row in rows] == [False, False, True]
 
 
 def test_a_divider_says_which_files_changed() -> None:
@@ -114,7 +125,7 @@ def changes_on_cards(log: CallLog) -> list[int]:
     frame = PromptFrame(ModelInfo("m", "m", 10_000), "")
     window = project(transcript, PROFILES["balanced"], frame)
     items = break_down_window(window, transcript, frame)
-    assert changes == [item.changed_since for item in items if item.kind == "output"]
+    assert changes == [item.changed_since for item in items if item.kind in ("output", "recalled")]
     return changes
 
 
