@@ -70,7 +70,7 @@ from helix_desktop.ui.timeline.summary_cards import (
     ObservationsCard,
     PlacedCard,
 )
-from helix_desktop.ui.timeline.usage_chart import UsagePoint
+from helix_desktop.ui.timeline.usage_points import UsagePoint
 from helix_desktop.words.call_targets import given_text, output_title
 from helix_desktop.words.message_states import hold_text
 from helix_desktop.words.policies import session_policy_text

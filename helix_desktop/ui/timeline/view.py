@@ -44,7 +44,8 @@ from helix_desktop.ui.timeline.cards import FormCard, Group, RunningCard, Timeli
 from helix_desktop.ui.timeline.from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.rows import CardList, HostedRow, Row, fold_rewrites
 from helix_desktop.ui.timeline.summary_cards import Continuation, ContinuedRow, HandoverCard, PlacedCard
-from helix_desktop.ui.timeline.usage_chart import UsageChart, UsagePoint, usage_points, with_current_usage
+from helix_desktop.ui.timeline.usage_chart import UsageChart
+from helix_desktop.ui.timeline.usage_points import UsagePoint, usage_points, with_current_usage
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_integer, format_tokens
 from helix_desktop.words.sessions import session_title

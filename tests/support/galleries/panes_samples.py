@@ -59,7 +59,7 @@ from helix_desktop.ui.timeline.summary_cards import (
     ObservationsCard,
     PlacedCard,
 )
-from helix_desktop.ui.timeline.usage_chart import PointKind, UsagePoint
+from helix_desktop.ui.timeline.usage_points import PointKind, UsagePoint
 from helix_desktop.ui.timeline.view import TimelineState
 from helix_desktop.words.summaries import NOTHING_MISSING, MissingText
 

@@ -30,7 +30,7 @@ from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.rows import CardItem, card_menu
 from helix_desktop.ui.timeline.summary_cards import HandoverCard, PlacedCard
-from helix_desktop.ui.timeline.usage_chart import UsagePoint
+from helix_desktop.ui.timeline.usage_points import UsagePoint
 from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from tests.support import session_rewrites
 from tests.support.galleries.panes_samples import (

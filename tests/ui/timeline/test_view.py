@@ -33,7 +33,8 @@ from helix_desktop.ui.kit.intents import (
 from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.cards import FailureCard, RunningCard, SweepCard, TimelineCard, UndoCard
-from helix_desktop.ui.timeline.usage_chart import UsagePoint, downsample, point_text
+from helix_desktop.ui.timeline.usage_chart import downsample, point_text
+from helix_desktop.ui.timeline.usage_points import UsagePoint
 from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from helix_desktop.words.times import format_exact_duration
 from tests.support.galleries.panes_samples import (

@@ -64,7 +64,7 @@ from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
 from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.summary_cards import FoldCard, HandoverCard, PlacedCard
-from helix_desktop.ui.timeline.usage_chart import DROP_KINDS, usage_points
+from helix_desktop.ui.timeline.usage_points import DROP_KINDS, usage_points
 from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.numbers import format_tokens
 from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
