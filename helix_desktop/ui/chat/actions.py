@@ -170,7 +170,7 @@ ReadingAction: TypeAlias = (
 RowAction: TypeAlias = Intent | ListAction
 
 _NAMES: dict[type[Intent], ActionName] = {
-    ShowInTimeline: "details",
+    ShowInTimeline: "timeline",
     Undo: "undo",
     Redo: "redo",
     OpenVersion: "open_parent",
@@ -187,6 +187,4 @@ def button_name(action: Intent) -> ActionName:
             return name
         case OpenVersion(is_source=True):
             return "open_source"
-        case ShowInTimeline(is_handover=True):
-            return "open_handover"
     return _NAMES[type(action)]

@@ -113,7 +113,7 @@ class ProviderCacheCard(Card):
 
 
 class Breakdown(QWidget):
-    """What stands under Details: where the figures come from, and what they are of."""
+    """The breakdown: where the figures come from, and what they are of."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -268,7 +268,7 @@ class Inspector(Themed, QWidget):
 
     @property
     def breakdown(self) -> Breakdown:
-        """Return what stands under Details; it is built when it is first asked for."""
+        """Return the breakdown; it is built when it is first asked for."""
         return self._lazy_breakdown.get()
 
     def _add_breakdown(self, breakdown: Breakdown) -> None:
@@ -285,7 +285,7 @@ class Inspector(Themed, QWidget):
             QTimer.singleShot(0, self, self._scroll_to_details)
 
     def _scroll_to_details(self) -> None:
-        """Bring what stands under Details into sight, by scrolling no further than needed."""
+        """Bring the breakdown into sight, by scrolling no further than needed."""
         bar, place = self._scroll.verticalScrollBar(), self._inside.geometry()
         bar.setValue(max(bar.value(), min(place.y(), place.bottom() - self._scroll.viewport().height())))
 
@@ -333,7 +333,7 @@ class Inspector(Themed, QWidget):
         inside = self._inside = pane(self._details_box)
         self._lazy_breakdown = LazyPage(lambda: Breakdown(inside))
         self._lazy_breakdown.when_built(self._add_breakdown)
-        self.details = DisclosureHead(tr("Details"), "", "muted")
+        self.details = DisclosureHead(tr("Breakdown"), "", "muted")
         self.details.setObjectName("details")
         self.details.toggled.connect(self._show_details)
         inside.hide()

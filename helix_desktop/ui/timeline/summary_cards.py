@@ -386,7 +386,7 @@ class PlacedCard(Rewrite, frozen=True):
 def _observations(card: ObservationsCard, look: CardLook, color: str) -> list[Box]:
     """Return dated facts, quotes, ledger and figures, behind a heading."""
     content: list[Box] = [Words(unused, 12, "warn")] if (unused := unused_text(card.event)) else []
-    content.append(fold(look, "details", tr("Details"), "", color, lambda: _facts(card, color)))
+    content.append(fold(look, "details", tr("Summary text"), "", color, lambda: _facts(card, color)))
     if look.is_open("details"):
         if card.quotes:
             note = format_integer(len(card.quotes))
@@ -470,7 +470,7 @@ class FoldCard(Rewrite, frozen=True):
             return [Column([Flow(pills), code_frame(words)], 6)]
 
         size = format_token_count(self.event.tokens + FRAMING_TOKENS)
-        content = [line, fold(look, "note", tr("Details"), size, color, note)]
+        content = [line, fold(look, "note", tr("Summary text"), size, color, note)]
         tip = "" if is_lost else translate(STATE_WORDS["folded"].tooltip)
         return framed(content, (14, 4, 12, 10), 6, tip), self.name(dotted((self.title, self.size_text)))
 

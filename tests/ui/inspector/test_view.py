@@ -106,12 +106,13 @@ def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
     assert "Compacts at" not in pane.bar.accessibleName()
 
 
-def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> None:
+def test_all_but_total_and_list_is_in_the_breakdown_which_is_closed(pane: Inspector) -> None:
     parts = pane.breakdown
     hidden = (parts.provider_cache,)
     assert not any(part.isVisible() for part in (*hidden, *parts._legend.values()))
     assert pane.until.isVisible()
     assert pane.requests.isVisible()
+    assert pane.details.text() == "Breakdown"
     pane.details.click()
     shown = [parts._legend[segment.kind] for segment in inspector_state().segments if segment.kind != "free"]
     assert all(part.isVisible() for part in (*hidden, *shown))

@@ -345,6 +345,7 @@ def test_what_a_server_said_is_shown_on_request(qtbot: QtBot) -> None:
     (text,) = (text for text in view.findChildren(SelectableText) if text.text() == message)
     assert not text.isVisible()
     (details,) = (fold for fold in view.findChildren(Disclosure) if fold.isVisible())
+    assert details.head.text() == "Server response"
     details.head.click()
     assert text.isVisible()
 

@@ -302,6 +302,7 @@ def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) 
     pane.set_state(long_timeline_state())
     assert card(pane, 497).accessible_name.startswith("Summary of 9 messages · Context: 23.9k → 14.8k")
     assert fold_card(497).event.text not in words(pane, 497)
+    assert any(text.startswith("Summary text") for text in words(pane, 497))
     press(pane, 497, "fold:note")
     assert fold_card(497).event.text in words(pane, 497)
     assert {"List of 31 outputs", "Show in chat"} <= {*pills(pane, 497)}
@@ -333,6 +334,7 @@ def test_a_long_note_is_shown_in_part_until_all_of_it_is_asked_for(pane: Timelin
 def test_observations_show_facts_by_day_with_sources(qtbot: QtBot, pane: Timeline) -> None:
     """Dates as in the window, sources as chips, quotes verbatim, the ledger."""
     pane.set_state(long_timeline_state())
+    assert any(text.startswith("Summary text") for text in words(pane, 498))
     press(pane, 498, "fold:details")
     said = words(pane, 498)
     assert said.count("Past") == 1

@@ -518,7 +518,7 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
         assert rig.conversation.window.measure()[0].estimate < before.estimate
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "context")
         rig.window.show_page("chat")
-        press_action(rig.chat.view, divider, "details")
+        press_action(rig.chat.view, divider, "timeline")
         await until(lambda: find_card(rig.views.timeline.get(), divider.key.seq), "the card")
         press_action(rig.chat.view, divider, "undo")
         await until(lambda: rig.conversation.window.measure()[0] == before, "all as before")

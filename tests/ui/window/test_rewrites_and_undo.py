@@ -83,7 +83,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         assert _badges(rig)["part7.txt"] == "in_window"
         assert (await _states(rig))["part0.txt"] == "cached"
         divider = rig.rows(DividerRow)[0]
-        assert action_names(divider) == ("details", "undo")
+        assert action_names(divider) == ("timeline", "undo")
         assert divider.text.startswith("Context: ")
 
         changed: list[int] = []
@@ -179,7 +179,7 @@ async def _check_a_handover(rig: WindowRig) -> None:
         assert rig.window.page() == "timeline", "its chip leads to what stands for it"
         rig.window.show_page("chat")
 
-        press_action(rig.chat.view, divider, "open_handover")
+        press_action(rig.chat.view, divider, "timeline")
         assert rig.window.page() == "timeline"
         await until(lambda: find_card(rig.views.timeline.get(), divider.key.seq), "the handover's card")
         source = next(

@@ -55,7 +55,7 @@ async def _check_a_fold(rig: WindowRig) -> None:
         assert folds
         (divider, *_) = rig.rows(DividerRow)
         assert divider.kind == "context"
-        assert action_names(divider) == ("details", "undo")
+        assert action_names(divider) == ("timeline", "undo")
         assert card(rig, "part0.txt").badge == "folded"
         folded = rig.conversation.window.measure()[0]
 

@@ -286,7 +286,7 @@ class _Result(QWidget):
         texts = column(*words, gap=1)
         if server_text:
             details = SelectableText(server_text, 12, "faint")
-            texts.addWidget(Disclosure(DisclosureHead(tr("Details"), "", "muted"), details))
+            texts.addWidget(Disclosure(DisclosureHead(tr("Server response"), "", "muted"), details))
         self.setLayout(row(*top, texts, gap=8, stretch=len(top), top=top))
 
 
