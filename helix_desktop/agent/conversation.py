@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from helix_desktop.agent.budget import BudgetedSettings, SessionBudget, SpendApprovals
 from helix_desktop.agent.change_recorder import ChangeRecorder
-from helix_desktop.agent.compaction.manager import ContextManager
+from helix_desktop.agent.compaction.context_compaction import ContextCompaction
 from helix_desktop.agent.context_window import ContextWindow
 from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.message_queue import MessageQueue, MessageTooLarge, TurnStart, UserMessage
@@ -99,19 +99,19 @@ class Conversation:
         self.running_calls = runner.running_calls
         self._spend_approvals = SpendApprovals(session, self.budget, services.is_unattended)
         is_unattended = is_subagent or services.is_unattended
-        self._context_manager = manager = ContextManager(
+        self._compaction = compaction = ContextCompaction(
             session, self._spend_approvals, services.is_trusted, stays_open=not is_unattended
         )
-        self.handovers, self.observations = manager.handovers, manager.observations
-        self.checkpoints, self.summary_wait = manager.checkpoints, manager.summary_wait
-        self.wait_for_background_work = manager.wait_for_background_work
-        forms = OutputForms(session, services.store, manager.rewriter, extractor)
-        self.window = ContextWindow(session, manager.rewriter, forms)
+        self.handovers, self.observations = compaction.handovers, compaction.observations
+        self.checkpoints, self.summary_wait = compaction.checkpoints, compaction.summary_wait
+        self.wait_for_background_work = compaction.wait_for_background_work
+        forms = OutputForms(session, services.store, compaction.rewriter, extractor)
+        self.window = ContextWindow(session, compaction.rewriter, forms)
         self._instructions = SessionInstructions(session, services.instructions)
         self._engine = TurnEngine(
             session,
             runner,
-            manager,
+            compaction,
             self.budget,
             self.permissions,
             file_versions,
@@ -120,7 +120,7 @@ class Conversation:
             is_unattended=is_unattended,
         )
         self.response, self.close_interrupted = self._engine.response, self._engine.close_interrupted
-        self.side_questions = SideQuestions(session, self.budget, manager.rewriter, services.is_trusted)
+        self.side_questions = SideQuestions(session, self.budget, compaction.rewriter, services.is_trusted)
         if not is_unattended:
             SessionTitles(session, services.is_trusted, services.wants_titles)
         self.queue = MessageQueue(session)
@@ -298,7 +298,7 @@ class Conversation:
         """Like `retry`, with text and hash in place of the images that the server rejected."""
         refused = self.session.transcript.image_refusal
         if refused is not None and not self.is_running:
-            await self._context_manager.rewriter.mask_messages(refused.images)
+            await self._compaction.rewriter.mask_messages(refused.images)
         await self.retry()
 
     async def stop(self) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from helix_desktop.agent.attachments import without_repeats
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.change_recorder import ChangeRecorder
-from helix_desktop.agent.compaction.manager import ContextManager
+from helix_desktop.agent.compaction.context_compaction import ContextCompaction
 from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.message_queue import TurnStart, UserMessage
@@ -333,7 +333,7 @@ class TurnEngine:
         self,
         session: Session,
         tools: ToolRunner,
-        context_manager: ContextManager,
+        compaction: ContextCompaction,
         budget: SessionBudget,
         permissions: SessionPermissions,
         file_versions: FileVersionTracker,
@@ -343,7 +343,7 @@ class TurnEngine:
     ) -> None:
         """`is_unattended` is True if no user is there to decide what to do about a rejected image."""
         self._is_unattended = is_unattended
-        self._session, self._tools, self._context_manager = session, tools, context_manager
+        self._session, self._tools, self._compaction = session, tools, compaction
         self.response = ResponseStream(session)
         self._budget, self._permissions, self._file_versions = budget, permissions, file_versions
         self._changes, self._instructions = changes, instructions
@@ -443,7 +443,7 @@ class TurnEngine:
         """Mask the images that this model's server rejected: it would reject every request with them."""
         refused = self._session.transcript.image_refusal
         if refused is not None and refused.refused_by == self._session.frame.info.label:
-            await self._context_manager.rewriter.mask_messages(refused.images)
+            await self._compaction.rewriter.mask_messages(refused.images)
 
     async def _restart(self, start: TurnStart) -> None:
         try:
@@ -484,8 +484,8 @@ class TurnEngine:
             read_ids = frozenset(call.id for call in answer.calls) if is_reading else frozenset()
             answered_seq = self._session.transcript.last_seq
             if answer.calls:
-                self._context_manager.early_rewrites.start()
-            await self._tools.run_calls(answer.calls, self._context_manager.early_rewrites)
+                self._compaction.early_rewrites.start()
+            await self._tools.run_calls(answer.calls, self._compaction.early_rewrites)
             await self._instructions.record_nested(answered_seq)
             if not await self._apply_steering() and not answer.calls:
                 return
@@ -556,15 +556,15 @@ class TurnEngine:
         """
         rewrites: Sequence[int] | None = None
         while True:
-            window = await self._context_manager.prepare_window()
+            window = await self._compaction.prepare_window()
             try:
                 return window, await self.response.receive(window, self._session.transcript.last_seq)
             except ContextWindowExceeded as error:
                 await self._record_learned(error)
                 if rewrites is not None:
-                    await self._context_manager.put_back(rewrites)
+                    await self._compaction.put_back(rewrites)
                     raise
-                rewrites = await self._context_manager.make_room_after_overflow(error)
+                rewrites = await self._compaction.make_room_after_overflow(error)
                 if rewrites is None:
                     raise
                 if error.is_rate:
@@ -587,7 +587,7 @@ class TurnEngine:
         if not (error.seqs and self._is_unattended and policy.enabled):
             raise error from rejection
         # Each time fewer images are left, so the repetitions end.
-        await self._context_manager.rewriter.mask_messages(error.seqs)
+        await self._compaction.rewriter.mask_messages(error.seqs)
         left_out = _text("It was left out, and the turn continues.")
         self._session.publish(ErrorRaised(error.what, error.why, left_out, is_warning=True))
 
@@ -603,12 +603,12 @@ class TurnEngine:
             ended = msgspec.structs.replace(
                 ended, spent=spent.tokens, cost=spent.cost, unpriced=spent.unpriced if spent.tokens else None
             )
-            await self._context_manager.early_rewrites.cancel()
+            await self._compaction.early_rewrites.cancel()
             await self._tools.record_again()
             await self._session.close_calls(ended.how)
             await self._changes.end_open_calls()
             if await self._session.end_turn(ended):
-                self._context_manager.after_turn()
+                self._compaction.after_turn()
             elif ended.how == "failed":
                 failure = ErrorRaised(ended.what, ended.why, ended.fix, ended.remedies, details=ended.details)
                 self._session.publish(error_raised or failure)

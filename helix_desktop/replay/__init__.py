@@ -1,4 +1,4 @@
-"""Replay recorded sessions through the context manager and measure the result."""
+"""Replay recorded sessions through the compaction and measure the result."""
 
 from helix_desktop.replay.replayer import Replayer
 

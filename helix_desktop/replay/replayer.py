@@ -1,7 +1,7 @@
 """The replayer: the live engine, fed with a recorded session message by message.
 
 Nothing here decides about the window: the content of a request comes from the same session, intake and
-context manager that run in the app, on a store in memory, with a summary writer that calls no model.
+compaction that run in the app, on a store in memory, with a summary writer that calls no model.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from helix_desktop.agent.compaction.manager import ContextManager
+from helix_desktop.agent.compaction.context_compaction import ContextCompaction
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.session import Session
@@ -140,8 +140,8 @@ class Replayer:
             prompt_versions=versions,
         )
         self._intake = Intake(self._counter)
-        self._context_manager = ContextManager(self.session)
-        self._checkpoints = self._context_manager.checkpoints
+        self._compaction = ContextCompaction(self.session)
+        self._checkpoints = self._compaction.checkpoints
         self._checkpoints.idle_s = _NEVER_IDLE_S
         self._writer.is_for_checkpoint = lambda: self._checkpoints.is_running
         await self.session.record(SessionStarted("Replay"))
@@ -196,7 +196,7 @@ class Replayer:
         )
         await self.session.record(event, contents=contents)
         if tool_calls:
-            await self._context_manager.early_rewrites.make()
+            await self._compaction.early_rewrites.make()
         self._calls = {call.id: call for call in tool_calls}
 
     async def _feed_output(self, call_id: str, text: str) -> None:
@@ -229,13 +229,13 @@ class Replayer:
     async def _end_turn(self) -> None:
         if self.session.transcript.turn_open:
             await self.session.record(TurnEnded("done"))
-        self._context_manager.after_turn()
+        self._compaction.after_turn()
         await self._wait_for_summaries()
         self._clock += TURN_MS
 
     async def _wait_for_summaries(self) -> None:
         await self._checkpoints.wait()
-        await self._context_manager.wait_for_background_work()
+        await self._compaction.wait_for_background_work()
 
     def prepare_request(self) -> None:
         """Make the request that would be sent now, as the app does before a model call.
@@ -253,7 +253,7 @@ class Replayer:
 
     def _prepared_messages(self) -> tuple[Message, ...]:
         if self._request is None:
-            window = self._run(self._context_manager.prepare_window())
+            window = self._run(self._compaction.prepare_window())
             self._estimate = window.estimate
             self._request = window.request.messages
         return self._request

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from helix_desktop.agent.compaction.manager import ContextManager
+from helix_desktop.agent.compaction.context_compaction import ContextCompaction
 from helix_desktop.agent.models import ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.agent.session import Session
@@ -133,7 +133,7 @@ class PolicyEngine:
             counter, lambda: self.now_ms, self.scope, lambda: self._settings, on_rewrite
         )
         self.transcript = self._session.transcript
-        self._manager = ContextManager(self._session, stays_open=False)
+        self._compaction = ContextCompaction(self._session, stays_open=False)
 
     def decides_as(self, policy: ContextPolicy) -> bool:
         """Return True if so far it would have done the same under another policy."""
@@ -167,23 +167,23 @@ class PolicyEngine:
         if answer.model != self._settings[1].info.label:
             policy, _, roles = self._settings
             self._settings = (policy, self._frame_of(answer.model), roles)
-        gauge = await self._manager.apply_due_work()
+        gauge = await self._compaction.apply_due_work()
         self._request_seq = self.transcript.last_seq
         return gauge
 
     async def step(self, recorded: RecordedEvent) -> None:
         event = recorded.event
         if isinstance(event, AssistantSpoke):
-            await self._manager.wait_for_background_work()
+            await self._compaction.wait_for_background_work()
         self.now_ms = recorded.at
         self._session.feed(recorded.at, self._renumbered(await self._in_due_form(event)))
         seq = self.seqs[recorded.seq] = self.transcript.last_seq
         self.origins[seq] = recorded.seq
         if isinstance(event, AssistantSpoke) and event.calls:
-            await self._manager.early_rewrites.make()
+            await self._compaction.early_rewrites.make()
         if isinstance(event, TurnEnded):
-            self._manager.after_turn()
-            await self._manager.wait_for_background_work()
+            self._compaction.after_turn()
+            await self._compaction.wait_for_background_work()
 
     async def _in_due_form(self, event: Event) -> Event:
         """Return an output in the form that the policy would have given it; any other event as it is."""
