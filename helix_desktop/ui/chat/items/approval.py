@@ -14,8 +14,8 @@ from helix_desktop.ui.chat.actions import (
     ApprovalAnswer,
     Decide,
     ListAction,
-    OpenEdits,
     OpenMenu,
+    OpenWhole,
     ToggleSection,
 )
 from helix_desktop.ui.chat.items.changed_files import FileBlock
@@ -61,9 +61,9 @@ _REFUSALS: dict[LastingRefusal, TranslatableText] = {
     "leaves": text("Always allow isn't offered: the command leaves the sandbox."),
 }
 _MAX_DETAIL_LINES = 12  # of an edit, until the user wants all: the answers are in sight with the card
-_FIRST_LINES, _LAST_LINES = 7, 5  # of a longer command: what it ends with counts as much
-_FIRST_CHARS, _LAST_CHARS = 480, 260
-_GAP_LINE = "⋯"
+_FIRST, _FIRST_OF_COMMAND, _LAST = (12, 740), (7, 480), (5, 260)
+"""Lines and characters of a longer text: what a command ends with counts as much."""
+_MAX_CARD_CHARS = 40_000  # that are laid out within 16 ms; longer ones are in a window of their own
 _ABOUT_LINES, _ABOUT_CHARS = 5, 400  # of what a server says of its tool, until the user wants all
 _MCP_CHANGES: dict[McpChange, TranslatableText] = {
     "server": text("The server has changed since you allowed this."),
@@ -148,7 +148,6 @@ class ApprovalItem(RowItem):
         self._row, self._expanded = row, context.expanded
         self._primary: ApprovalAnswer = "demo" if row.request.offers_demo_calls else "once"
         self.backward_entry = f"decide:{self._primary}"
-        self._hidden_lines = 0
         is_command, theme = row.request.kind == "command", tools.style.theme
         edits = row.request.edits
         detail = self._edits(tools) if edits else self._detail(tools)
@@ -233,44 +232,48 @@ class ApprovalItem(RowItem):
         hidden = total - (MAX_EDITED_LINES if is_open else _MAX_DETAIL_LINES)
         if not fits:
             label = tr.plural(total, "Show the whole line", "Show all %n lines")
-            parts.append(_link("edits", OpenEdits(), label))
+            parts.append(_link("detail", OpenWhole(), label))
         elif hidden > 0:
             label = tr.plural(hidden, "Show %n more line", "Show %n more lines")
             parts.append(_link("detail", ToggleSection("detail"), label))
+        if not fits or hidden > 0:
+            self.backward_entry = "open:detail"
         return Frame(Column(parts, 8), (0, 4, 0, 2))
 
     def _detail(self, tools: ItemTools) -> Box:
-        parts: list[Box] = [self._plain_detail(tools)]
-        if self._hidden_lines:
-            label = tr.plural(self._hidden_lines, "Show %n more line", "Show %n more lines")
-            if self._row.request.kind == "command":
-                label = tr("Show the whole command")
-            parts.append(_link("detail", ToggleSection("detail"), label))
-        well = Frame(Column(parts, 4), (12, 9, 12, 9), "code_surface", "border", radius=8)
-        return Frame(well, (0, 2, 0, 6))
+        """Return the command, or what a tool is asked; of a long one a button stands in the place of lines.
 
-    def _plain_detail(self, tools: ItemTools) -> TextBlock:
+        They are a click away: in the card, or in a window where they are too long for it.
+        """
+        words, is_command = self.detail_text(), self._row.request.kind == "command"
+        (lines, chars), last = (_FIRST_OF_COMMAND, _LAST) if is_command else (_FIRST, (0, 0))
+        split, texts = words.split("\n"), [words]
+        is_long = len(split) > lines + last[0] + 1 or len(words) > chars + last[1]
+        fits = len(words) <= _MAX_CARD_CHARS
+        more = list[Box]()
+        if is_long and not (fits and "detail" in self._expanded):
+            head, tail = "\n".join(split[:lines]), "\n".join(split[-last[0] :]) if last[0] else ""
+            if len(head) > chars:  # in whole lines, where one has room
+                head = head[:chars].rpartition("\n")[0] or head[:chars]
+            if len(tail) > last[1]:
+                tail = tail[-last[1] :].partition("\n")[2] or tail[-last[1] :]
+            hidden = words[len(head) : len(words) - len(tail)]
+            label = tr.plural(len(hidden), "Show %n more character", "Show %n more characters")
+            if hidden.startswith("\n") and (hidden.endswith("\n") or not tail):
+                count = hidden.count("\n") - bool(tail)
+                label = tr.plural(count, "Show %n more line", "Show %n more lines")
+            self.backward_entry = "open:detail"
+            action = ToggleSection("detail") if fits else OpenWhole()
+            more = [Flow([push_button("open:detail", action, label, "chevron-down", high=26)])]
+            texts = [head, *filter(None, [tail])]
+        blocks = [TextBlock(tools.writer.write_plain(text, mono=True)) for text in texts]
+        shown = Column([blocks[0], *more, *blocks[1:]], 6)
+        return Frame(Frame(shown, (12, 9, 12, 9), "code_surface", "border", radius=8), (0, 2, 0, 6))
+
+    def detail_text(self) -> str:
+        """Return all of it, with hidden characters as codes."""
         escape = escape_command if self._row.request.kind == "command" else escape_invisible
-        words = escape(self._row.detail).rstrip("\n")
-        lines = words.split("\n")
-        if "detail" not in self._expanded:
-            if self._row.request.kind == "command":
-                words = self._shorten_command(words, lines)
-            else:
-                self._hidden_lines = max(0, len(lines) - _MAX_DETAIL_LINES)
-                words = "\n".join(lines[: len(lines) - self._hidden_lines])
-        return TextBlock(tools.writer.write_plain(words, mono=True))
-
-    def _shorten_command(self, words: str, lines: Sequence[str]) -> str:
-        """Return a command without its middle where it is long: a click shows all of it."""
-        if len(lines) > _FIRST_LINES + _LAST_LINES + 1:
-            self._hidden_lines = len(lines) - _FIRST_LINES - _LAST_LINES
-            lines = [*lines[:_FIRST_LINES], _GAP_LINE, *lines[-_LAST_LINES:]]
-            words = "\n".join(lines)
-        if len(words) > _FIRST_CHARS + _LAST_CHARS:
-            self._hidden_lines = max(1, self._hidden_lines)
-            words = f"{words[:_FIRST_CHARS]}\n{_GAP_LINE}\n{words[-_LAST_CHARS:]}"
-        return words
+        return escape(self._row.detail).rstrip("\n")
 
     def _uncovered(self, tools: ItemTools) -> list[Box]:
         """Return the line on what can't be undone; a click shows each place with its reason."""

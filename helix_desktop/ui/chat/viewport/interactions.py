@@ -208,6 +208,10 @@ class ApprovalClickGuard(QObject):
         settled = self._clock() - still_since >= (REST_S if rests else SETTLE_S)
         return self.accepts(key, action) and settled
 
+    def note_shown(self, key: Hashable) -> None:
+        """Note that what a card asks about is shown in another place, too."""
+        self._shown_since[key] = self._clock()
+
     def note_click(self, key: Hashable, action: object, at: QPointF) -> None:
         """Note an answer by a click, at a point of the screen."""
         if isinstance(action, Decide | AllowAllOnce):

@@ -6,11 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPointF, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import (
-    QGuiApplication,
-    QKeyEvent,
-)
-from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
+from PySide6.QtGui import QCursor, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QApplication, QDialog, QMenu, QPushButton, QWidget
 
 from helix_desktop.ui.chat.actions import (
     AnswerQuestion,
@@ -19,8 +16,8 @@ from helix_desktop.ui.chat.actions import (
     CopyCode,
     Decide,
     MarkOption,
-    OpenEdits,
     OpenMenu,
+    OpenWhole,
     ReadContent,
     ReadingAction,
     RowKey,
@@ -28,6 +25,7 @@ from helix_desktop.ui.chat.actions import (
     ScrollText,
     ToggleSection,
 )
+from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.tool_card import has_menu
 from helix_desktop.ui.chat.items.user_message import VERSION_ARROWS
@@ -56,12 +54,13 @@ from helix_desktop.ui.chat.viewport.interactions import (
 )
 from helix_desktop.ui.chat.viewport.item_cache import ChatViewport, ItemCache
 from helix_desktop.ui.design import accessibility
-from helix_desktop.ui.design.buttons import EnterActivates, popup_below
+from helix_desktop.ui.design.buttons import EnterActivates, PushButton, popup_below
 from helix_desktop.ui.design.diff.view import DiffsDialog
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.fonts import scale, scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme, set_style_sheet
+from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.boxes import HitArea, PaintState, TextMark
 from helix_desktop.ui.kit.intents import CopyMarkdown, Intent, LookAtStep, perform
 from helix_desktop.ui.rows.item import ListItem
@@ -316,12 +315,19 @@ class ChatView(RowListView):
             add_groups(menu, menu_groups(row), self._theme)
         popup_below(menu, self._area, self.chat_viewport.place_of(index, area))
 
-    def _open_edits(self, index: int) -> None:
-        """Show all lines of an edit that waits, until it is answered."""
-        row, model = self.chat_viewport.model.raw_row(index), self.chat_viewport.model
+    def _open_whole(self, index: int) -> None:
+        """Show all of what a card asks about, with its answers, until it is answered."""
+        item, model = self.chat_viewport.item(index), self.chat_viewport.model
+        row = model.raw_row(index)
+        assert isinstance(item, ApprovalItem)
         assert isinstance(row, ApprovalRow)
-        diffs = [(edit.path, edit.diff) for edit in row.request.edits]
-        dialog = DiffsDialog(self, row.summary, diffs)
+        areas = (item.hit_area(f"decide:{answer}") for answer in ("deny", "once"))
+        buttons = [self._answer_button(row.key, area) for area in areas if area is not None]
+        if row.request.edits:
+            diffs = [(edit.path, edit.diff) for edit in row.request.edits]
+            dialog: QDialog = DiffsDialog(self, row.summary, diffs, buttons)
+        else:
+            dialog = TextsDialog(self, item.title, (), {"": item.detail_text()}, buttons=buttons)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
 
         def close_if_answered() -> None:
@@ -331,7 +337,21 @@ class ChatView(RowListView):
         for changed in (model.row_removed, model.rows_reset):
             connection = changed.connect(close_if_answered)
             dialog.finished.connect(lambda _, connection=connection: model.disconnect(connection))
+        self._guard.note_shown(row.key)
         dialog.show()
+
+    def _answer_button(self, key: RowKey, area: HitArea) -> PushButton:
+        """Return a button that answers as that of a card does, with its keys, words and safeguards."""
+
+        def answer() -> None:
+            index = self.chat_viewport.model.index_of(key)
+            if index is not None:
+                self._guard.note_click(key, area.action, QPointF(QCursor.pos()))
+                self._activate(index, area)
+
+        button = PushButton(area.label, name=area.name, tip=area.tip, on_click=answer)
+        button.setShortcut(QKeySequence(area.tip, QKeySequence.SequenceFormat.NativeText))
+        return button
 
     def _connect(self) -> None:
         viewport = self.chat_viewport
@@ -372,8 +392,8 @@ class ChatView(RowListView):
                 self._toggle(index, section)
             case OpenMenu():
                 self._open_menu(index, area)
-            case OpenEdits():
-                self._open_edits(index)
+            case OpenWhole():
+                self._open_whole(index)
             case CopyCode(text_number=number):
                 self._copy(key, self.chat_viewport.item(index).copy_text(number), area)
             case ScrollText(text_number=number):

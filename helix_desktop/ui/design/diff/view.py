@@ -512,8 +512,14 @@ _LIST_PX = 250  # first width of the list
 class DiffsDialog(SizedDialog):
     """The diffs of some files in a window: names at the left, the diff of the current one at the right."""
 
-    def __init__(self, parent: QWidget, title: str, diffs: Sequence[tuple[str, FileDiff]]) -> None:
-        """`diffs` have the paths of their files."""
+    def __init__(
+        self,
+        parent: QWidget,
+        title: str,
+        diffs: Sequence[tuple[str, FileDiff]],
+        buttons: Sequence[PushButton] = (),
+    ) -> None:
+        """`diffs` have the paths of their files, `buttons` stand under them."""
         super().__init__(parent, title, _SIZE, _MIN_SIZE)
         self.view = DiffView()
         self._diffs = diffs
@@ -526,9 +532,9 @@ class DiffsDialog(SizedDialog):
         self.list.setVisible(len(diffs) > 1)
         split = splitter(self.list, self.view, sizes=(_LIST_PX, _SIZE[0] - _LIST_PX), handle_px=12)
         split.setStretchFactor(1, 1)
-        close = PushButton(tr("Close"), "primary", name="close", on_click=self.reject)
+        close = PushButton(tr("Close"), "" if buttons else "primary", name="close", on_click=self.reject)
         name = [] if len(diffs) > 1 else [label(escape_hidden_name(diffs[0][0]), "muted", wrap=True)]
-        foot = FlowBox([close], right_from=0)
+        foot = FlowBox([close, *buttons], right_from=0)
         body = column(label(title, "title", wrap=True), *name, split, foot, margins=DIALOG_MARGINS, gap=10)
         body.setStretchFactor(split, 1)
         self.setLayout(body)

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from PySide6.QtGui import QFontMetricsF
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.tools import EditedFile
 from helix_desktop.tools.files.edit import diff_to_approve
+from helix_desktop.ui.chat.actions import Decide
 from helix_desktop.ui.chat.rows.changed_files import edited_file_lines
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ChatModel
+from helix_desktop.ui.chat.viewport.interactions import SETTLE_S
 from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.diff.view import DiffsDialog
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import LIGHT
-from tests.support.window.chat_geometry import approval_row, click_area, questions_and_answers, row_widget
+from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
+from tests.support.intents import performed
+from tests.support.window.buttons import find_child
+from tests.support.window.chat_geometry import (
+    approval_row,
+    click_area,
+    questions_and_answers,
+    row_key,
+    row_widget,
+)
 
 _LINES = [f"line {number}\n" for number in range(40)]
 _OLD = "".join(_LINES).encode()
@@ -89,7 +103,7 @@ def test_all_lines_of_a_long_edit_are_one_click_away(
         view.show()
     row = _edit("c", _write(before, after))
     view.chat_viewport.model.reset([row])
-    click_area(view, row.key, "open:edits")
+    click_area(view, row.key, "open:detail")
     dialog = view.findChild(DiffsDialog)
     assert dialog is not None
     rows = dialog.view.text.rows
@@ -163,3 +177,76 @@ def test_the_answers_are_visible_with_the_card(qtbot: QtBot, size: tuple[int, in
     shown = "\n".join(text.text() for text in viewport.item(len(viewport.model) - 1).texts)
     assert shown.count("echo" if kind != "edit" else "+ x") == (500 if kind != "edit" else 90)
     view.highlighter.finish()
+
+
+def _command(lines: int) -> ApprovalRow:
+    detail = "\n".join(f"echo {number}" for number in range(lines))
+    return approval_row("c", "run_command", "Do it", detail, "command")
+
+
+def test_what_a_long_command_hides_is_met_before_allow(view: ChatView) -> None:
+    """A button stands where lines are left out, and is where the keyboard comes in."""
+    view.chat_viewport.model.reset([_command(40)])
+    item = view.chat_viewport.item(0)
+    areas = {area.name: area for area in item.hit_areas}
+    first, last = (text for text in item.texts if "echo" in text.text())
+    more = areas["open:detail"]
+    assert more.label == "Show 28 more lines"
+    assert first.y + first.height <= more.rect.top()
+    assert more.rect.bottom() <= last.y
+    assert list(areas).index("open:detail") < list(areas).index("decide:once")
+    assert item.backward_entry == "open:detail"
+    click_area(view, row_key("c"), "open:detail")
+    item = view.chat_viewport.item(0)
+    assert any(text.text().count("\n") == 39 for text in item.texts)
+    assert item.backward_entry == "decide:once"
+
+
+def test_a_command_that_is_too_long_for_its_card_is_in_a_window_with_its_answers(
+    view: ChatView, seconds: list[float]
+) -> None:
+    """It takes an answer only once it has stood for a moment: a double click opens and answers nothing."""
+    row = _command(9_000)
+    view.chat_viewport.model.reset([row])
+    view.show_answer_tips(frozenset({("once", "Ctrl+Shift+Y"), ("deny", "Ctrl+Shift+N")}))
+    seconds[0] += 60
+    click_area(view, row.key, "open:detail")
+    dialog = view.findChild(TextsDialog)
+    assert dialog is not None
+    assert dialog.viewer.text.content.data.decode() == row.detail
+    allow, deny = (find_child(dialog, PushButton, f"decide:{answer}") for answer in ("once", "deny"))
+    assert (allow.shortcut().toString(), deny.shortcut().toString()) == ("Ctrl+Shift+Y", "Ctrl+Shift+N")
+    with performed(view) as intents:
+        allow.click()
+    assert intents == []
+    seconds[0] += 2 * SETTLE_S
+    with performed(view) as intents:
+        deny.click()
+        allow.click()
+    assert intents == [Decide("c", "deny"), Decide("c", "once")]
+    view.chat_viewport.model.remove(row.key)
+    assert not dialog.isVisible()
+
+
+def test_the_window_of_a_long_edit_has_the_answers_of_its_card(view: ChatView, seconds: list[float]) -> None:
+    row = _edit("c", _write(None, b"x\n" * 20_000))
+    view.chat_viewport.model.reset([row])
+    assert view.chat_viewport.item(0).backward_entry == "open:detail"
+    click_area(view, row.key, "open:detail")
+    dialog = view.findChild(DiffsDialog)
+    assert dialog is not None
+    seconds[0] += 2 * SETTLE_S
+    with performed(view) as intents:
+        find_child(dialog, PushButton, "decide:deny").click()
+    assert intents == [Decide("c", "deny")]
+
+
+@pytest.fixture
+def seconds() -> list[float]:
+    return [1_000.0]
+
+
+@pytest.fixture
+def clock(seconds: list[float]) -> Callable[[], float]:
+    """Return the clock of `view`, which the test moves on."""
+    return lambda: seconds[0]
