@@ -52,6 +52,7 @@ from helix_desktop.domain.store_reports import LostContent
 from helix_desktop.domain.translatable_text import join_sentences, plain_text
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
+from helix_desktop.words.compaction import files_changed_text
 from helix_desktop.words.costs import price_text
 from helix_desktop.words.file_changes import (
     auto_run_rules_text,
@@ -62,7 +63,6 @@ from helix_desktop.words.file_changes import (
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.models import effort_refused_text
 from helix_desktop.words.numbers import format_size, format_usd, format_whole_percent
-from helix_desktop.words.rewrites import files_changed_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")

@@ -35,14 +35,14 @@ from helix_desktop.domain.events.summary import (
     checkpoint_in,
 )
 from helix_desktop.domain.translatable_text import join_sentences
-from helix_desktop.words.models import recorded_writer
-from helix_desktop.words.rewrites import (
+from helix_desktop.words.compaction import (
     gist_sections,
     placement_text,
     retaken_text,
     sweep_reason_text,
     trigger_text,
 )
+from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")

@@ -31,8 +31,8 @@ from helix_desktop.domain.messages import ToolCall, display_name
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.attachments import attachment_name
+from helix_desktop.words.compaction import handover_text
 from helix_desktop.words.file_changes import recorded_changes_text
-from helix_desktop.words.rewrites import handover_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator, current_language, translate

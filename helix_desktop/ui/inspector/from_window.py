@@ -35,6 +35,7 @@ from helix_desktop.ui.inspector.inspector_data import (
     SegmentKind,
     WindowRow,
 )
+from helix_desktop.words.compaction import compaction_text
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import (
@@ -45,7 +46,6 @@ from helix_desktop.words.numbers import (
 )
 from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.provider_cache import lifetime_text, miss_text, usage_text
-from helix_desktop.words.rewrites import compaction_text
 from helix_desktop.words.times import format_date_and_time, format_moment
 from helix_desktop.words.translation import Translator, translate
 

@@ -57,17 +57,7 @@ from helix_desktop.ui.timeline.cards import (
     undone_pill,
     unfold_button,
 )
-from helix_desktop.words.costs import cost_text
-from helix_desktop.words.direction import dotted
-from helix_desktop.words.message_states import (
-    STATE_WORDS,
-    explain_checkpoint,
-    explain_merged_observations,
-    explain_observations,
-)
-from helix_desktop.words.models import recorded_writer, writer_name
-from helix_desktop.words.numbers import format_integer, format_token_count
-from helix_desktop.words.rewrites import (
+from helix_desktop.words.compaction import (
     context_change_text,
     gist_sections,
     masked_contents_text,
@@ -79,6 +69,16 @@ from helix_desktop.words.rewrites import (
     sweep_reason_text,
     trigger_text,
 )
+from helix_desktop.words.costs import cost_text
+from helix_desktop.words.direction import dotted
+from helix_desktop.words.message_states import (
+    STATE_WORDS,
+    explain_checkpoint,
+    explain_merged_observations,
+    explain_observations,
+)
+from helix_desktop.words.models import recorded_writer, writer_name
+from helix_desktop.words.numbers import format_integer, format_token_count
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.summaries import NOTHING_MISSING, MissingText, unused_text
 from helix_desktop.words.times import format_exact_duration

@@ -37,8 +37,8 @@ from helix_desktop.ui.timeline.summary_cards import ChangeCard, HandoverCard
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.button_labels import action_label
+from helix_desktop.words.compaction import limit_text, pin_text
 from helix_desktop.words.message_states import hold_text
-from helix_desktop.words.rewrites import limit_text, pin_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")

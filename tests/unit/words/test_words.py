@@ -42,6 +42,16 @@ from helix_desktop.domain.store_reports import ImportResult, LostContent, Repair
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.words.call_targets import failed_tests_text, output_title, shown_target
+from helix_desktop.words.compaction import (
+    budget_text,
+    divider_reason_text,
+    excluded_text,
+    handover_text,
+    masked_contents_text,
+    model_text,
+    pin_text,
+    reasons_text,
+)
 from helix_desktop.words.git import git_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.message_states import gauge_source_text
@@ -54,16 +64,6 @@ from helix_desktop.words.numbers import (
     keep_units,
 )
 from helix_desktop.words.numbers import format_usd as words_usd
-from helix_desktop.words.rewrites import (
-    budget_text,
-    divider_reason_text,
-    excluded_text,
-    handover_text,
-    masked_contents_text,
-    model_text,
-    pin_text,
-    reasons_text,
-)
 from helix_desktop.words.session_markdown import session_markdown
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.slash_commands import SLASH_COMMANDS, find_slash_command

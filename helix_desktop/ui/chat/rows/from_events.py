@@ -91,14 +91,7 @@ from helix_desktop.ui.chat.rows.tool_rows_from_events import ToolRows, is_outdat
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, Redo, RetrySummary, ShowInTimeline, Undo
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.button_labels import supported_remedies
-from helix_desktop.words.costs import cost_text
-from helix_desktop.words.file_changes import recorded_changes_text
-from helix_desktop.words.instructions import instructions_text
-from helix_desktop.words.message_states import hold_text
-from helix_desktop.words.models import effort_refused_text, model_name, recorded_writer, with_effort
-from helix_desktop.words.numbers import format_usd
-from helix_desktop.words.policies import session_policy_text
-from helix_desktop.words.rewrites import (
+from helix_desktop.words.compaction import (
     budget_text,
     changed_file_text,
     context_change_text,
@@ -114,6 +107,13 @@ from helix_desktop.words.rewrites import (
     reasons_text,
     retaken_text,
 )
+from helix_desktop.words.costs import cost_text
+from helix_desktop.words.file_changes import recorded_changes_text
+from helix_desktop.words.instructions import instructions_text
+from helix_desktop.words.message_states import hold_text
+from helix_desktop.words.models import effort_refused_text, model_name, recorded_writer, with_effort
+from helix_desktop.words.numbers import format_usd
+from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")

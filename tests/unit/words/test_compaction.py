@@ -8,7 +8,7 @@ from helix_desktop.context.policy import FORM, ContextPolicy
 from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge
 from helix_desktop.domain.events.rewrite import HandoverTrigger
-from helix_desktop.words.rewrites import (
+from helix_desktop.words.compaction import (
     compaction_text,
     gauge_compaction_text,
     limit_text,
