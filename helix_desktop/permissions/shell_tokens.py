@@ -78,22 +78,30 @@ REPLACING = frozenset({">", ">|", "&>", ">&", "<>"})
 """Operators that replace what is in a file."""
 
 
+_NESTED = r"""\((?:[^()"'\\]++|\\.|'[^']*+'|"(?:[^"\\]++|\\.)*+")*+\)"""
+for _level in range(2):
+    _NESTED = rf"""\((?:[^()"'\\]++|\\.|'[^']*+'|"(?:[^"\\$]++|\\.|\${_NESTED}|\$)*+"|{_NESTED})*+\)"""
+_DOUBLE_QUOTED = rf'"((?:[^"\\$]++|\\.|\${_NESTED}|\$)*+)"'
+"""A text; commands in it, `$(…)`, have quotes of their own."""
 _TOKEN = re.compile(
-    r"""[ \t\r]++|\#[^\n]*+|(?P<stream>\d+(?=[<>]))
+    rf"""(?:[ \t\r]|\\\n)++|\#[^\n]*+|(?P<stream>\d+(?=[<>]))
     |(?P<heredoc><<(?!<)-?)
     |(?P<operator>&>>?|>>|>[|&]|<>|<&|<<<|[<>]\(|[<>]|[;&|()\n]++)
-    |(?P<word>(?:[^\ \t\r\n;&|()<>'"\\$]++|\\.|\$?"(?:[^"\\]++|\\.)*+"|\$?'[^'\\]*+'|\$'(?:[^'\\]++|\\.)*+'
+    |(?P<word>(?:[^\ \t\r\n;&|()<>'"\\$]++|\\.|\$?{_DOUBLE_QUOTED}|\$?'[^'\\]*+'|\$'(?:[^'\\]++|\\.)*+'
         |'[^']*+'|\$)++)""",
     re.VERBOSE | re.DOTALL,
 )
 _ROUGH = re.compile(r"(?P<operator>[;&|()<>\n]++)|[^\s;&|()<>\"']++")
 _QUOTED = re.compile(
-    r"""\$'((?:[^'\\]|\\.)*+)'|'([^']*+)'|\$?"((?:[^"\\]|\\.)*+)"|\\(.)""",
+    rf"""\$'((?:[^'\\]|\\.)*+)'|'([^']*+)'|\$?{_DOUBLE_QUOTED}|\\(.)""",
     re.DOTALL,
 )
-_IN_DOUBLE_QUOTES = re.compile(r"""\\(["\\\n$`])""")
+_IN_DOUBLE_QUOTES = re.compile(r"""\$\(.*|\\(["\\\n$`])""", re.DOTALL)
 _BACKTICKS = re.compile(r"(?<!\\)`((?:[^`\\]|\\.)*+)`", re.DOTALL)
-_WAS_BACKTICK = "\ue001"
+_ESCAPED_IN_BACKTICKS = re.compile(r"\\([\\$`])")
+_WAS_BACKTICK, _WAS_BACKSLASH = "\ue001", "\ue002"
+_NO_MARKS = str.maketrans("", "", _WAS_BACKTICK + _WAS_BACKSLASH)
+_MAX_BACKTICKS = 4  # within one another
 LITERAL_DOLLAR = "\ue000"
 """Stands in a word for a `$` behind which the shell puts nothing: it is in single quotes, or escaped."""
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
@@ -135,8 +143,9 @@ def find_tokens(text: str, budget: ReadingBudget) -> list[Token]:
     Raises TooMuchToRead.
     """
     budget.spend(len(text) // _CHARS_PER_STEP)
-    text = text.replace(_WAS_BACKTICK, "").replace(LITERAL_DOLLAR, "$").replace("\\\n", "")
-    text = _BACKTICKS.sub(rf"${_WAS_BACKTICK}(\1){_WAS_BACKTICK}", text)
+    text = text.translate(_NO_MARKS).replace(LITERAL_DOLLAR, "$")
+    for _ in range(_MAX_BACKTICKS):
+        text = _BACKTICKS.sub(_with_parentheses, text)
     tokens: list[Token] = []
     here_documents: list[_HereDocument] = []
     at, is_arithmetic, is_delimiter, is_other_stream = 0, False, False, False
@@ -184,15 +193,21 @@ def _read_here_documents(text: str, at: int, tokens: list[Token], here_documents
         end = re.compile(rf"^{tabs}{re.escape(tokens[index].text)}$", re.MULTILINE).search(text, at)
         if end is not None:
             body = text[at : end.start()]
-            tokens[index] = Token(_literal(body) if is_literal else body.replace(_WAS_BACKTICK, ""))
+            tokens[index] = Token(_literal(body) if is_literal else body.translate(_NO_MARKS))
             at = min(end.end() + 1, len(text))
     return at
+
+
+def _with_parentheses(found: re.Match[str]) -> str:
+    """Return a command in backticks as `$(…)`, without the backslashes that a shell takes out of it."""
+    command = _ESCAPED_IN_BACKTICKS.sub(rf"{_WAS_BACKSLASH}\1", found[1])
+    return f"${_WAS_BACKTICK}({command}){_WAS_BACKTICK}"
 
 
 def _rough_tokens(text: str, budget: ReadingBudget) -> list[Token]:
     tokens = [
         Token(found[0], is_operator=found.lastgroup == "operator")
-        for found in _ROUGH.finditer(text.replace("\\", "").replace(_WAS_BACKTICK, ""))
+        for found in _ROUGH.finditer(text.replace("\\", "").translate(_NO_MARKS))
     ]
     budget.spend(_STEPS_PER_TOKEN * len(tokens))
     return tokens
@@ -200,7 +215,7 @@ def _rough_tokens(text: str, budget: ReadingBudget) -> list[Token]:
 
 def _without_quotes(word: str) -> str:
     word = _QUOTED.sub(_value, word) if set(word) & set("'\"\\") else word
-    return word.replace(_WAS_BACKTICK, "")
+    return word.translate(_NO_MARKS)
 
 
 def _value(found: re.Match[str]) -> str:
@@ -208,12 +223,24 @@ def _value(found: re.Match[str]) -> str:
     if escaped is not None:
         return _literal(_ESCAPE.sub(_escaped_char, escaped))
     if double is not None:
-        return _IN_DOUBLE_QUOTES.sub(lambda char: _literal(char[1]), double)
-    return _literal(single if single is not None else char or "")
+        end = double.rfind(")") + 1  # of a command in it
+        return "".join(_IN_DOUBLE_QUOTES.sub(_double_quoted, part) for part in (double[:end], double[end:]))
+    return _literal(single) if single is not None else _escaped(char or "")
+
+
+def _double_quoted(found: re.Match[str]) -> str:
+    return found[0] if found[1] is None else _escaped(found[1])
+
+
+def _escaped(char: str) -> str:
+    """Return what stands behind a backslash; a line that ends with one goes on."""
+    return "" if char == "\n" else _literal(char)
 
 
 def _literal(text: str) -> str:
     """Return a text in which the shell puts nothing."""
+    if _WAS_BACKTICK in text:  # else it is in backticks
+        text = text.replace(_WAS_BACKSLASH, "\\")
     text = text.replace(f"${_WAS_BACKTICK}(", "`").replace(f"){_WAS_BACKTICK}", "`")
     return text.replace("$", LITERAL_DOLLAR)
 
