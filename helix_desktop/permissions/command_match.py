@@ -346,7 +346,7 @@ HARMLESS_VARIABLES = frozenset({
 those that do would never be whole."""
 _SETTING = r"""[A-Za-z_]\w*=(?:[^\s;&|<>()'"\\`]|'[^'\n]*'|"[^"\n]*")*"""
 _SETTINGS = re.compile(
-    rf"(?:(?:export[ \t]+)?{_SETTING}(?:[ \t]+{_SETTING}){{0,15}}[ \t]*(?:;|&&|\n)|{_SETTING}[ \t])\s*",
+    rf"(?:(?:export[ \t]+)?{_SETTING}(?:[ \t]+{_SETTING}){{0,15}}[ \t]*(?:;|&&|\n)|{_SETTING}[ \t])[ \t\n]*",
     re.ASCII,
 )
 _MAX_SETTINGS = 16  # with more of them nothing matches: the time to read a command stays linear

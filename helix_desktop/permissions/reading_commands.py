@@ -99,7 +99,7 @@ def split_command(command: str) -> tuple[SimpleCommand, ...] | None:
     words: list[Word] = []
     operator: Operator = ""
     sends_errors = False
-    begin, at, text = 0, 0, command.strip()
+    begin, at, text = 0, 0, command.strip(" \t\n")  # others are a word
     if len(text) > _LONGEST:
         return None
     while at <= len(text):
