@@ -168,7 +168,7 @@ def _fits(part: str, name: str) -> bool:
     """Return True if a name with wildcards stands for a name."""
     if not _WILDCARD.search(part):
         return part == name
-    if name.startswith(".") and part[0] in "*?[":
+    if name.startswith(".") and part[0] in "*?[" and not part.startswith(ANYTHING):
         return False
     return len(part) > _LONGEST_NAME or fnmatchcase(name, part)
 

@@ -65,6 +65,7 @@ from helix_desktop.permissions.shell_words import (
     OUTSIDE,
     TEMPORARY,
     ShellWords,
+    is_unknown,
     keeps_value,
     names_of_variables,
     names_set,
@@ -120,6 +121,8 @@ class OpenCommand:
 
 PIPES = frozenset({"|", "|&"})
 _LISTS = frozenset({"&&", "||"})
+_IN_THIS_SHELL = frozenset({"builtin", "command", "time"})
+"""Wrappers behind which `cd` changes the folder of what follows."""
 _LEAVING = frozenset({"break", "continue", "exit", "return"})
 _MAX_OTHERS = 8
 
@@ -157,18 +160,19 @@ class ShellFolder:
         else:
             paths = [posixpath.join(path, word) for path in (before, *self.others) for word in words]
             self.path, self.others = paths[0], []
-            self._may_be(paths[1:])
+            self.may_be(paths[1:])
         if name == "pushd":
             self._pushed.append(before)
         self._previous = before
 
-    def open_blocks(self, words: Sequence[str], joint: str) -> None:
-        """Note the blocks that begin or end with a command; `joint` is the operator before it."""
+    def open_blocks(self, words: Sequence[str], joint: str) -> str:
+        """Note the blocks that begin with a command, `joint` before them; return what joins it in them."""
         for word in takewhile(lambda word: word in KEYWORDS or word in BLOCK_STARTS, words):
             if word in BLOCK_STARTS:
                 kind = joint if word == "{" or joint in PIPES else "if"
                 self._blocks.append((self.path, kind, self._left))
-                self._left = []
+                self._left, joint = [], ""
+        return joint
 
     def end_command(self, before: str, words: Sequence[str], joint: str, operator: str) -> None:
         """Come back from where a command changed the folder for itself, or note that it may not have run.
@@ -183,7 +187,7 @@ class ShellFolder:
             self._left = left if not (joint == "||" and self._is_leaving) else []
             self._is_leaving = False
             if not is_apart and (joint == "if" or joint.startswith("()")):
-                self._may_be([before])
+                self.may_be([before])
         elif joint == "||" and self._is_leaving and not self._blocks:
             self._left, self._is_leaving = [], False
         if is_apart or joint in PIPES:
@@ -191,7 +195,7 @@ class ShellFolder:
         elif joint in _LISTS and self.path != before:
             self._left.append(before)
         if operator not in _LISTS:
-            self._may_be(self._left)
+            self.may_be(self._left)
             self._left = []
 
     def elsewhere(self, programs: Sequence[Program], before: str, others: Sequence[str]) -> Iterator[Program]:
@@ -216,7 +220,7 @@ class ShellFolder:
         del self._outside[depth:]
         self.path = path
 
-    def _may_be(self, paths: Sequence[str]) -> None:
+    def may_be(self, paths: Sequence[str]) -> None:
         here = posixpath.normpath(self.path)
         paths = [path for path in paths if posixpath.normpath(path) != here]
         self.others = list(dict.fromkeys([*self.others, *paths]))
@@ -277,7 +281,7 @@ class CommandReader:
             self._read_inner(text)
 
     def _read_inner(self, text: str, is_hidden: bool = False, is_here: bool = False) -> None:
-        """Add what a command within the command runs; `is_here`: it sets variables of this one."""
+        """Add what a command within the command runs; `is_here`: its variables and folder stay."""
         if self._depth == _MAX_DEPTH:
             self._add_unclear()
             return
@@ -286,6 +290,8 @@ class CommandReader:
         inner._is_hidden = self._is_hidden or is_hidden
         inner.read_text(text)
         if is_here:
+            before, self._folder.path = self._folder.path, inner._folder.path
+            self._folder.may_be([before, *inner._folder.others])
             for name, set_to in inner._words.known_values().items():
                 self._words.set_values(name, [*self._words.values_of(name), *set_to])
 
@@ -331,6 +337,7 @@ class CommandReader:
         command.folder, command.outer_depth = self._folder.path, self._folder.depth
         command.program_count = len(self.programs)
         is_hidden = command.is_hidden or keeps_value(command.words)
+        self._folder.pass_parentheses(operator[operator.index("(") + 1 :])
         return OpenCommand(operator.count("("), runs_text(command.words), is_hidden)
 
     def _at_operator(self, command: OpenCommand, outer: list[OpenCommand], operator: str) -> OpenCommand:
@@ -376,10 +383,12 @@ class CommandReader:
         self._files, is_hidden = command.files, self._is_hidden
         self._is_hidden |= command.is_hidden
         count, before, others = len(self.programs), self._folder.path, self._folder.others
-        self._folder.open_blocks(command.words, command.joint)
+        joint = self._folder.open_blocks(command.words, command.joint)
         last = self._run(command.words, command.outputs, command.texts)
         self._is_hidden = is_hidden
-        self._folder.end_command(before, command.words, command.joint, operator)
+        self._folder.end_command(before, command.words, joint, operator)
+        if self._is_flat:  # it may be in parentheses, or in a case that is not met
+            self._folder.may_be([before])
         self._budget.spend(len(others) * (len(self.programs) - count))
         self.programs += self._folder.elsewhere(self.programs[count:], before, others)
         if last is None and set(command.words) <= CLOSING:
@@ -426,6 +435,8 @@ class CommandReader:
                 for value in expanded or self._words.with_values(word)
             ]
             self._read_inputs(words, inputs)
+            for at in range(1, len(values[0]) if values else 0):  # a variable may name one of several
+                self._note(words[at:], ())
             return self._note(words, tuple(outputs)) if words or outputs else None
 
     def _with_output(self, word: str, is_hidden: bool) -> str:
@@ -462,11 +473,15 @@ class CommandReader:
     def _note(self, words: Sequence[str], outputs: tuple[str, ...]) -> Program | None:
         self._budget.spend(_STEPS_PER_COMMAND + len(words) // 4)
         name, arguments = program_name(words), tuple(words[1:])
-        if name in ("cd", "pushd", "popd"):
+        script = self._script(name, words)
+        is_moved = name in ("cd", "pushd", "popd")
+        if outputs and (is_moved or script is not None):
+            self.programs.append(Program(name, folder=self._folder.path, outputs=outputs))
+        if is_moved:
             self._folder.change(name, arguments, self._words.home())
             return None
-        script = self._script(name, words)
         if script is not None:
+            self.programs += [UNCLEAR] if is_unknown(script, bool(self._own_names)) else []
             self._read_inner(script, is_here=name not in SHELLS)
             return None
         for text in texts_to_run(name, arguments):
@@ -477,7 +492,8 @@ class CommandReader:
             return self._note_wrapped(arguments[name not in PACKAGE_RUNNERS :], outputs)
         self._note_names(name, arguments)
         if name in ("echo", "printf"):
-            self._texts.append(" ".join(arguments).replace("\\n", "\n"))
+            text = printed_text(Program(name, arguments)) or " ".join(arguments)
+            self._texts.append(text.replace("\\n", "\n"))
         if name in ("find", "fd", "fdfind"):
             self._note_run_by_find(name, arguments)
         code = self._read_code(name, arguments)
@@ -485,6 +501,8 @@ class CommandReader:
             outputs = (*outputs, ".git/config")
         if name in self._own_names:
             self.programs.append(Program(ANYTHING, arguments, self._folder.path))
+        if name in self._own_names or name == "set":  # they may be run: `eval "$1"`
+            self._read_inner(" ".join(word for word in arguments if not word.startswith("-")))
         program = Program(
             name,
             arguments,
@@ -515,7 +533,8 @@ class CommandReader:
             self.programs += [UNCLEAR] if runs_replacement(others, mark) else []
             arguments, is_fed = with_input(others, mark, self._piped), False
         last = self._note_wrapped(arguments, outputs, is_fed, name in BEHIND_OPERAND)
-        self._folder.path = folder
+        if name not in _IN_THIS_SHELL:
+            self._folder.path = folder
         return last
 
     def _read_code(self, name: str, arguments: Sequence[str]) -> str:
@@ -534,7 +553,9 @@ class CommandReader:
     def _note_names(self, name: str, words: Sequence[str]) -> None:
         """Note the values of variables that a program sets, what others run of them, and aliases."""
         if name == "alias":
-            self._own_names |= {word.partition("=")[0] for word in words}
+            for own_name, _, text in (word.partition("=") for word in words):
+                self._own_names.add(own_name)
+                self._read_inner(text)
         values = [ANYTHING]
         if name == "read" and self._piped is not None:
             values = printed_paths(self._piped) or [OUTSIDE]
@@ -603,7 +624,7 @@ class CommandReader:
         for index, word in enumerate(arguments):
             if word.startswith("-"):
                 is_behind_option = True
-            elif not ASSIGNMENT.match(word) and not word[:1].isdigit():
+            elif not ASSIGNMENT.match(word) and not word[:1].isdigit() and word not in KEYWORDS:
                 last = self._note(arguments[index:], outputs) or last
                 if not is_behind_option:
                     break

@@ -103,6 +103,7 @@ _MAX_CHAIN = 8  # variables that are set to one another
 _VARIABLE = re.compile(r"\$(?:\{([#!]?)(\w+|[@*?#!])([^}]*)\}|(\w+|[@*?#!])|\{[^}]*$|$)")
 _SEPARATOR = re.compile(r"\$(?:IFS\b|\{IFS\})")
 _NAME_OF_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
+_UNKNOWN_TEXT = re.compile(r'\s*"?(?:\*\*|\$([\d@*])|\$(?:\w+|\{[^{}]*\}))"?\s*')
 _BRACES = re.compile(r"(?<!\$)\{([^{}]*,[^{}]*)\}")
 
 
@@ -216,16 +217,22 @@ class ShellWords:
 
     def with_values(self, text: str) -> list[str]:
         """Return the text of a program with the known values of variables: once for each value, joined."""
-        texts = [plain_text(text)]
-        for name in dict.fromkeys(_NAME_OF_VARIABLE.findall(texts[0])):
+        texts = [text]
+        for name in dict.fromkeys(_NAME_OF_VARIABLE.findall(text)):
             values = self.values_of(name)
             self._budget.spend(len(texts) + len(text) // _CHARS_PER_STEP)
             if values and len(texts) * len(values) <= MAX_VALUES:
                 size = len(texts[0]) + texts[0].count("$") * max(map(len, values))
                 self._budget.spend(len(texts) * len(values) * size // _CHARS_PER_STEP)
-                variable = re.compile(rf"\$(?:{name}\b|\{{{name}\}})")
+                variable = re.compile(rf"\$(?:{name}\b|\{{{name}(?:\[[^\]]*\])?\}})")
                 texts = [value.join(variable.split(each)) for each in texts for value in values]
-        return ["\n".join(texts)]
+        return [plain_text("\n".join(texts))]
+
+
+def is_unknown(text: str, are_arguments_read: bool) -> bool:
+    """Return True if a text that a shell runs is what a variable holds, and nothing says what that is."""
+    found = _UNKNOWN_TEXT.fullmatch(plain_text(text))
+    return found is not None and not (are_arguments_read and found[1] is not None)
 
 
 def nested(word: str) -> str:
