@@ -50,6 +50,7 @@ from helix_desktop.ui.chat.rows.row_texts import (
     output_form_text,
     phase_text,
     removed_state_text,
+    result_text,
     subagent_figures,
 )
 from helix_desktop.ui.chat.rows.row_types import (
@@ -407,6 +408,7 @@ def has_menu(row: ToolRow) -> bool:
 
 _HIGH, _GAP = 32, 8  # pixels: the line, and between its words
 _MIN_TARGET = 120  # pixels that a target keeps beside the words behind it
+_MOST_OF_WORD = 0.5  # of the line that one of these words takes
 _MAX_TARGET = 200  # characters of a target that are measured: more than a line has room for
 
 
@@ -422,6 +424,9 @@ class _Bar(Box):
         self.verb = SearchLine(verb, 13, 500)
         self.target = SearchLine(target, 12, is_code=True, is_found=not row.is_target_repeated)
         self._words = [self._word(word) for word in unusual_words(row)]
+        self._least_words = min(1, len(self._words))
+        if result := "" if is_open else result_text(row):
+            self._words.append(Text(result, 12, "muted"))
         self._figures = Text(figures, 12, "faint")
         self._open = self._stop = self._menu = None
         if row.can_open:
@@ -463,17 +468,18 @@ class _Bar(Box):
         _place(self._icon, rect.x() + scaled(14), rect)
         left = rect.x() + scaled(38)
         left = _place(self.verb, left, rect, right - left).right() + gap
-        words, widths = self._words[:], [word.width() for word in self._words]
+        most = (right - left) * _MOST_OF_WORD
+        words, widths = self._words[:], [min(most, word.width()) for word in self._words]
         wide = min(Text(self.target.words[:_MAX_TARGET], 12, is_code=True).width() + 1, right - left)
         wide = wide if self.target.words else 0.0
         least = min(wide, scaled(_MIN_TARGET))
-        while len(words) > 1 and right - left - sum(widths) - gap * len(words) < least:
+        while len(words) > self._least_words and right - left - sum(widths) - gap * len(words) < least:
             words.pop().place(QRectF())
             widths.pop()
         wide = max(0.0, min(wide, right - left - sum(widths) - gap * len(words)))
         left = _place(self.target, left, rect, wide).right() + (gap if self.target.words else 0)
-        for word in words:
-            left = _place(word, left, rect, max(0.0, right - left)).right() + gap
+        for word, width in zip(words, widths, strict=True):
+            left = _place(word, left, rect, max(0.0, min(width, right - left))).right() + gap
         fits = self._figures.width() <= right - gap - left
         _place(
             self._figures, right - gap - self._figures.width(), rect, self._figures.width() if fits else 0.0

@@ -17,6 +17,8 @@ from helix_desktop.domain.question import denial_reason
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.permissions.reading_commands import reading_use
+from helix_desktop.permissions.reading_programs import DEFAULT_LINES, find_programs
 from helix_desktop.ui.chat.rows.changed_files import edited_text
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
@@ -32,7 +34,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     TurnFooterRow,
     UserRow,
 )
-from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
+from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
 from helix_desktop.words.call_targets import call_title, call_verb, failed_tests_text, shown_target
 from helix_desktop.words.message_states import OUTDATED, STATE_WORDS
 from helix_desktop.words.numbers import (
@@ -281,7 +283,7 @@ def removed_state_text() -> str:
 
 
 def _tool_summary(row: ToolRow) -> list[str]:
-    words = [translate(STATE_TEXTS[row.state])]
+    words = [*filter(None, (translate(STATE_TEXTS[row.state]), result_text(row)))]
     if form := output_form_text(row):
         words.append(form)
     if row.arguments_cached:
@@ -334,6 +336,8 @@ _OUTCOMES: dict[ToolState, TranslatableText] = {
     "interrupted": text("Interrupted"),
     "stopped": text("Stopped"),
 }
+_RESULT_CHARS = 120  # of the last line of a command's output
+_RULE_SIGNS = " \t=-"  # that lines of headings and sums are drawn with
 _REASON_CHARS = 60  # of why a call failed or was denied; the opened card has all
 
 
@@ -348,6 +352,25 @@ def outcome_text(row: ToolRow) -> str:
     if row.state == "failed" and row.answer.exit_code:
         return tr("Exit code {code}", code=str(row.answer.exit_code))
     return translate(_OUTCOMES.get(row.state, ""))
+
+
+def result_text(row: ToolRow) -> str:
+    """Return the last line that a command put out, as what came of it; empty if `outcome_text` says that.
+
+    Empty of one that only reads, too: what it put out is what it has read.
+    """
+    ends = row.shown_lines
+    is_shown = row.command and row.answer_seq and not row.removed_at_ms and row.form != "compact"
+    if row.state != "ok" or not is_shown or outcome_text(row):
+        return ""
+    if reading_use(row.command, "", "/", find_programs(DEFAULT_LINES)) is not None:
+        return ""
+    header_lines = count_header_lines(row.call.name, row.shown.text)
+    last = ends.tail or "\n".join(ends.head.split("\n")[header_lines:])
+    lines = (line.strip(_RULE_SIGNS) for line in reversed(clean_output(last).split("\n")))
+    # A preview ends with its marker, and names that it lacks.
+    shown = (line for line in lines if line and not (row.form == "preview" and line.startswith("[")))
+    return escape_invisible(ellipsize(next(shown, ""), _RESULT_CHARS))
 
 
 def figures_text(row: ToolRow) -> str:

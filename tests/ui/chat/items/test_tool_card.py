@@ -15,7 +15,7 @@ from helix_desktop.domain.events.conversation import SubagentStarted
 from helix_desktop.ui.chat.actions import CopyCode, ReadContent
 from helix_desktop.ui.chat.items.item import RowItem, SearchLine
 from helix_desktop.ui.chat.items.tool_card import unusual_words
-from helix_desktop.ui.chat.rows.row_texts import RUNNING_PHASES, accessible_name, figures_text
+from helix_desktop.ui.chat.rows.row_texts import RUNNING_PHASES, accessible_name, figures_text, result_text
 from helix_desktop.ui.chat.rows.row_types import (
     HEAD_LINES,
     AssistantRow,
@@ -28,7 +28,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.kit.boxes import PaintState
+from helix_desktop.ui.kit.boxes import PaintState, Text
 from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry, Pin, Recall
 from helix_desktop.ui.rows.row_widget import RowWidget
 from tests.support.intents import performed, take_intents
@@ -385,6 +385,46 @@ TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"},
 )
 def test_a_line_says_only_what_is_unusual(row: ToolRow, words: list[str]) -> None:
     assert [word.text for word in unusual_words(row)] == words
+
+
+_PASSED = "exit code 0:\ncollected 58 items\n\n\x1b[32m===== 58 passed in 0.40s =====\x1b[0m\n\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "result"),
+    [
+        (with_answer(TESTS, text=_PASSED), "58 passed in 0.40s"),
+        (with_answer(TESTS, text="exit code 0\n(no output)\n"), ""),
+        (
+            with_answer(TESTS, text="Built.\n[names: a b]\n[CACHED] recall_cached_content(…)", whole=False),
+            "Built.",
+        ),
+        (with_answer(TESTS, text="Tests:       1 failed, 3 passed, 4 total"), ""),
+        (with_answer(replace(TESTS, state="failed"), exit_code=1, text="It broke."), ""),
+        (tool_row("t", "run_command", text=_PASSED, arguments={"command": "cat app.py"}, exit_code=0), ""),
+        (tool_row("t", "read_file", text=_PASSED), ""),
+    ],
+)
+def test_a_command_has_its_last_line_as_its_result(row: ToolRow, result: str) -> None:
+    """Where that is not said to have failed, and of none that only reads: that would be a line of a file."""
+    assert result_text(row) == result
+    assert (result in accessible_name(row)) or not result
+
+
+@pytest.mark.parametrize(("width", "command"), [(900, "make"), (900, "make " * 60), (240, "make " * 60)])
+def test_the_result_leaves_the_line_of_its_call_readable(view: ChatView, width: int, command: str) -> None:
+    """It is cut, or left out, before the command is; the opened card shows it in the output."""
+    row = tool_row("t", "run_command", command, text=_PASSED, arguments={"command": command}, exit_code=0)
+    view.chat_viewport.model.reset([row])
+    card = laid_out_card(view)
+    card.layout(width)
+    (shown,) = [part for part in card.parts if isinstance(part, Text) and "58 passed" in part.words]
+    (target,) = [part for part in card.parts if isinstance(part, SearchLine) and part.is_code]
+    assert (shown.rect.width() > 90) == (width == 900)
+    assert target.rect.width() >= min(target.width(), 90)
+    press(view, "open:card")
+    parts = laid_out_card(view).parts
+    assert not [part for part in parts if isinstance(part, Text) and "58 passed" in part.words]
 
 
 def test_a_cached_output_says_on_hover_that_it_was_sent_in_part() -> None:
