@@ -86,7 +86,7 @@ _DOUBLE_QUOTED = rf'"((?:[^"\\$]++|\\.|\${_NESTED}|\$)*+)"'
 _TOKEN = re.compile(
     rf"""(?:[ \t\r]|\\\n)++|\#[^\n]*+|(?P<stream>\d+(?=[<>]))
     |(?P<heredoc><<(?!<)-?)
-    |(?P<operator>&>>?|>>|>[|&]|<>|<&|<<<|[<>]\(|[<>]|[;&|()\n]++)
+    |(?P<operator>&>>?|>>|>[|&]|<>|<&|<<<|[<>]\(|[<>]|(?:[&|](?:\\\n)++(?=[&|]))?[;&|()\n]++)
     |(?P<word>(?:[^\ \t\r\n;&|()<>'"\\$]++|\\.|\$?{_DOUBLE_QUOTED}|\$?'[^'\\]*+'|\$'(?:[^'\\]++|\\.)*+'
         |'[^']*+'|\$)++)""",
     re.VERBOSE | re.DOTALL,
@@ -163,12 +163,12 @@ def find_tokens(text: str, budget: ReadingBudget) -> list[Token]:
             case "stream":
                 is_other_stream = found[0] not in ("0", "1")
             case "operator":
-                operator = found[0]
+                operator = found[0].replace("\\\n", "")
                 is_arithmetic = "((" in operator or (is_arithmetic and "))" not in operator)
                 tokens.append(Token(operator, True, is_other_stream))
                 is_other_stream = False
                 if "\n" in operator and here_documents:
-                    at = found.start() + operator.index("\n") + 1
+                    at += operator.index("\n") + 1 - len(operator)
                     budget.spend(len(here_documents) * (1 + (len(text) - at) // _CHARS_PER_STEP))
                     at = _read_here_documents(text, at, tokens, here_documents)
                     here_documents = []

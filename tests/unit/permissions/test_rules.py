@@ -150,7 +150,8 @@ def test_no_pattern_allows_a_command_outside_the_sandbox(call: ApprovalRequest, 
         "git log & make", "git log *", "git log ~/x", "git log --x=~", "git log {a,b}", "git log 'open",
         "git log \\; x", "git log # x", "git log !x", "X=1 git log", "git log\rx", "git log\x00x",
         "git log a?",
-        "git log [a]", "gitlog", "git  -c a log", "git log \u2028x", "git log x\u2028", "CI=1; \vgit log", "", " ", "\"git log\"", "git\\ log",
+        "git log [a]", "gitlog", "git  -c a log", "git log \u2028x",
+        "git log x\u2028", "CI=1; \vgit log", "", " ", "\"git log\"", "git\\ log",
     ],
 )  # fmt: skip
 def test_shell_syntax_matches_no_pattern(text: str) -> None:
