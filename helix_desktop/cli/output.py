@@ -52,12 +52,12 @@ from helix_desktop.domain.store_reports import LostContent
 from helix_desktop.domain.translatable_text import join_sentences, plain_text
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
-from helix_desktop.words.compaction import files_changed_text
 from helix_desktop.words.costs import price_text
 from helix_desktop.words.file_changes import (
     auto_run_rules_text,
     auto_run_texts,
     changed_lines_text,
+    files_changed_text,
     recorded_changes_text,
 )
 from helix_desktop.words.instructions import instructions_text

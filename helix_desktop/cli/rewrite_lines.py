@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
+from helix_desktop.context.summaries.sections import gist_sections
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.context.window.window import first_handover_tokens
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -35,13 +36,7 @@ from helix_desktop.domain.events.summary import (
     checkpoint_in,
 )
 from helix_desktop.domain.translatable_text import join_sentences
-from helix_desktop.words.compaction import (
-    gist_sections,
-    placement_text,
-    retaken_text,
-    sweep_reason_text,
-    trigger_text,
-)
+from helix_desktop.words.compaction import placement_text, retaken_text, sweep_reason_text, trigger_text
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.translation import Translator, translate
 

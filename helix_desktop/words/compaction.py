@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import FIELDS, ContextPolicy
 from helix_desktop.context.rewrites.planner import BREAKER_FAILURES, CompactionOutlook, CompactionState
-from helix_desktop.context.summaries.sections import KINDS
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge, output_tokens
-from helix_desktop.domain.choices import Effort, PermissionMode
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -23,27 +21,22 @@ from helix_desktop.domain.events.rewrite import (
     SweepReason,
     Unpinned,
 )
-from helix_desktop.domain.events.session import BudgetSet, FilesChanged
 from helix_desktop.domain.events.summary import (
-    Bullet,
     HandoverMade,
     ObservationsPlaced,
-    Section,
 )
-from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.call_targets import output_title
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.message_states import explain_hold
-from helix_desktop.words.models import effort_name, recorded_writer
+from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.numbers import (
     format_integer,
     format_percent,
     format_token_count,
     format_token_difference,
     format_tokens,
-    format_usd,
 )
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.summaries import summary_title
@@ -53,34 +46,6 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Compaction")
 
 _NAME_CAP = 60  # characters of an output's name
-_GIST_BULLETS = 2
-_SECTION_BULLETS, _GIST_SECTIONS = 3, 2
-
-
-def mode_text(mode: PermissionMode) -> str:
-    match mode:
-        case "ask":
-            return tr("Ask mode: the agent asks before edits, and commands that do more than read")
-        case "plan":
-            return tr("Plan mode: the agent only reads and plans")
-        case "auto":
-            return tr("Auto mode: the agent edits files and runs sandboxed commands without asking")
-
-
-def model_text(label: str) -> str:
-    """Return which model was chosen for a session; an empty label is the workspace's default."""
-    if not label:
-        return tr("Model for this session: workspace default")
-    if label.startswith("demo/"):
-        return tr("Model for this session: offline demo model")
-    return tr("Model for this session: {model}", model=label)
-
-
-def effort_text(effort: Effort) -> str:
-    """Return which effort was chosen for a session; empty is the workspace's."""
-    if not effort:
-        return tr("Reasoning effort for this session: workspace default")
-    return tr("Reasoning effort for this session: {effort}", effort=effort_name(effort))
 
 
 def masked_contents_text(outputs: int, calls: int, image_messages: int) -> str:
@@ -95,22 +60,6 @@ def masked_contents_text(outputs: int, calls: int, image_messages: int) -> str:
     if image_messages:
         contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
     return tr("Cached: {contents}", contents=tuple(contents))
-
-
-def gist_bullets(sections: Sequence[Section]) -> list[Bullet]:
-    """Return the sentences that say most of a handover, in a few lines."""
-    firsts = [bullet for section in ordered_sections(sections) for bullet in section.bullets[:1]]
-    return firsts[:_GIST_BULLETS]
-
-
-def ordered_sections(sections: Sequence[Section]) -> list[Section]:
-    """Return sections in the order of a timeline: what is open comes first."""
-    return sorted(sections, key=lambda section: KINDS[section.title].rank if section.title in KINDS else 0)
-
-
-def gist_sections(sections: Sequence[Section]) -> list[Section]:
-    filled = [section for section in ordered_sections(sections) if section.bullets]
-    return [Section(section.title, section.bullets[:_SECTION_BULLETS]) for section in filled[:_GIST_SECTIONS]]
 
 
 def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
@@ -180,29 +129,6 @@ def pin_text(event: Pinned | Unpinned, transcript: Transcript) -> str:
     if isinstance(event, Unpinned):
         return tr("You unpinned {output}", output=output)
     return f"{tr('You pinned {output}', output=output)} · {tr('always kept in context')}"
-
-
-def budget_text(event: BudgetSet) -> str:
-    cost = format_usd(event.cost)
-    if event.tokens and event.cost:
-        return tr("Budget: {tokens} tokens or {cost}", tokens=event.tokens, cost=cost)
-    if event.tokens:
-        return tr("Budget: {tokens} tokens", tokens=event.tokens)
-    return tr("Budget: {cost}", cost=cost) if event.cost else tr("Budget: no limit")
-
-
-def files_changed_text(event: FilesChanged) -> str:
-    if len(event.files) > 1:
-        return tr.plural(
-            len(event.files), "%n file changed since it was read", "%n files changed since they were read"
-        )
-    return changed_file_text(event.files[0])
-
-
-def changed_file_text(file: ChangedFile) -> str:
-    if file.is_gone:
-        return tr("{file} was deleted since it was read", file=file.path)
-    return tr("{file} changed since it was read", file=file.path)
 
 
 def _output_name(seq: int, transcript: Transcript) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import msgspec
 
 from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Purpose, Spending
+from helix_desktop.domain.events.session import BudgetSet
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.provider_cache import cache_text
 from helix_desktop.words.translation import Translator, current_language
@@ -152,6 +153,15 @@ class CostState(msgspec.Struct, frozen=True):
         if self.budget.tokens and self.budget.cost:
             return tr("{share} of budget ({tokens} or {cost})", share=share, tokens=tokens, cost=cost)
         return tr("{share} of budget ({amount})", share=share, amount=tokens if self.budget.tokens else cost)
+
+
+def budget_text(event: BudgetSet) -> str:
+    cost = format_usd(event.cost)
+    if event.tokens and event.cost:
+        return tr("Budget: {tokens} tokens or {cost}", tokens=event.tokens, cost=cost)
+    if event.tokens:
+        return tr("Budget: {tokens} tokens", tokens=event.tokens)
+    return tr("Budget: {cost}", cost=cost) if event.cost else tr("Budget: no limit")
 
 
 def estimate_text(estimate: CostEstimate) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.events.session import ChangesRecorded, FilesChanged
 from helix_desktop.domain.file_history.changes import (
     FileChange,
     FileCoverage,
@@ -15,6 +15,7 @@ from helix_desktop.domain.file_history.changes import (
     UncoveredReason,
 )
 from helix_desktop.domain.file_history.diff import FileDiff
+from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.tools import ANY, AutoRunChange, PermissionRule
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
@@ -43,6 +44,20 @@ def recorded_changes_text(event: ChangesRecorded, turn: int = 0, *, is_redo: boo
     if event.files == 1:
         return tr("{file} changed", file=file)
     return tr.plural(event.files, "%n file changed", "%n files changed")
+
+
+def files_changed_text(event: FilesChanged) -> str:
+    if len(event.files) > 1:
+        return tr.plural(
+            len(event.files), "%n file changed since it was read", "%n files changed since they were read"
+        )
+    return changed_file_text(event.files[0])
+
+
+def changed_file_text(file: ChangedFile) -> str:
+    if file.is_gone:
+        return tr("{file} was deleted since it was read", file=file.path)
+    return tr("{file} changed since it was read", file=file.path)
 
 
 def changed_files_text(files: int, first_path: str) -> str:

@@ -20,6 +20,15 @@ def model_name(label: str, demo: bool) -> str:
     return demo_model_name() if demo else label.partition("/")[2] or label
 
 
+def model_text(label: str) -> str:
+    """Return which model was chosen for a session; an empty label is the workspace's default."""
+    if not label:
+        return tr("Model for this session: workspace default")
+    if label.startswith("demo/"):
+        return tr("Model for this session: offline demo model")
+    return tr("Model for this session: {model}", model=label)
+
+
 def recorded_writer(label: str) -> str:
     """Return the label of the model that wrote a recorded summary; empty if none did."""
     return "" if label.startswith(_NO_MODEL) else label
@@ -57,6 +66,13 @@ def effort_name(effort: Effort) -> str:
         "max": tr("Max", "reasoning effort"),
     }
     return names[effort]
+
+
+def effort_text(effort: Effort) -> str:
+    """Return which effort was chosen for a session; empty is the workspace's."""
+    if not effort:
+        return tr("Reasoning effort for this session: workspace default")
+    return tr("Reasoning effort for this session: {effort}", effort=effort_name(effort))
 
 
 def with_effort(model: str, effort: SentEffort) -> str:

@@ -35,6 +35,8 @@ from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
 OPENING = "The user asked"
 LAST_REQUEST, ANSWERED_REQUEST = "Last request, not answered yet", "Last request, answered"
 _PER_SECTION = 12  # bullets
+_GIST_BULLETS = 2
+_SECTION_BULLETS, _GIST_SECTIONS = 3, 2
 _LABEL = re.compile(
     r"\W*((?:finding|issue|bug|problem|point|task|step|item|question|todo) ?#?\d+|#\d+)\b", re.IGNORECASE
 )
@@ -282,6 +284,22 @@ def name_sections(prompt: str) -> str:
     scopes = "\n".join(f"- {kind.title}: {kind.scope}" for kind in SECTIONS)
     filled = prompt.replace("{number}", _NUMBERS.get(len(SECTIONS), str(len(SECTIONS))))
     return filled.replace("{headings}", headings).replace("{scopes}", scopes)
+
+
+def ordered_sections(sections: Sequence[Section]) -> list[Section]:
+    """Return sections in the order of a timeline: what is open comes first."""
+    return sorted(sections, key=lambda section: KINDS[section.title].rank if section.title in KINDS else 0)
+
+
+def gist_sections(sections: Sequence[Section]) -> list[Section]:
+    filled = [section for section in ordered_sections(sections) if section.bullets]
+    return [Section(section.title, section.bullets[:_SECTION_BULLETS]) for section in filled[:_GIST_SECTIONS]]
+
+
+def gist_bullets(sections: Sequence[Section]) -> list[Bullet]:
+    """Return the sentences that say most of a handover, in a few lines."""
+    firsts = [bullet for section in ordered_sections(sections) for bullet in section.bullets[:1]]
+    return firsts[:_GIST_BULLETS]
 
 
 def extractive_handover(

@@ -35,7 +35,7 @@ from helix_desktop.context.summaries.handover_revision import (
     preview_handover,
     to_fields,
 )
-from helix_desktop.context.summaries.sections import PREFERENCES
+from helix_desktop.context.summaries.sections import PREFERENCES, ordered_sections
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.rewrite import Redone, Undone
 from helix_desktop.domain.events.summary import Bullet, HandoverDiscarded, HandoverMade, Section
@@ -71,7 +71,6 @@ from helix_desktop.ui.handover.versions import (
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.intents import Intent, IntentHandlers, handles, perform
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.words.compaction import ordered_sections
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_token_change, format_token_count, format_token_difference
 from helix_desktop.words.summaries import handover_titles, missing_rules, missing_rules_text

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.summaries.sections import gist_sections, ordered_sections
 from helix_desktop.domain.events.rewrite import FoldKind, FoldMade, PlacementReason, SweepReason
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Observation, ObservationsMade, Section
 from helix_desktop.domain.text_format import ellipsize, ellipsize_title, utc_day
@@ -59,9 +60,7 @@ from helix_desktop.ui.timeline.cards import (
 )
 from helix_desktop.words.compaction import (
     context_change_text,
-    gist_sections,
     masked_contents_text,
-    ordered_sections,
     placement_text,
     reasons_text,
     retaken_text,

@@ -43,18 +43,18 @@ from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.words.call_targets import failed_tests_text, output_title, shown_target
 from helix_desktop.words.compaction import (
-    budget_text,
     divider_reason_text,
     excluded_text,
     handover_text,
     masked_contents_text,
-    model_text,
     pin_text,
     reasons_text,
 )
+from helix_desktop.words.costs import budget_text
 from helix_desktop.words.git import git_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.message_states import gauge_source_text
+from helix_desktop.words.models import model_text
 from helix_desktop.words.numbers import (
     format_size,
     format_token_difference,

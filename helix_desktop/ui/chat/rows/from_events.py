@@ -13,6 +13,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.undo import covers_around
 from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
+from helix_desktop.context.summaries.sections import gist_bullets
 from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.context.window.usage_gauge import (
     answered_tokens,
@@ -92,28 +93,29 @@ from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, Redo, RetrySummary
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.button_labels import supported_remedies
 from helix_desktop.words.compaction import (
-    budget_text,
-    changed_file_text,
     context_change_text,
     divider_change_text,
     divider_reason_text,
-    effort_text,
-    files_changed_text,
-    gist_bullets,
     handover_text,
-    mode_text,
-    model_text,
     next_try_text,
     reasons_text,
     retaken_text,
 )
-from helix_desktop.words.costs import cost_text
-from helix_desktop.words.file_changes import recorded_changes_text
+from helix_desktop.words.costs import budget_text, cost_text
+from helix_desktop.words.file_changes import changed_file_text, files_changed_text, recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.message_states import hold_text
-from helix_desktop.words.models import effort_refused_text, model_name, recorded_writer, with_effort
+from helix_desktop.words.models import (
+    effort_refused_text,
+    effort_text,
+    model_name,
+    model_text,
+    recorded_writer,
+    with_effort,
+)
 from helix_desktop.words.numbers import format_usd
 from helix_desktop.words.policies import session_policy_text
+from helix_desktop.words.sessions import mode_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
