@@ -36,7 +36,7 @@ from helix_desktop.domain.events.summary import (
     checkpoint_in,
 )
 from helix_desktop.domain.translatable_text import join_sentences
-from helix_desktop.words.compaction import placement_text, retaken_text, sweep_reason_text, trigger_text
+from helix_desktop.words.compaction import retaken_text, rewrite_reason_text
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.translation import Translator, translate
 
@@ -154,7 +154,7 @@ def _compaction_line(event: HandoverMade | HandoverFailed | HandoverDiscarded) -
         event.messages,
         "compacted ({why}): %n message, {before} → {after} tokens in context, {model}",
         "compacted ({why}): %n messages, {before} → {after} tokens in context, {model}",
-        why=trigger_text(event.trigger, event.threshold),
+        why=rewrite_reason_text(event),
         before=event.before,
         after=event.after,
         model=event.model,
@@ -185,8 +185,7 @@ def _observations_line(event: ObservationsMade | ObservationsPlaced | Observatio
         return tr(
             "compacted, summary {event} ({why}): {saved} tokens saved",
             event=f"e{event.made}",
-            why=placement_text(event.reason, event.threshold, event.averted_handover_at)
-            or tr("older messages"),
+            why=rewrite_reason_text(event),
             saved=event.saved,
         )
     if event.reflection:
@@ -213,7 +212,7 @@ def _cached_line(sweep: SweepMade) -> str:
         len(sweep.masked),
         "cached ({why}): content of %n message, {saved} tokens saved",
         "cached ({why}): content of %n messages, {saved} tokens saved",
-        why=sweep_reason_text(sweep.reason, sweep.averted_handover_at),
+        why=rewrite_reason_text(sweep),
         saved=sweep.saved,
     )
 

@@ -10,6 +10,7 @@ from helix_desktop.context.rewrites.planner import BREAKER_FAILURES, CompactionO
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge, output_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import (
+    ATTACHED_SWEEP_REASONS,
     Excluded,
     FoldMade,
     Form,
@@ -26,7 +27,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.words.call_targets import output_title
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.message_states import explain_hold
@@ -44,6 +45,7 @@ from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Compaction")
+text = TextContext("Compaction")
 
 _NAME_CAP = 60  # characters of an output's name
 
@@ -138,26 +140,8 @@ def _output_name(seq: int, transcript: Transcript) -> str:
     return ellipsize(output_title(item.event), _NAME_CAP)
 
 
-text = TextContext("Compaction")
-
 _TOO_LARGE = text("context was full")
 _MANUAL, _EARLY = text("by you"), text("to save tokens")
-_OUTPUTS = text("outputs cached")
-_COMPACTED = text("with a compaction")
-_PLACEMENTS: dict[PlacementReason, TranslatableText] = {
-    PlacementReason.IMMEDIATE: text("at once"),
-    PlacementReason.REWRITE: text("with another change"),
-    PlacementReason.OVERFLOW: _TOO_LARGE,
-    PlacementReason.MANUAL: _MANUAL,
-}
-_SWEEPS: dict[SweepReason, TranslatableText] = {
-    SweepReason.FOLD: _COMPACTED,
-    SweepReason.OBSERVATIONS: _COMPACTED,
-    SweepReason.HANDOVER: _COMPACTED,
-    SweepReason.OVERFLOW: _TOO_LARGE,
-    SweepReason.MANUAL: _MANUAL,
-    SweepReason.REFUSED: text("provider refused the images"),
-}
 
 
 def trigger_text(trigger: HandoverTrigger, threshold: float) -> str:
@@ -187,35 +171,16 @@ def _distance_text(trigger: CompactionTrigger) -> str:
     return limit_text(trigger.kind, distance)
 
 
-def placement_text(reason: PlacementReason, threshold: float, averted_handover_at: float = 0.0) -> str:
-    """Return why observations were put in place; empty for the usual reason: they are older."""
-    if averted_handover_at:
-        return _fill_text(format_percent(averted_handover_at))
-    if reason is not PlacementReason.THRESHOLD:
-        return translate(_PLACEMENTS.get(reason, ""))
-    if not threshold:
-        return tr("context above the threshold")
-    return _fill_text(format_percent(threshold))
-
-
 def _fill_text(share: str) -> str:
     return tr("context reached {share}", share=share)
-
-
-def sweep_reason_text(reason: SweepReason, averted_handover_at: float = 0.0) -> str:
-    """Return why outputs were cached."""
-    if why := _SWEEPS.get(reason):
-        return translate(why)
-    return _fill_text(format_percent(averted_handover_at)) if averted_handover_at else translate(_EARLY)
 
 
 def reasons_text(reasons: Iterable[str]) -> str:
     """Return why several changes were made, in one reason: the most pressing one of them."""
     distinct = dict.fromkeys(filter(None, reasons))
-    usual = [translate(reason) for reason in (_COMPACTED, _EARLY)]
-    pressing = [reason for reason in distinct if reason not in usual]
-    full = translate(_TOO_LARGE)
-    return full if full in distinct else next(iter([*pressing, *distinct]), "")
+    full, usual = translate(_TOO_LARGE), translate(_EARLY)
+    by_weight = (full, *(reason for reason in distinct if reason != usual), usual)
+    return next((reason for reason in by_weight if reason in distinct), "")
 
 
 def divider_change_text(
@@ -230,21 +195,22 @@ def divider_change_text(
         case SweepMade(reason=SweepReason.REFUSED):
             return tr("images cached")
         case SweepMade():
-            return translate(_OUTPUTS)
+            return tr("outputs cached")
         case _:
             return summary_title(event, transcript)
 
 
-def divider_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
-    """Return why the context changed, for the end of one line."""
+def rewrite_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
+    """Return why the context changed."""
     match event:
-        case Excluded():
-            return translate(_MANUAL)
-        case HandoverMade(revises=revises) if revises:
-            return translate(_MANUAL)
-        case HandoverMade(trigger=trigger, threshold=threshold):
+        case HandoverMade(trigger=trigger, threshold=threshold, revises=0):
             return trigger_text(trigger, threshold)
-        case SweepMade(reason=SweepReason.MANUAL) | ObservationsPlaced(reason=PlacementReason.MANUAL):
+        case (
+            Excluded()
+            | HandoverMade()
+            | SweepMade(reason=SweepReason.MANUAL)
+            | ObservationsPlaced(reason=PlacementReason.MANUAL)
+        ):
             return translate(_MANUAL)
         case (
             SweepMade(reason=SweepReason.OVERFLOW)
@@ -252,15 +218,13 @@ def divider_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
             | FoldMade(how="truncate")
         ):
             return translate(_TOO_LARGE)
-        case (
-            SweepMade(averted_handover_at=share)
-            | FoldMade(averted_handover_at=share)
-            | ObservationsPlaced(averted_handover_at=share)
-        ) if share:
-            return _fill_text(format_percent(share))
         case SweepMade(reason=SweepReason.REFUSED):
-            return translate(_SWEEPS[SweepReason.REFUSED])
-    return translate(_EARLY)
+            return tr("provider refused the images")
+        case SweepMade(reason=reason) if reason in ATTACHED_SWEEP_REASONS:
+            return tr("with a compaction")
+        case SweepMade() | FoldMade() | ObservationsPlaced():
+            share = event.averted_handover_at
+            return _fill_text(format_percent(share)) if share else translate(_EARLY)
 
 
 def retaken_text(count: int) -> str:

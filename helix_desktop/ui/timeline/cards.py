@@ -12,7 +12,7 @@ from PySide6.QtGui import QPen
 from helix_desktop.context.summaries.handover import UNSUPPORTED
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
-from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Form, SweepReason
+from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Form, SweepMade, SweepReason
 from helix_desktop.domain.events.session import EffortRefused, WindowLearned
 from helix_desktop.domain.events.summary import Bullet, HandoverFailed, ObservationsFailed
 from helix_desktop.domain.text_format import ellipsize
@@ -56,7 +56,7 @@ from helix_desktop.words.compaction import (
     context_change_text,
     masked_contents_text,
     retaken_text,
-    sweep_reason_text,
+    rewrite_reason_text,
 )
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
@@ -381,12 +381,11 @@ class SweepCard(Rewrite, frozen=True):
     """
 
     outputs: int
-    reason: SweepReason = SweepReason.BATCH
+    event: SweepMade
     contents: tuple[tuple[str, str], ...] = ()
     calls: int = 0
     image_messages: int = 0
     undone_with: str = ""  # the rewrite whose undo undid it too
-    averted_handover_at: float = 0.0  # as of its event
 
     groups = ("cached",)
 
@@ -400,13 +399,13 @@ class SweepCard(Rewrite, frozen=True):
 
     @property
     def size_text(self) -> str:
-        is_counted = self.reason is SweepReason.HANDOVER  # in the handover's figures
+        is_counted = self.event.reason is SweepReason.HANDOVER  # in the handover's figures
         return "" if is_counted else context_change_text(self.before, self.after)
 
     @property
     def why(self) -> str:
-        is_attached = self.reason in ATTACHED_SWEEP_REASONS
-        return "" if is_attached else sweep_reason_text(self.reason, self.averted_handover_at)
+        is_attached = self.event.reason in ATTACHED_SWEEP_REASONS
+        return "" if is_attached else rewrite_reason_text(self.event)
 
     def node(self, live: int) -> Node:
         return "mark" if self.is_undone else "sweep"

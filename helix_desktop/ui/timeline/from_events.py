@@ -182,11 +182,11 @@ class _CardReducer:
                 return self._sized(FoldCard(seq, at, event, summary_title(event, self._transcript)))
             case ObservationsMade() as event:
                 return self._observations(recorded, event)
-            case ObservationsPlaced(made=made, reason=reason, threshold=share, averted_handover_at=averted):
+            case ObservationsPlaced(made=made) as event:
                 facts = self._cards.get(made)
                 if not isinstance(facts, ObservationsCard):
                     return None
-                return self._sized(PlacedCard(seq, at, facts, reason, share, averted))
+                return self._sized(PlacedCard(seq, at, facts, event))
             case SweepMade() as event:
                 return self._sweep(recorded, event)
             case Undone(target=target) if target in self._cards:
@@ -286,12 +286,11 @@ class _CardReducer:
             recorded.seq,
             recorded.at,
             len(outputs),
-            sweep.reason,
+            sweep,
             (*outputs, *arguments, *images),
             sum(len(reply.short) for reply in replies),
             len(messages),
             self._undone_with(recorded.seq),
-            sweep.averted_handover_at,
         )
         return self._sized(sweep_card)
 
@@ -387,4 +386,6 @@ def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> Change
 
 def _is_attached(part: ChangePart, seqs: Container[int]) -> bool:
     """Return True of a sweep that holds and falls with the rewrite before it."""
-    return isinstance(part, SweepCard) and part.reason in ATTACHED_SWEEP_REASONS and part.seq - 1 in seqs
+    return (
+        isinstance(part, SweepCard) and part.event.reason in ATTACHED_SWEEP_REASONS and part.seq - 1 in seqs
+    )

@@ -9,8 +9,15 @@ import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.summaries.sections import gist_sections, ordered_sections
-from helix_desktop.domain.events.rewrite import FoldKind, FoldMade, PlacementReason, SweepReason
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, Observation, ObservationsMade, Section
+from helix_desktop.domain.events.rewrite import FoldKind, FoldMade
+from helix_desktop.domain.events.summary import (
+    Bullet,
+    HandoverMade,
+    Observation,
+    ObservationsMade,
+    ObservationsPlaced,
+    Section,
+)
 from helix_desktop.domain.text_format import ellipsize, ellipsize_title, utc_day
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.kit.boxes import (
@@ -61,11 +68,10 @@ from helix_desktop.ui.timeline.cards import (
 from helix_desktop.words.compaction import (
     context_change_text,
     masked_contents_text,
-    placement_text,
     reasons_text,
     retaken_text,
     revision_size_text,
-    sweep_reason_text,
+    rewrite_reason_text,
     trigger_text,
 )
 from helix_desktop.words.costs import cost_text
@@ -348,16 +354,10 @@ class ObservationsCard(TimelineCard, frozen=True):
 
 
 class PlacedCard(Rewrite, frozen=True):
-    """Prepared observations, the `facts`, that took the place of messages.
-
-    `threshold` is the share of the context window that had been reached, 0 where that is not known;
-    `averted_handover_at` is as of their event.
-    """
+    """Prepared observations, the `facts`, that took the place of messages."""
 
     facts: ObservationsCard
-    reason: PlacementReason
-    threshold: float = 0.0
-    averted_handover_at: float = 0.0
+    event: ObservationsPlaced
 
     groups = ("summaries",)
 
@@ -367,9 +367,7 @@ class PlacedCard(Rewrite, frozen=True):
 
     @property
     def why(self) -> str:
-        if self.reason in (PlacementReason.REWRITE, PlacementReason.THRESHOLD):
-            return sweep_reason_text(SweepReason.BATCH, self.averted_handover_at)
-        return placement_text(self.reason, self.threshold, self.averted_handover_at)
+        return rewrite_reason_text(self.event)
 
     def node(self, live: int) -> Node:
         return "mark" if self.is_undone else "compacted"
@@ -444,9 +442,7 @@ class FoldCard(Rewrite, frozen=True):
 
     @property
     def why(self) -> str:
-        if self.event.how == "truncate":
-            return sweep_reason_text(SweepReason.OVERFLOW)
-        return sweep_reason_text(SweepReason.BATCH, self.event.averted_handover_at)
+        return rewrite_reason_text(self.event)
 
     def node(self, live: int) -> Node:
         return "mark" if self.is_undone else "compacted"

@@ -18,13 +18,20 @@ from helix_desktop.context.window.window_breakdown import WindowItemKind, Window
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.domain.events.recorded_event import Event
-from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.rewrite import (
+    FoldMade,
+    HandoverTrigger,
+    PlacementReason,
+    SweepMade,
+    SweepReason,
+)
 from helix_desktop.domain.events.summary import (
     Bullet,
     HandoverFailed,
     HandoverMade,
     Observation,
     ObservationsMade,
+    ObservationsPlaced,
     Quote,
     Section,
 )
@@ -253,6 +260,7 @@ cached    9f3ac21e  6b86b273  d4735e3a"""
 
 _HANDOVER = HandoverMade(400, 0, _SECTIONS, _LEDGER, "", 31, 0, 0, 0, 46, "demo", HandoverTrigger.THRESHOLD)
 _FOLD = FoldMade(11, 148, "", 790, "", 31, 28, 0)
+SWEPT = SweepMade((), 0, SweepReason.BATCH)
 _OBSERVATIONS = ObservationsMade(0, 400, (), (), _LEDGER, "", 31, 1_240, 24_100, 46, "gpt-oss:20b")
 C = TypeVar("C", bound=msgspec.Struct)
 
@@ -302,7 +310,7 @@ def quiet_timeline_state() -> TimelineState:
     )  # fmt: skip
     first = checkpoint_card(1, 118)
     second = checkpoint_card(2, 431, checkpoint=first.title)
-    sweep = SweepCard(120, NOW_MS - 90_000_000, 6, before=9_900, after=7_600)
+    sweep = SweepCard(120, NOW_MS - 90_000_000, 6, SWEPT, before=9_900, after=7_600)
     cards = (fold_card(462), second, sweep, first, origin)
     rate = FallbackRate(24, 3, "The summary model's window is too small.")
     after = (Continuation("s-2", "Flush the stream (3)"), Continuation("s-3", "Flush the stream (4)"))
@@ -321,17 +329,17 @@ def timeline_state() -> TimelineState:
     at = NOW_MS - 9 * 60_000
     cards: tuple[TimelineCard, ...] = (
         handover_card(3, 492),
-        SweepCard(470, at, 14, SweepReason.BATCH, outputs, before=24_400, after=14_600),
+        SweepCard(470, at, 14, SWEPT, outputs, before=24_400, after=14_600),
         UndoCard(455, at - 3_000_000, "undo", 440, "Summary of 48 messages"),
         handover_card(2, 440, True, model="", demo=False, trigger=HandoverTrigger.MANUAL, threshold=0.0,
                  fallback="No model in reach."),
         FailureCard(431, at - 4_000_000, HandoverFailed(
             "Compaction failed. Nothing was changed.",
             "The summary would not have freed a tenth of the window.")),
-        SweepCard(380, at - 5_000_000, 6, SweepReason.OVERFLOW, outputs[:6], before=23_100, after=19_000,
-                  is_undone=True),
+        SweepCard(380, at - 5_000_000, 6, SweepMade((), 0, SweepReason.OVERFLOW), outputs[:6],
+                  before=23_100, after=19_000, is_undone=True),
         handover_card(1, 210, model="gpt-oss:20b", demo=False, focus="the renderer's open questions"),
-        SweepCard(120, at - 90_000_000, 1, before=9_900, after=7_600),
+        SweepCard(120, at - 90_000_000, 1, SWEPT, before=9_900, after=7_600),
     )  # fmt: skip
     answered = tuple(
         Step(seq, 31, number, at) for number, seq in enumerate((130, 300, 400, 460, 480, 495), 1)
@@ -385,7 +393,7 @@ def long_timeline_state() -> TimelineState:
     cards: tuple[TimelineCard, ...] = (
         observations_card(498),
         fold_card(497),
-        SweepCard(496, at, 3, SweepReason.FOLD,
+        SweepCard(496, at, 3, SweepMade((), 0, SweepReason.FOLD),
                   (("ab" * 32, "read_file a.py"), ("cd" * 32, "read_file b.py")), calls=2,
                   before=18_200, after=13_800),
         ManualActionCard(495, at, "pin", "You pinned Read docs/DESIGN.md · always kept in context", 37,
@@ -393,7 +401,8 @@ def long_timeline_state() -> TimelineState:
         ManualActionCard(494, at, "form",
                          "You recalled all of Ran pytest -q · 12.4k tokens", 31),
         *short.cards[:2],
-        PlacedCard(468, at, observations_card(466, reflection=True), PlacementReason.THRESHOLD,
+        PlacedCard(468, at, observations_card(466, reflection=True),
+                   ObservationsPlaced(466, PlacementReason.THRESHOLD, 0),
                    before=42_000, after=19_100),
         fold_card(464, how="condense", steps=96, before=8_200, after=2_100, inside="Summary of 38 messages"),
         fold_card(462, is_undone=True, steps=11),
@@ -411,7 +420,8 @@ def long_timeline_state() -> TimelineState:
         FailureCard(458, at, HandoverFailed(
             "No summary was written. Nothing was changed.", "The model said nothing.")),
         PlacedCard(457, at, observations_card(456, fallback="The summary model's window is too small."),
-                   PlacementReason.MANUAL, before=19_100, after=12_000, is_undone=True),
+                   ObservationsPlaced(456, PlacementReason.MANUAL, 0),
+                   before=19_100, after=12_000, is_undone=True),
         *short.cards[2:],
     )  # fmt: skip
     return TimelineState(cards, usage_points(kinds=("fold", "sweep", "observations")), 14_600, 24_000)

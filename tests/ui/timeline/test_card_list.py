@@ -13,6 +13,7 @@ from helix_desktop.ui.timeline.summary_cards import HandoverCard
 from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from tests.support.galleries.panes_samples import (
     NOW_MS,
+    SWEPT,
     handover_card,
     long_timeline_state,
     timeline_state,
@@ -25,11 +26,11 @@ def test_cards_that_move_down_are_updated(qtbot: QtBot) -> None:
     """Cards that come on top push others out of sight: they change too."""
     pane = open_timeline(qtbot)
     cards = tuple(
-        SweepCard(number, NOW_MS, 2, before=9_900, after=9_000, inside="Summary of 31 messages")
+        SweepCard(number, NOW_MS, 2, SWEPT, before=9_900, after=9_000, inside="Summary of 31 messages")
         for number in range(40, 0, -1)
     )
     pane.set_state(replace(timeline_state(), cards=cards))
-    newer = tuple(SweepCard(number, NOW_MS, 2, before=9_900, after=9_000) for number in (52, 51))
+    newer = tuple(SweepCard(number, NOW_MS, 2, SWEPT, before=9_900, after=9_000) for number in (52, 51))
     changed = tuple(replace(old, inside="Summary of 62 messages") for old in cards)
     pane.set_state(replace(timeline_state(), cards=(*newer, *changed)))
     assert all("Now in Summary of 62 messages" in pills(pane, old.seq) for old in cards)
@@ -50,7 +51,7 @@ def test_the_card_that_a_click_leads_to_stands_out(qtbot: QtBot) -> None:
 
 def _state(is_undone: bool, *newer: TimelineCard) -> TimelineState:
     """Return a long timeline with a handover, event 100, in the middle."""
-    sweeps = [SweepCard(number, NOW_MS, 2, before=9_900, after=9_000) for number in range(40, 0, -1)]
+    sweeps = [SweepCard(number, NOW_MS, 2, SWEPT, before=9_900, after=9_000) for number in range(40, 0, -1)]
     cards = (*newer, *sweeps[:20], handover_card(1, 100, is_undone), *sweeps[20:])
     return TimelineState(cards, usage_points(), 14_600, 24_000)
 

@@ -21,7 +21,7 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.session import HoldSet, SessionBranched
-from helix_desktop.domain.events.summary import Bullet, HandoverMade
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, ObservationsPlaced
 from helix_desktop.domain.file_history.line_match import Span
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.kit.intents import ChooseForm, Redo, RetrySummary, ShowEvent, Undo, Unpin
@@ -264,7 +264,11 @@ def test_observations_are_undone_at_their_placement(
 ) -> None:
     """Their card stands there alone, with what they say, and a link to them leads to it."""
     placed = PlacedCard(
-        9, NOW_MS, observations_card(5), PlacementReason.MANUAL, **{"before": 4_000, "after": 2_000} | changes
+        9,
+        NOW_MS,
+        observations_card(5),
+        ObservationsPlaced(5, PlacementReason.MANUAL, 0),
+        **{"before": 4_000, "after": 2_000} | changes,
     )
     pane.set_state(TimelineState((placed,)))
     title = "Summary of 46 messages · Context: 4k → 2k · by you"
@@ -285,7 +289,7 @@ def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: T
         468,
         NOW_MS,
         observations_card(5),
-        PlacementReason.THRESHOLD,
+        ObservationsPlaced(5, PlacementReason.THRESHOLD, 0),
         before=42_000,
         after=19_100,
         inside="Summary of 90 messages",
@@ -301,11 +305,9 @@ def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:
         468,
         NOW_MS,
         observations_card(5),
-        PlacementReason.THRESHOLD,
+        ObservationsPlaced(5, PlacementReason.THRESHOLD, 0, 0.38, averted_handover_at=0.85),
         before=50_400,
         after=19_200,
-        threshold=0.38,
-        averted_handover_at=0.85,
     )
     pane.set_state(TimelineState((placed,)))
     assert card(pane, 468).accessible_name.endswith(" · context reached 85 %")

@@ -29,7 +29,7 @@ from helix_desktop.ui.timeline.from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.summary_cards import ChangeCard, ChangePart, HandoverCard, PlacedCard
 from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from helix_desktop.ui.window.rewrite_controller import also_changed
-from tests.support.galleries.panes_samples import NOW_MS, fold_card, handover_card, observations_card
+from tests.support.galleries.panes_samples import NOW_MS, SWEPT, fold_card, handover_card, observations_card
 from tests.support.intents import performed
 from tests.support.timeline_pane import card, has, names, open_timeline, pills, press, shown_seqs, top
 
@@ -44,15 +44,30 @@ def _parts(*, is_undone: bool = False) -> tuple[ChangePart, ...]:
     """Return what one request brought, newest first: facts, a fold with its sweep, a sweep of its own."""
     return (
         PlacedCard(
-            *(16, NOW_MS, observations_card(5), PlacementReason.REWRITE),
+            *(16, NOW_MS, observations_card(5), ObservationsPlaced(5, PlacementReason.REWRITE, 0)),
             before=13_000,
             after=9_900,
             is_undone=is_undone,
         ),
-        SweepCard(15, NOW_MS, 1, SweepReason.FOLD, before=13_500, after=13_000, is_undone=is_undone),
+        SweepCard(
+            15,
+            NOW_MS,
+            1,
+            SweepMade((), 0, SweepReason.FOLD),
+            before=13_500,
+            after=13_000,
+            is_undone=is_undone,
+        ),
         fold_card(14, before=14_000, after=13_500, is_undone=is_undone),
         SweepCard(
-            12, NOW_MS, 2, before=15_000, after=14_000, is_undone=is_undone, contents=(("aa", "read a.py"),)
+            12,
+            NOW_MS,
+            2,
+            SWEPT,
+            before=15_000,
+            after=14_000,
+            is_undone=is_undone,
+            contents=(("aa", "read a.py"),),
         ),
     )
 
@@ -132,7 +147,7 @@ def test_its_undo_is_one_line_and_becomes_redo(qtbot: QtBot) -> None:
 def test_changes_beside_a_handover_are_parts_of_its_card(qtbot: QtBot) -> None:
     """They are undone with it, unless it covers them."""
     sweep, covered = (
-        SweepCard(12, NOW_MS, 2, before=15_000, after=14_000),
+        SweepCard(12, NOW_MS, 2, SWEPT, before=15_000, after=14_000),
         fold_card(13, inside="Summary of 9 messages"),
     )
     cards = (handover_card(1, 14), covered, sweep)
@@ -148,9 +163,9 @@ def test_changes_beside_a_handover_are_parts_of_its_card(qtbot: QtBot) -> None:
 def test_each_request_has_its_own_row() -> None:
     """A change that came alone keeps its card."""
     cards = (
-        SweepCard(25, NOW_MS, 1, before=5_000, after=4_000),
+        SweepCard(25, NOW_MS, 1, SWEPT, before=5_000, after=4_000),
         *_parts(),
-        SweepCard(8, NOW_MS, 1, before=900, after=800),
+        SweepCard(8, NOW_MS, 1, SWEPT, before=900, after=800),
     )
     alone, merged, first = merge_changes(cards, _STEPS)
     assert (alone, first) == (cards[0], cards[-1])

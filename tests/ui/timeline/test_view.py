@@ -39,6 +39,7 @@ from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from helix_desktop.words.times import format_exact_duration
 from tests.support.galleries.panes_samples import (
     NOW_MS,
+    SWEPT,
     fold_card,
     handover_card,
     long_timeline_state,
@@ -130,7 +131,9 @@ def test_unchanged_cards_are_reused(pane: Timeline) -> None:
     """A new card on top makes one item, not all."""
     before = {seq: card(pane, seq) for seq in (492, 440, 210)}
     state = timeline_state()
-    pane.set_state(replace(state, cards=(SweepCard(500, NOW_MS, 2, before=9_900, after=9_000), *state.cards)))
+    pane.set_state(
+        replace(state, cards=(SweepCard(500, NOW_MS, 2, SWEPT, before=9_900, after=9_000), *state.cards))
+    )
     assert {seq: card(pane, seq) for seq in before} == before
     assert card(pane, 500)
 
@@ -285,7 +288,9 @@ def test_dark_theme_reaches_cards_built_later(pane: Timeline, show_look: ShowLoo
     """A card made after the switch is dark as well."""
     show_look(DARK)
     state = timeline_state()
-    pane.set_state(replace(state, cards=(SweepCard(500, NOW_MS, 2, before=9_900, after=9_000), *state.cards)))
+    pane.set_state(
+        replace(state, cards=(SweepCard(500, NOW_MS, 2, SWEPT, before=9_900, after=9_000), *state.cards))
+    )
     picture = pane.cards.rows.widget_pool.visible[500].grab().toImage()
     assert picture.pixelColor(picture.width() // 2, 9).lightness() < 70
 
@@ -378,10 +383,11 @@ def test_rewrites_inside_a_later_one_are_labeled_and_have_no_undo(pane: Timeline
 
 def test_what_happened_between_two_handovers_is_one_line_that_opens(pane: Timeline) -> None:
     sweeps = tuple(
-        SweepCard(seq, NOW_MS, 2, before=40_000 - seq * 100, after=39_000 - seq * 100) for seq in (40, 30, 20)
+        SweepCard(seq, NOW_MS, 2, SWEPT, before=40_000 - seq * 100, after=39_000 - seq * 100)
+        for seq in (40, 30, 20)
     )
     newest, failure = (
-        SweepCard(60, NOW_MS, 1, before=9_900, after=9_000),
+        SweepCard(60, NOW_MS, 1, SWEPT, before=9_900, after=9_000),
         FailureCard(35, NOW_MS, TurnEnded("failed", "It failed."), retry="turn"),
     )
     cards: tuple[TimelineCard, ...] = (
@@ -389,7 +395,7 @@ def test_what_happened_between_two_handovers_is_one_line_that_opens(pane: Timeli
         handover_card(2, 50),
         *sweeps,
         handover_card(1, 10),
-        SweepCard(5, NOW_MS, 1, before=900, after=800),
+        SweepCard(5, NOW_MS, 1, SWEPT, before=900, after=800),
     )
     pane.set_state(TimelineState(cards, usage_points(), 14_600, 24_000))
     assert shown_seqs(pane) == [60, 50, 10, 5]
@@ -488,7 +494,7 @@ def test_a_card_is_brought_into_sight_wherever_it_is(qtbot: QtBot, pane: Timelin
     assert place is not None
     assert 0 <= place < pane.height()
     pane.cards.verticalScrollBar().setValue(0)
-    newest = SweepCard(600, NOW_MS, 2, before=9_900, after=9_000)
+    newest = SweepCard(600, NOW_MS, 2, SWEPT, before=9_900, after=9_000)
     pane.set_state(replace(long_timeline_state(), cards=(newest, *long_timeline_state().cards)))
     assert top(pane, 600) is not None
     assert pane.cards.verticalScrollBar().value() == 0

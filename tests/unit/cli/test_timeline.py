@@ -125,9 +125,9 @@ def test_reflections_and_observations_are_distinguished() -> None:
     cold = msgspec.structs.replace(averting, averted_handover_at=0.0)
     assert lines(observed, placement, refined, cold, averting) == [
         "summary written: 5 messages, 40 tokens, lab/m",
-        "compacted, summary e1 (context reached 38 %): 260 tokens saved",
+        "compacted, summary e1 (to save tokens): 260 tokens saved",
         "summaries shortened: 5 messages, 20 tokens, lab/m",
-        "compacted, summary e3 (older messages): 20 tokens saved",
+        "compacted, summary e3 (to save tokens): 20 tokens saved",
         "compacted, summary e3 (context reached 85 %): 20 tokens saved",
     ]
 

@@ -43,12 +43,12 @@ from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.words.call_targets import failed_tests_text, output_title, shown_target
 from helix_desktop.words.compaction import (
-    divider_reason_text,
     excluded_text,
     handover_text,
     masked_contents_text,
     pin_text,
     reasons_text,
+    rewrite_reason_text,
 )
 from helix_desktop.words.costs import budget_text
 from helix_desktop.words.git import git_text
@@ -579,8 +579,23 @@ def test_later_instructions_are_named_by_what_became_of_them(
 def test_a_line_about_facts_says_that_the_threshold_was_reached() -> None:
     """There they replace what the user had brought back, too."""
     early = ObservationsPlaced(78, PlacementReason.THRESHOLD, 2_612, threshold=0.38)
-    assert divider_reason_text(early) == "to save tokens"
-    assert divider_reason_text(replace(early, averted_handover_at=0.85)) == "context reached 85 %"
+    assert rewrite_reason_text(early) == "to save tokens"
+    assert rewrite_reason_text(replace(early, averted_handover_at=0.85)) == "context reached 85 %"
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        (SweepReason.MANUAL, "by you"),
+        (SweepReason.OVERFLOW, "context was full"),
+        (SweepReason.REFUSED, "provider refused the images"),
+        (SweepReason.HANDOVER, "with a compaction"),
+        (SweepReason.COLD, "context reached 85 %"),
+    ],
+)
+def test_what_made_a_sweep_comes_before_what_it_made_needless(reason: SweepReason, text: str) -> None:
+    """A server that refused images is the reason, whatever the context had reached by then."""
+    assert rewrite_reason_text(SweepMade((3,), 900, reason, averted_handover_at=0.85)) == text
 
 
 def test_what_saves_tokens_is_no_reason_beside_another_one() -> None:
@@ -594,6 +609,6 @@ def test_a_line_about_outputs_and_notes_says_that_the_threshold_was_reached() ->
     """The user saw "Compacts at 83 %" before; what only saves tokens comes earlier."""
     swept = SweepMade((3,), 900, SweepReason.BATCH, averted_handover_at=0.83)
     noted = FoldMade(2, 9, "", 20, "", 1, 2, 900, averted_handover_at=0.83)
-    assert divider_reason_text(swept) == divider_reason_text(noted) == "context reached 83 %"
-    assert divider_reason_text(replace(swept, reason=SweepReason.OVERFLOW)) == "context was full"
-    assert divider_reason_text(replace(noted, averted_handover_at=0.0)) == "to save tokens"
+    assert rewrite_reason_text(swept) == rewrite_reason_text(noted) == "context reached 83 %"
+    assert rewrite_reason_text(replace(swept, reason=SweepReason.OVERFLOW)) == "context was full"
+    assert rewrite_reason_text(replace(noted, averted_handover_at=0.0)) == "to save tokens"

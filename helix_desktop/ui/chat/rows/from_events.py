@@ -95,11 +95,11 @@ from helix_desktop.words.button_labels import supported_remedies
 from helix_desktop.words.compaction import (
     context_change_text,
     divider_change_text,
-    divider_reason_text,
     handover_text,
     next_try_text,
     reasons_text,
     retaken_text,
+    rewrite_reason_text,
 )
 from helix_desktop.words.costs import budget_text, cost_text
 from helix_desktop.words.file_changes import changed_file_text, files_changed_text, recorded_changes_text
@@ -255,7 +255,7 @@ class ContextLines:
             case _:
                 freed = self._used(transcript, event.saved) - self._used(transcript)
         group.retaken += transcript.retaken.get(seq, 0)
-        reason = divider_reason_text(event)
+        reason = rewrite_reason_text(event)
         if isinstance(event, HandoverMade):
             is_refused = bool(event.refused) and not recorded_writer(event.model)
             group.handover = change, reason, tr("the model's summary wasn't used") if is_refused else ""
