@@ -52,7 +52,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Inspector")
 
 _TOOL_KINDS, _OPENING_KINDS = ("tools", "mcp"), ("system", "environment", "instructions")
-_SAME = 0.02  # of the total: no eye adds the rows up more exactly
+_LITTLE_SHARE, _LITTLE = 0.1, 500  # of the total, and tokens: so far off "≈" before the total says it
 _END = "END_OF_REQUEST"  # the line that ends the body; JSON on one line never is that line
 
 
@@ -135,8 +135,8 @@ def inspector_state(
 ) -> InspectorState:
     """Return what the next request contains, each row in tokens by Helix's count, which stay as they are.
 
-    What the provider reports belongs to the total: where that differs, a last row has the difference.
-    As it counts, `fresh` tokens at the end of the request are not in its cache.
+    What the provider reports belongs to the total. As it counts, `fresh` tokens at the end of the request
+    are not in its cache.
     """
     rows = window_rows(items, round(fresh / gauge.ratio))
     own_policy = transcript.session_policy
@@ -144,7 +144,8 @@ def inspector_state(
         gauge,
         compaction_text=compaction_text(outlook, gauge, policy),
         segments=_segments(rows, gauge),
-        rows=(*rows, *_difference(gauge, sum(row.tokens for row in rows))),
+        rows=rows,
+        count_text=_count_text(gauge, sum(row.tokens for row in rows)),
         is_managed=policy.enabled,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
     )
@@ -164,17 +165,15 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
     return tuple(rows)
 
 
-def _difference(gauge: UsageGauge, counted: int) -> tuple[WindowRow, ...]:
-    """Return the row of what the provider counts beyond our count, or below it, or is expected to."""
-    difference = gauge.used - counted
-    if abs(difference) <= _SAME * gauge.used:
-        return ()
-    name = tr("The provider counts more") if difference > 0 else tr("The provider counts less")
-    why = tr(
-        "Providers count tokens in their own way. The total is by the provider's count, estimated until it"
-        " answers; the rows are Helix's count."
+def _count_text(gauge: UsageGauge, counted: int) -> str:
+    """Return why the rows don't add up to the total; empty where they do, about."""
+    if abs(gauge.used - counted) <= max(_LITTLE, _LITTLE_SHARE * gauge.used):
+        return ""
+    return tr(
+        "These parts add up to {sum} by Helix's count. Your provider counts {total} for them.",
+        sum=format_tokens(counted),
+        total=("" if gauge.is_reported else "≈ ") + format_tokens(gauge.used),
     )
-    return (WindowRow(0, "fields", name, difference, "fixed", why, text=why, is_difference=True),)
 
 
 def _kind(item: WindowItem) -> WindowItemKind:

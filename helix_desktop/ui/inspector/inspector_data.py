@@ -16,7 +16,7 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.message_states import OUTDATED, STATE_WORDS, explain_outdated
-from helix_desktop.words.numbers import format_integer, format_token_difference, format_tokens
+from helix_desktop.words.numbers import format_integer, format_tokens
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
@@ -80,12 +80,11 @@ class WindowRow(WindowItem, frozen=True):
 
     After a change of it, `resent` tokens that the provider has cached are read again; all tokens are by
     Helix's count. A heading is no part of the request: it stands for what is always sent, or for a question
-    that isn't in the context. Nor is the difference to the provider's count.
+    that isn't in the context.
     """
 
     resent: int = 0
     is_heading: bool = False
-    is_difference: bool = False
 
     @property
     def label(self) -> str:
@@ -114,12 +113,12 @@ class WindowRow(WindowItem, frozen=True):
 
     @property
     def tokens_text(self) -> str:
-        return format_token_difference(self.tokens) if self.is_difference else format_tokens(self.tokens)
+        return format_tokens(self.tokens)
 
     @property
     def state_text(self) -> str:
         """Return in which form it is sent, in a word or two; empty where there is nothing to say."""
-        return "" if self.is_heading or self.is_difference else _state_words(self.state)[0]
+        return "" if self.is_heading else _state_words(self.state)[0]
 
     @property
     def unusual_state(self) -> str:
@@ -179,7 +178,7 @@ def request_groups(rows: Sequence[WindowRow]) -> list[RequestGroup]:
     groups: list[list[WindowRow]] = []
     between: list[WindowRow] = []
     for row in rows:
-        if row.is_difference or (row.seq and not row.question):
+        if row.seq and not row.question:
             between.append(row)
         elif groups and groups[-1][0].question == row.question:
             groups[-1] += [*between, row]
@@ -264,8 +263,8 @@ class RequestTexts(msgspec.Struct, frozen=True):
 class InspectorState(msgspec.Struct, frozen=True):
     """The next request in numbers and in order; tokens everywhere.
 
-    `compaction_text` says when the conversation is compacted, or why it isn't.
-    `cost_text` says what the request costs.
+    `compaction_text` says when the conversation is compacted, or why it isn't, `cost_text` what the request
+    costs, and `count_text` why the rows don't add up to the total, if they are far off.
     `provider_cache` is None before the first request whose discount was reported. `past` says of which step
     the request is, if it was sent already, `past_figures` when and how large, and `past_note` what of it is
     not as it was.
@@ -275,6 +274,7 @@ class InspectorState(msgspec.Struct, frozen=True):
     segments: tuple[Segment, ...] = ()
     rows: tuple[WindowRow, ...] = ()
     compaction_text: str = ""
+    count_text: str = ""
     is_managed: bool = True
     own_policy: str = ""  # of the session; empty: the workspace's
     provider_cache: ProviderCacheState | None = None

@@ -387,17 +387,20 @@ class Inspector(Themed, QWidget):
         show_request.clicked.connect(lambda: perform(self, ShowRequest()))
         self._request_title = TextLine(tr("Next request"), 13, 600)
         title = row(self._request_title, None, show_request, margins=_SIDES)
-        return pane(column(title, self.requests, gap=4))
+        self.count = SelectableText("", 12, "muted")
+        return pane(column(title, self.requests, row(self.count, margins=_SIDES), gap=4))
 
     def _show_window(self, state: InspectorState) -> None:
         gauge = state.gauge
-        about = "" if gauge.is_reported else "≈ "
-        self.used.set_text(about + format_tokens(gauge.used))
+        used, rows = (format_tokens(tokens) for tokens in (gauge.used, sum(row.tokens for row in state.rows)))
+        is_exact = gauge.is_reported and (used == rows or bool(state.count_text))
+        self.used.set_text(used if is_exact else f"≈ {used}")
         self.used.set_note(gauge_source_text(gauge))
         self._window_text.set_text(tr("of {size} tokens", size=format_tokens(gauge.window)))
         threshold = gauge.handover_share if state.is_managed else 0.0
         self.bar.show_window(state.segments, gauge.used, gauge.window, threshold)
         self.until.setText(state.compaction_text)
+        show_text(self.count, state.count_text)
 
     def _scroll_to_current(self, current: QModelIndex) -> None:
         if current.isValid() and self.requests.hasFocus():

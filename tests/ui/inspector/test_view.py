@@ -254,13 +254,17 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
     assert pane.breakdown._legend["output"].accessibleName().endswith(format_tokens(outputs, in_column=True))
 
 
-def test_what_the_provider_measures_beyond_our_count_is_the_last_row(pane: Inspector) -> None:
-    """No part of a turn, with nothing to do but to read what it is."""
-    last = len(pane.requests.rows) - 1
-    row = pane.requests.rows[last]
-    assert (row.label, row.tokens_text, row.actions) == ("The provider counts more", "+2.9k", ())
-    assert not any(row in group.rows for group in pane.requests.groups.values())
-    assert not pane.requests.isRowHidden(last)
+def test_the_total_is_about_unless_the_rows_add_up_to_it_or_a_line_says_why_not(pane: Inspector) -> None:
+    state = inspector_state()
+    counted = sum(row.tokens for row in state.rows)
+    gauge = replace(state.gauge, used=counted, is_reported=True)
+    for used, text, total in (
+        (counted, "", format_tokens(counted)),
+        (counted + 300, "", f"≈ {format_tokens(counted + 300)}"),
+        (counted + 3_000, "They add up to another.", format_tokens(counted + 3_000)),
+    ):
+        pane.set_state(replace(state, gauge=replace(gauge, used=used), count_text=text))
+        assert (pane.used.text, pane.count.text(), pane.count.isHidden()) == (total, text, not text)
 
 
 def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
@@ -378,9 +382,9 @@ def test_updates_keep_the_selected_row(pane: Inspector) -> None:
     pane.requests.setCurrentIndex(pane.requests.model().index(6, 0))
     pane.set_state(inspector_state(60))
     assert pane.requests.currentIndex().row() == 6
-    assert pane.requests.model().rowCount() == 1 + 60 + 1, "a heading, the rows, and what the provider counts"
+    assert pane.requests.model().rowCount() == 1 + 60, "a heading and the rows"
     pane.set_state(inspector_state(6))
-    assert pane.requests.model().rowCount() == 1 + 6 + 1
+    assert pane.requests.model().rowCount() == 1 + 6
     pane.set_state(inspector_state(3))
     assert not pane.requests.currentIndex().isValid()
 
