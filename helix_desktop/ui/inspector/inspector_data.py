@@ -124,7 +124,8 @@ class WindowRow(WindowItem, frozen=True):
     def unusual_state(self) -> str:
         """Return the same, but nothing of what is sent as it is."""
         is_summary = self.kind == "handover" and not self.excluded
-        return "" if is_summary or self.state in ("fixed", "full", "recalled") else self.state_text
+        is_usual = self.state in ("fixed", "full", "recalled", "repeated")
+        return "" if is_summary or is_usual else self.state_text
 
     @property
     def shown_states(self) -> list[str]:

@@ -15,19 +15,20 @@ from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.deferred_tools import request_tools
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
     ToolAnswered,
     UserSpoke,
 )
-from helix_desktop.domain.events.rewrite import (
-    FoldMade,
-)
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, SweepReason
 from helix_desktop.domain.events.session import InstructionsAdded, StandingText
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.tools.find_tools import CallTool, FindTools
 from helix_desktop.tools.tool import spec_of
+from helix_desktop.ui.cache.rows import SAME_STATES
+from helix_desktop.ui.cache.source import content_states
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.inspector.from_window import (
@@ -64,6 +65,14 @@ def check_the_inspector_adds_up(simulator: SessionSimulator) -> None:
     sizes = {segment.kind: segment.tokens for segment in state.segments}
     assert sum(sizes.values()) - sizes["reserve"] - sizes["free"] == window.estimate
     assert sizes["free"] == max(0, now.window - now.used - now.reserve)
+
+
+def check_panel_and_outputs_call_the_same_contents_cached(simulator: SessionSimulator) -> None:
+    states = content_states(simulator.transcript)
+    for row in _state(simulator).rows:
+        if row.kind == "output" and row.digest and not row.excluded:
+            is_cached = states[row.digest][0] in SAME_STATES["cached"]
+            assert is_cached == (row.state_text == "Cached"), row
 
 
 def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSimulator) -> None:
@@ -290,6 +299,23 @@ def check_an_output_is_named_by_its_call_and_target(simulator: SessionSimulator)
             assert name in " ".join(item.event.target.split())
 
 
+@pytest.mark.parametrize(("words", "state"), [(20, ""), (500, "Cached")])
+def test_a_cached_output_whose_content_was_recalled_whole_is_in_context(words: int, state: str) -> None:
+    simulator = build_history(0)
+    simulator.send_message("Read it.")
+    simulator.step("Reading.", 1)
+    output = "some words\n" * words
+    simulator.answer_call(0, output)
+    seq, digest = simulator.transcript.last_seq, digest_of(output.encode())
+    simulator.record(SweepMade((seq,), 900, SweepReason.BATCH))
+    (row,) = [row for row in _state(simulator).rows if row.seq == seq]
+    assert row.unusual_state == "Cached"
+    simulator.recall(digest)
+    (row,) = [row for row in _state(simulator).rows if row.seq == seq]
+    assert row.unusual_state == state
+    check_panel_and_outputs_call_the_same_contents_cached(simulator)
+
+
 # One test has many properties: to build a history takes longer than to look at it.
 @settings(max_examples=2 * settings().max_examples)
 @given(histories() | histories_with_rewrites())
@@ -297,6 +323,7 @@ def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
     """Rows, figures and preview fit the request, the gauge and the log."""
     check_the_inspector_adds_up(simulator)
     check_an_output_is_named_by_its_call_and_target(simulator)
+    check_panel_and_outputs_call_the_same_contents_cached(simulator)
     check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator)
     check_the_preview_is_the_request_message_by_message(simulator)
 
