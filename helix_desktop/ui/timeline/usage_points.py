@@ -250,9 +250,14 @@ class _UsageReducer:
         self._freed.clear()
 
     def _add_growth_point(self, seq: int) -> None:
-        """Mark what stood there before a rewrite, if something came since the last point."""
+        """Mark what stood there before a rewrite, if something came since the last point.
+
+        What an undo or redo made of the context goes if it is changed again: no request had it.
+        """
         self._before_rewrites.append((seq, self._messages + self._quoted_tokens))
-        if self.points and self.points[-1].used != self._used_tokens():
+        if self.points and self.points[-1].kind in ("undo", "redo"):
+            self.points.pop()
+        elif self.points and self.points[-1].used != self._used_tokens():
             self._add_point(seq)
 
     def _recount(self, seq: int, kind: PointKind) -> None:

@@ -17,7 +17,14 @@ from helix_desktop.context.window.usage_gauge import UsageGauge, answered_tokens
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import Excluded, HandoverTrigger, SweepMade, SweepReason, Undone
+from helix_desktop.domain.events.rewrite import (
+    Excluded,
+    HandoverTrigger,
+    Redone,
+    SweepMade,
+    SweepReason,
+    Undone,
+)
 from helix_desktop.domain.events.session import ModelChosen, OpeningGiven, StandingText, WindowLearned
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelRequest, Usage
@@ -268,6 +275,27 @@ def test_an_overfull_window_is_followed_down() -> None:
         (6, 2_000_524, "undo"),
     ]
     assert {point.window for point in points} == {64_000}
+
+
+def test_what_an_undo_made_of_the_context_goes_unless_it_is_sent() -> None:
+    undone_and_redone: tuple[Event, ...] = (
+        UserSpoke("Hello", 2),
+        AssistantSpoke("Hello.", "lab/m", 10, estimate=506, window=64_000),
+        UserSpoke("All of this", 20_000),
+        AssistantSpoke("Read.", "lab/m", 10, estimate=20_524, window=64_000),
+        HandoverMade(3, 0, (), "", "", 0, 400, 20_540, 1_000, 3, "m", HandoverTrigger.MANUAL),
+        Undone(5),
+        Redone(5),
+    )
+    sent: tuple[Event, ...] = (*undone_and_redone[:-1], UserSpoke("On.", 2))
+    sent = (*sent, AssistantSpoke("On.", "lab/m", 10, estimate=20_550, window=64_000))
+    points = usage_points(_recorded(undone_and_redone), ContextPolicy())
+    assert [(point.used, point.kind) for point in points[2:]] == [(1_000, "handover"), (1_000, "redo")]
+    assert [point.kind for point in usage_points(_recorded(sent), ContextPolicy())[2:]] == [
+        "handover",
+        "undo",
+        "turn",
+    ]
 
 
 def test_excluding_from_the_sessions_start_moves_the_line_at_once() -> None:
