@@ -45,7 +45,7 @@ text = TextContext("Window")
 
 _DOT_PX = 22  # of the dot before the session's state, with the gaps around it
 _GIT_PX = 120  # room that the git state needs to say something
-_DETAILS: tuple[tuple[PageDetail, int], ...] = (("words", 190), ("current", 115), ("icons", 0))
+_DETAILS: tuple[tuple[PageDetail, int], ...] = (("words", 115), ("current", 115), ("icons", 0))
 """What is shown as the bar narrows, and the room in pixels that it must leave to the title."""
 _LEAST_TITLE_PX, _TITLE_PX = 80, 140
 """Room that a button, and words about the session leave to the title."""
