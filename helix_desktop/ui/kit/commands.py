@@ -453,6 +453,8 @@ class WindowCommands(WindowCommandTable):
         also=_also("change threshold handover profile compaction"))
     compact_now = _session(text("Compact conversation…"), intents.Compact(), "Ctrl+Shift+K", group=5,
         slash="compact", with_arguments=intents.Compact, also=_also("handover summary summarize shrink"))
+    continue_session = _session(text("New session from a summary…"), intents.ShowHandovers(), group=5,
+        is_in_menu=False, also=_also("handover continue summaries"))
     observe_now = _session(text("Prepare next compaction"), intents.Observe(), group=5, slash="observe",
         is_in_menu=False, also=_also("summary"))
     undo_compaction = _agent(text("Undo last context change"), intents.UndoLast(), "Ctrl+Alt+Z", group=5,

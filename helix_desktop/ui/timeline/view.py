@@ -22,7 +22,7 @@ from helix_desktop.domain.errors import StoreError
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card as CardFrame
-from helix_desktop.ui.design.cards import EmptyState, HelpLink
+from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, column
 from helix_desktop.ui.design.minute_clock import MinuteClock
@@ -269,13 +269,12 @@ class Timeline(Themed, QWidget):
         self._used = TextLine("", 13, 600)
         self._captions = [TextLine("", 12, role=role) for role in _CAPTION_ROLES]
         numbers = FlowBox([self._used, *self._captions])
-        self._topic = HelpLink("compacted")
         self.now_button = PushButton(tr("Back to now"), "link", name="back_to_now")
         self.now_button.clicked.connect(lambda: self.chart.scrubber.choose(0))
         self.now_button.hide()
         self.handovers_button = PushButton(tr("Summaries…"), "link", name="handovers")
         self.handovers_button.clicked.connect(lambda: perform(self, ShowHandovers()))
-        actions = [self._topic, self.now_button, self.handovers_button]
+        actions = [self.now_button, self.handovers_button]
         self._no_cards = SelectableText(tr("Nothing has left the context yet."), 12, "muted")
         self._fallbacks = SelectableText("", 12, "muted")
         self._fallbacks.setToolTip(explain_fallback())
@@ -306,8 +305,8 @@ class Timeline(Themed, QWidget):
     def _show_usage(self) -> None:
         """Show how full the context is, or what the step that is looked at sent."""
         state, step = self._state, self._past_step
-        self._topic.setVisible(step is None)
-        self.handovers_button.setVisible(step is None)
+        has_summary = any(isinstance(card, HandoverCard) for card in state.cards)
+        self.handovers_button.setVisible(step is None and has_summary)
         self.now_button.setVisible(step is not None)
         if step is not None:
             used = about_tokens(step, format_tokens(step.tokens))

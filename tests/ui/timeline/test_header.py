@@ -24,6 +24,7 @@ from helix_desktop.words.times import format_day, local_time
 from tests.support.galleries.panes_samples import (
     NOW_MS,
     fold_card,
+    handover_card,
     quiet_timeline_state,
     steps,
     timeline_state,
@@ -75,11 +76,13 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot) -> None:
     assert intents == [FocusComposer()]
 
 
-def test_a_button_leads_to_the_handovers_as_soon_as_there_is_a_message(qtbot: QtBot) -> None:
+def test_a_button_leads_to_the_summaries_once_there_is_one(qtbot: QtBot) -> None:
     """Not while the past is looked at: the window shows what would be written now."""
     pane = open_timeline(qtbot, TimelineState((), usage_points(), 14_600, 24_000))
     assert not pane.empty.isVisible()
     assert "Nothing has left the context yet." in shown_texts(pane)
+    assert not pane.handovers_button.isVisible()
+    pane.set_state(replace(pane._state, cards=(handover_card(1, 492),)))
     assert pane.handovers_button.isVisible()
     with performed(pane) as intents:
         pane.handovers_button.click()

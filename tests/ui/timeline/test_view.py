@@ -169,7 +169,7 @@ def test_page_keys_scroll_when_the_page_has_the_keyboard(qtbot: QtBot, pane: Tim
 
 
 def test_tab_goes_through_chart_and_cards_and_enter_presses(qtbot: QtBot, pane: Timeline) -> None:
-    """Chart, help, then all of a card in the order that it shows them."""
+    """Chart, summaries, then all of a card in the order that it shows them."""
     with qtbot.waitExposed(pane):
         pane.activateWindow()
     pane.setFocus()
@@ -179,7 +179,7 @@ def test_tab_goes_through_chart_and_cards_and_enter_presses(qtbot: QtBot, pane: 
         seen.append(focused_widget().objectName())
         if seen[-1] == "undo":
             break
-    assert seen[0] == "what_is:compacted"
+    assert seen[0] == "handovers"
     assert seen[-3:] == ["compare", "edit", "undo"]
     assert pane.cards.rows.widget_pool.focused_widget()
     with performed(pane) as undo:

@@ -32,12 +32,17 @@ def script(request: dict[str, Any]) -> Reply:
     return StreamedReply(Text("It is 8080."), usage=TokenCounts(4_000, 5))
 
 
-async def _open_handovers(rig: WindowRig) -> HandoverWindow:
+async def _open_handovers(rig: WindowRig, *, has_summary: bool = True) -> HandoverWindow:
+    """Open them from the timeline, which offers that once there is one, else from the command list."""
     rig.window.show_page("timeline")
     button = rig.views.timeline.get().handovers_button
-    await until(button.isVisible, "the timeline")
-    assert button.toolTip().endswith("(Ctrl+Shift+K)")
-    button.click()
+    if has_summary:
+        await until(button.isVisible, "the timeline")
+        assert button.toolTip().endswith("(Ctrl+Shift+K)")
+        button.click()
+    else:
+        assert not button.isVisible()
+        rig.window.commands.continue_session.trigger()
     window = await opened_handovers(rig)
     await until(lambda: notes(window), "the preview")
     return window
@@ -50,7 +55,7 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(rig: Windo
         old = rig.conversation.session.id
         requests = len(server.bodies)
         timeline = rig.views.timeline.get()
-        window = await _open_handovers(rig)
+        window = await _open_handovers(rig, has_summary=False)
         assert window.seq == NOW
         assert notes(window)[0].startswith("Older messages would become a summary like this one.")
         window.session_button.click()
