@@ -45,7 +45,7 @@ from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.cache.table import CacheTable, CacheTableModel
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton, popup_below
-from helix_desktop.ui.design.cards import EmptyState, HelpLink, ThemedBackground
+from helix_desktop.ui.design.cards import EmptyState, ThemedBackground
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import SelectableText, TextLine
@@ -154,7 +154,7 @@ class CacheBrowser(ThemedBackground):
         self._notice = pane(row(self._error, retry, margins=(18, 0, 18, 10), stretch=0, top=[retry]))
         self._notice.hide()
         saved = tr("Every output, saved whole. Those that left the context are “Cached”.")
-        self._lead = pane(row(TextLine(saved, role="muted"), HelpLink("cached"), None, gap=4))
+        self._lead = pane(row(TextLine(saved, role="muted")))
         above = pane(column(self.filter_bar, self._lead, self.handover_hits, self._notice, gap=0))
         body = column(above, self.splitter, self.empty, gap=0)
         body.setStretch(1, 1)

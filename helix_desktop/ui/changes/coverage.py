@@ -14,7 +14,7 @@ from helix_desktop.ui.changes.change_groups import Obstacle, files_text
 from helix_desktop.ui.changes.change_list import ShowUncoveredPlaces
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.cards import HelpLink, ThemedBackground
+from helix_desktop.ui.design.cards import ThemedBackground
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
 from helix_desktop.ui.design.layout import (
     DIALOG_MARGINS,
@@ -90,10 +90,7 @@ class FileCoverageStrip(ThemedBackground):
         self._bar.setFixedWidth(_BAR_PX)
         self.places = PushButton(tr("What can't be undone"), "link", name="uncovered_places")
         self.places.clicked.connect(lambda: perform(self, ShowUncoveredPlaces()))
-        self._help = HelpLink("changes")
-        self._flow = FlowBox(
-            [self._icon, self.text, self._bar, self.places, self._help], right_from=4, row_gap=0
-        )
+        self._flow = FlowBox([self._icon, self.text, self._bar, self.places], row_gap=0)
         self.setLayout(column(self._flow, margins=(18, 3, 12, 3)))
         self.show_coverage(FileCoverage(is_complete=True), "")
         self.apply_theme()

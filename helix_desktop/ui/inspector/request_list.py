@@ -62,8 +62,6 @@ def action_text(action: RowAction, row: WindowRow) -> str:
 
 def action_key(action: RowAction, keys: PageKeys) -> str:
     """Return the key of an action as a menu shows it; empty if it has none."""
-    if action == "show":
-        return tr("Enter", "key")
     command = next((command for command, actions in COMMAND_ACTIONS.items() if action in actions), "")
     return keys.shown_key(command) if command else ""
 
@@ -152,7 +150,6 @@ class RequestList(ChoiceList[WindowRow]):
         self.entered.connect(self._show_button)
         self.selectionModel().currentChanged.connect(self._show_current)
         self.clicked.connect(self._click)
-        self.doubleClicked.connect(self._show_text)
         self.apply_theme()
 
     def show_rows(self, rows: Sequence[WindowRow]) -> None:
@@ -256,15 +253,12 @@ class RequestList(ChoiceList[WindowRow]):
             self.open_group(start)
         self._show_button()
 
-    def _show_text(self, index: QModelIndex) -> None:
-        if index.row() not in self.groups:
-            perform(self, ShowRowText(self.rows[index.row()]))
-
     def _click(self, index: QModelIndex) -> None:
+        """Open or close a group; of a row show its text: the chat stays where the user reads."""
         if index.row() in self.groups:
             self.open_group(index.row(), is_open=self.closed_group(index.row()) is not None)
         else:
-            self._trigger(("show",), self.rows[index.row()])
+            perform(self, ShowRowText(self.rows[index.row()]))
 
     def apply_theme(self) -> None:
         self._hide_rows()
@@ -280,7 +274,7 @@ class RequestList(ChoiceList[WindowRow]):
         elif event.key() == Qt.Key.Key_Menu:
             self._open_menu(row, self.viewport().mapToGlobal(self.visualRect(self.currentIndex()).center()))
         elif pressed_key(event) == "Return":
-            self._trigger(("show",), row) if row.seq else self._click(self.currentIndex())
+            self._click(self.currentIndex())
         elif command == "context_text" and not row.is_heading:
             perform(self, ShowRowText(row))
         elif command:

@@ -163,20 +163,26 @@ class RequestReader(QWidget):
         self._curl_button = PushButton(tr("Copy as curl"), "", "terminal", name="copy-curl")
         self._curl_button.clicked.connect(self._copy_curl)
         self._request_head = ResponsiveRow(self.switch, [self._curl_button])
-        head = row(back, self._title, gap=6, stretch=1)
+        self._place: Intent | None = None  # shows in the chat what is read
+        self._place_button = PushButton(tr("Show in chat"), "link", name="show_in_chat")
+        self._place_button.clicked.connect(self._show_place)
+        head = row(back, self._title, self._place_button, gap=6, stretch=1)
         parts = (head, self._note, self._changed, self._request_head, self.page)
         self.setLayout(column(*parts, margins=(12, 9, 12, 12), stretch=4))
 
-    def show_page(self, title: str, text: str) -> None:
-        self._show_head(title, "", None)
+    def show_page(self, title: str, text: str, place: Intent | None) -> None:
+        self._show_head(title, "", None, place)
         self.page.show_data(text.encode())
 
     def show_request(self, texts: RequestTexts) -> None:
         self._show_head(texts.title, texts.note, texts)
         self._show_view(self._view)
 
-    def _show_head(self, title: str, note: str, request: RequestTexts | None) -> None:
-        self._texts = request
+    def _show_head(
+        self, title: str, note: str, request: RequestTexts | None, place: Intent | None = None
+    ) -> None:
+        self._texts, self._place = request, place
+        self._place_button.setVisible(place is not None)
         self._title.set_text(title)
         show_text(self._note, note)
         self._request_head.setVisible(request is not None)
@@ -188,6 +194,10 @@ class RequestReader(QWidget):
         is_changed = texts is not None and bool(texts.made_of) and texts.made_of != made_of
         self._changed.setVisible(is_changed)
         self._curl_button.setVisible(texts is not None and bool(texts.curl) and not is_changed)
+
+    def _show_place(self) -> None:
+        if self._place is not None:
+            perform(self, self._place)
 
     def _show_changed(self) -> None:
         perform(self, LookAtStep(0))
@@ -251,9 +261,9 @@ class Inspector(Themed, QWidget):
             breakdown.show_state(state)
         self.requests.show_rows(state.rows)
 
-    def show_page(self, title: str, text: str) -> None:
-        """Show a text over the overview, until the user goes back."""
-        self.reader.show_page(title, text)
+    def show_page(self, title: str, text: str, place: Intent | None = None) -> None:
+        """Show a text over the overview, until the user goes back; `place` shows it in the chat."""
+        self.reader.show_page(title, text, place)
         self._open_reader()
 
     def show_request(self, texts: RequestTexts) -> None:
@@ -272,8 +282,7 @@ class Inspector(Themed, QWidget):
         return self._lazy_breakdown.get()
 
     def _add_breakdown(self, breakdown: Breakdown) -> None:
-        self._details_box.insertWidget(0, breakdown)
-        breakdown.lower()  # a screen reader reads it first
+        self._details_box.addWidget(breakdown)
         if self._state is not None:
             breakdown.show_state(self._state)
 
@@ -329,7 +338,7 @@ class Inspector(Themed, QWidget):
         self._scroll = QScrollArea(self)
         page = QWidget(self._scroll.viewport())
         page.setObjectName("page")
-        self._details_box = column(row(HelpLink("context"), None), margins=_SIDES)
+        self._details_box = column(margins=_SIDES)
         inside = self._inside = pane(self._details_box)
         self._lazy_breakdown = LazyPage(lambda: Breakdown(inside))
         self._lazy_breakdown.when_built(self._add_breakdown)
@@ -379,7 +388,8 @@ class Inspector(Themed, QWidget):
         self.bar = ContextBar()
         self.until = SelectableText("", 12, "muted")
         used = FlowBox([self.used, self._window_text])
-        return pane(column(used, self.bar, self.until, margins=_SIDES, gap=5))
+        help_link = row(HelpLink("context"), None)
+        return pane(column(used, self.bar, self.until, help_link, margins=_SIDES, gap=5))
 
     def _request(self) -> QWidget:
         show_request = PushButton(tr("Show request"), "link", name="show_request")

@@ -327,24 +327,28 @@ def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector
         QCoreApplication.sendPostedEvents(menu, QEvent.Type.DeferredDelete)
     text = "Show sent text\tSpace"
     assert offered == {
-        "pinned": [text, "Show in chat\tEnter", "Unpin\tP"],
-        "handover": [text, "Show in chat\tEnter"],
+        "pinned": [text, "Show in chat", "Unpin\tP"],
+        "handover": [text, "Show in chat"],
         "system": [text],
     }
 
 
-def test_a_click_selects_the_event(qtbot: QtBot, pane: Inspector) -> None:
-    """Rows with an event link to it; a double click requests the text."""
+def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(qtbot: QtBot, pane: Inspector) -> None:
+    """The chat stays where the user reads until it is asked for the place."""
     index = pane.requests.model().index(3, 0)
     view, at = pane.requests.viewport(), pane.requests.visualRect(index).center()
-    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     row = window_rows(5)[2]
     with performed(pane) as intents:
-        QTest.mouseClick(view, left, none, at)
-    assert intents == [ActOnRow("show", row)]
+        QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=at)
+        QTest.keyClick(pane.requests, Qt.Key.Key_Return)
+    assert intents == [ShowRowText(row)] * 2
+    pane.show_page(row.label, "What is sent", ActOnRow("show", row))
+    button = find_button(pane, "show_in_chat")
     with performed(pane) as intents:
-        QTest.mouseDClick(view, left, none, at)
-    assert ShowRowText(row) in intents
+        button.click()
+    assert intents == [ActOnRow("show", row)]
+    pane.show_page("Always sent", "You are an agent.")
+    assert button.isHidden()
 
 
 def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:

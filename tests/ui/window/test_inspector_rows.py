@@ -137,7 +137,7 @@ async def _check_a_marker(rig: WindowRig) -> None:
 
 
 async def _check_the_keyboard(rig: WindowRig) -> None:
-    """It shows the row's place; arrows and the keys of the rows work after it, from any page."""
+    """A text moves neither page nor chat; arrows and the keys of the rows work after it, from any page."""
     async with rig.answered_by(reader):
         await rig.run_turn("Read it")
         await until(lambda: row(rig, "output").can_exclude, "the row of the output")
@@ -147,13 +147,19 @@ async def _check_the_keyboard(rig: WindowRig) -> None:
         place = requests.visualRect(requests.currentIndex()).center()
         rig.composer.editor.setFocus()
         QTest.mouseClick(requests.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        text = rig.views.inspector.reader.page.text
+        assert rig.window.page() == "cache"
+        assert text.hasFocus()
+        press(rig.views.inspector, "show_in_chat")
         assert rig.window.page() == "chat"
+        QTest.keyClick(text, Qt.Key.Key_Escape)
         assert requests.hasFocus()
         at = requests.currentIndex().row()
         QTest.keyClick(requests, Qt.Key.Key_Up)
         assert requests.currentIndex().row() == at - 1
         QTest.keyClick(requests, Qt.Key.Key_Return)
-        assert requests.hasFocus()
+        assert text.hasFocus()
+        QTest.keyClick(text, Qt.Key.Key_Escape)
         QTest.keyClick(requests, Qt.Key.Key_Down)
         QTest.keyClick(requests, Qt.Key.Key_P)
         await until(lambda: rig.conversation.session.transcript.rewrites.pinned, "the pin")
