@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import FIELDS, ContextPolicy
-from helix_desktop.context.rewrites.planner import BREAKER_FAILURES, CompactionOutlook, CompactionState
+from helix_desktop.context.rewrites.planner import BREAKER_FAILURES, CompactionOutlook
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge, output_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import (
@@ -245,47 +245,42 @@ def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
 
 def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:
     """Return when the conversation is compacted; if it is above the threshold and isn't, why, in a line."""
-    state = outlook.state
-    if state == "off":
-        return tr("Context management is off.")
-    if state == "hold":
-        return explain_hold()
-    if state == "paused":
-        return tr.plural(
-            BREAKER_FAILURES,
-            "Compaction only when you start it: the last try failed or freed too little.",
-            "Compaction only when you start it: the last %n tries failed or freed too little.",
-        )
-    share, left = limit_text(gauge.trigger.kind, gauge.trigger.limit), _distance_text(gauge.trigger)
-    if FIELDS[gauge.trigger.kind.policy_field].is_share:
-        left = tr("{number} tokens", number=left)
-    room = tr(
-        "Older outputs are cached (stored, can be recalled) whenever that costs less than sending them "
-        "again. Compacts at {share}, in {tokens}.",
-        share=share,
-        tokens=left,
-    )
-    if policy.fold_after_steps or policy.observe_at:
-        room = tr(
-            "Older outputs are cached (stored, can be recalled) and older messages compacted into summaries "
-            "whenever that costs less than sending them again, and at {share} in any case: in {tokens}.",
-            share=share,
-            tokens=left,
-        )
-    texts: dict[CompactionState, str] = {
-        "room": room,
-        "due": tr("Compacts at {share}, once a summary is written.", share=share),
-        **dict.fromkeys(("full", "facts"), tr("Compacts at {share}, with the next request.", share=share)),
-        "waiting": tr(
-            "Compacts at {share}, at least {time} after the last try.",
-            share=share,
-            time=_pause_text(outlook.wait_ms // 1000),
-        ),
-        "too_little": tr("Compacts at {share}, once that frees enough.", share=share)
-        + "\n"
-        + _too_little_text(outlook),
-    }
-    return texts[state]
+    share = limit_text(gauge.trigger.kind, gauge.trigger.limit)
+    match outlook.state:
+        case "off":
+            return tr("Context management is off.")
+        case "hold":
+            return explain_hold()
+        case "paused":
+            return " ".join((tr("Compaction only when you start it."), breaker_text()))
+        case "room":
+            left = _distance_text(gauge.trigger)
+            if FIELDS[gauge.trigger.kind.policy_field].is_share:
+                left = tr("{number} tokens", number=left)
+            if policy.fold_after_steps or policy.observe_at:
+                return tr(
+                    "Older outputs are cached (stored, can be recalled) and older messages compacted into "
+                    "summaries whenever that costs less than sending them again, and at {share} in any case: "
+                    "in {tokens}.",
+                    share=share,
+                    tokens=left,
+                )
+            return tr(
+                "Older outputs are cached (stored, can be recalled) whenever that costs less than sending "
+                "them again. Compacts at {share}, in {tokens}.",
+                share=share,
+                tokens=left,
+            )
+        case "due":
+            return tr("Compacts at {share}, once a summary is written.", share=share)
+        case "full" | "facts":
+            return tr("Compacts at {share}, with the next request.", share=share)
+        case "waiting":
+            time = _pause_text(outlook.wait_ms // 1000)
+            return tr("Compacts at {share}, at least {time} after the last attempt.", share=share, time=time)
+        case "too_little":
+            once = tr("Compacts at {share}, once that frees enough.", share=share)
+            return f"{once}\n{_too_little_text(outlook)}"
 
 
 def _too_little_text(outlook: CompactionOutlook) -> str:
@@ -321,11 +316,7 @@ def gauge_compaction_text(trigger: CompactionTrigger, is_managed: bool, is_on_ho
 def next_try_text(failures: int) -> str:
     """Return whether Helix tries again by itself after so many failures in a row."""
     if failures >= BREAKER_FAILURES:
-        return tr.plural(
-            failures,
-            "Helix doesn't try again by itself: %n attempt failed.",
-            "Helix doesn't try again by itself: %n attempts in a row failed.",
-        )
+        return " ".join((tr("Helix doesn't try again by itself."), breaker_text()))
     return tr.plural(
         BREAKER_FAILURES,
         "Helix tries again later, until %n attempt has failed.",

@@ -23,6 +23,10 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
     [
         (CompactionOutlook("off"), "Context management is off."),
         (
+            CompactionOutlook("paused"),
+            "Compaction only when you start it. The last 3 attempts failed or freed too little.",
+        ),
+        (
             CompactionOutlook("room"),
             "Older outputs are cached (stored, can be recalled) and older messages compacted into summaries "
             "whenever that costs less than sending them again, and at {at} in any case: in 0 tokens.",
@@ -30,11 +34,11 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         (CompactionOutlook("due"), "Compacts at {at}, once a summary is written."),
         (
             CompactionOutlook("waiting", 90_000),
-            "Compacts at {at}, at least 1 min 30 s after the last try.",
+            "Compacts at {at}, at least 1 min 30 s after the last attempt.",
         ),
         (
             CompactionOutlook("waiting", 60_000),
-            "Compacts at {at}, at least 1 min after the last try.",
+            "Compacts at {at}, at least 1 min after the last attempt.",
         ),
         (
             CompactionOutlook("too_little", freed=1_200, least=2_500),

@@ -626,5 +626,5 @@ def test_failed_notes_say_what_they_used() -> None:
     _, rows = rows_from_log([RecordedEvent(seq, 0, failed) for seq in (1, 2, 3)])
     used = "This attempt used 1.8k tokens \N{MIDDLE DOT} $0.0054."
     later = f"{used} Helix tries again later, until 3 attempts in a row have failed."
-    over = f"{used} Helix doesn't try again by itself: 3 attempts in a row failed."
+    over = f"{used} Helix doesn't try again by itself. The last 3 attempts failed or freed too little."
     assert [row.fix for row in rows if isinstance(row, NoticeRow)] == [later, later, over]
