@@ -116,6 +116,7 @@ class Staleness:
         self._edited_paths: dict[str, int] = {}  # each with its newest edit in the running turn
         self._open_calls: dict[str, ToolCall] = {}  # those of the newest answer without an output
         self._runs: dict[str, tuple[int, int]] = {}  # in it, too: newest result and number, by command
+        self._recalls: dict[str, int] = {}  # in it, too: the newest output of each recall, by its arguments
         self.file_versions: dict[str, FileVersion] = {}
         self.unannounced: dict[str, ChangedFile] = {}
         self._in_work: dict[int, int] | None = None  # None: to be found
@@ -139,6 +140,8 @@ class Staleness:
         for path, edit in (*self._edited_paths.items(), *open_edits):
             for text in self._newest_texts.get(path, ()):
                 in_work[text.seq] = max(text.seq, edit, in_work.get(text.seq, 0))
+        recalls = (seq for seq in self._recalls.values() if seq not in self.superseded)
+        in_work.update({seq: max(seq, self._step) for seq in recalls})
         return in_work
 
     def apply(self, seq: int, event: StalenessEvent) -> None:
@@ -146,7 +149,8 @@ class Staleness:
         match event:
             case UserSpoke():
                 if not event.steered:
-                    self._edited_paths, self._runs, self.unannounced = {}, {}, {}  # its note tells of them
+                    self._edited_paths, self._runs, self._recalls = {}, {}, {}
+                    self.unannounced = {}  # its note tells of them
                 self._add_attachments(seq, event)
             case AssistantSpoke():
                 self._add_step(seq, event)
@@ -288,6 +292,7 @@ class Staleness:
 
     def _add_recall(self, seq: int, call: ToolCall, output: ToolAnswered) -> None:
         self._add_result(seq, (call.name, call.arguments))
+        self._recalls[call.arguments] = seq
         path = self._path_of_digest.get(output.recalled)
         if path is not None:
             self._add_text(path, _FileText(seq, _OUTPUT, UNKNOWN_LINES, False, ()))

@@ -8,12 +8,13 @@ import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy import REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 
 _IN_WORK_FACTOR = 2
 _LEAST_IN_WORK = 3_000  # tokens: some texts of a file and the result of its tests are as large in any window
+_FRESH_TOKENS = 5_000  # a large output that is still sent whole, and what was looked up for it
 _RECALLED_STEPS = 3  # what was recalled is needed for the next calls
 MIN_PROTECTED_STEPS = 2  # the newest model calls that are protected whatever the policy says
 CACHED_PRICE = 0.1  # price of a token the provider has cached, against a fresh one
@@ -103,17 +104,18 @@ def sweep_candidates(
     """Return the outputs and arguments that may become markers now, oldest first.
 
     The newest tail is protected: `protect_steps` model calls and `protect_tokens` tokens, whichever ends
-    first, at least two calls; arguments have their own number of steps. What is superseded is not protected
-    but by these two calls. What the running turn works on is protected twice as long: by age alone the newest
-    of it, up to twice `protect_tokens` together, 3,000 at least; a file also `fold_after_steps` calls from
-    each edit on. Of the last two turns only what is superseded is a candidate in a small context; see
-    `whole_from`. Never candidates: what the user pinned, the newest copy of often recalled content, and user
-    messages, whose images have a sweep of their own. Masked is a state: a marker is never a candidate again
-    (invariant 5).
+    first, at least two calls; more in a small window, see `_fresh_outputs`; arguments have their own number
+    of steps. What is superseded is not protected but by these two calls. What the running turn works on is
+    protected twice as long: by age alone the newest of it, up to twice `protect_tokens` together, 3,000 at
+    least; a file also `fold_after_steps` calls from each edit on, what the turn recalled until its end. Of
+    the last two turns only what is superseded is a candidate in a small context; see `whole_from`. Never
+    candidates: what the user pinned, the newest copy of often recalled content, and user messages, whose
+    images have a sweep of their own. Masked is a state: a marker is never a candidate again (invariant 5).
     """
     candidates = []
     in_work, steps = WorkingSet.of(transcript, policy), transcript.messages.steps
     first_kept, oldest_protected = whole_from(transcript, policy, gauge), None
+    fresh = _fresh_outputs(transcript, policy, gauge)
     for item, saving in _maskable_items(transcript, policy, MIN_PROTECTED_STEPS):
         is_in_work = item.seq in in_work.seqs
         is_superseded = not is_in_work and item.seq in transcript.superseded
@@ -122,11 +124,37 @@ def sweep_candidates(
         ):
             continue
         since = _eligible_since(item, transcript, policy, in_work)
+        if since is not None and not is_superseded and item.seq in fresh:
+            since = max(since, item.step + policy.protect_steps)
         if since is not None and since <= steps:
             candidates.append(SweepCandidate(item.seq, saving, steps - since))
         elif since is not None and not is_in_work:
             oldest_protected = oldest_protected or item
     return candidates
+
+
+def _fresh_outputs(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> Set[int]:
+    """Return the outputs of the running turn that stay for `protect_steps` calls in a small window.
+
+    They are the newest one, and of the others as many as have `_FRESH_TOKENS` with it: `protect_tokens`
+    shrinks with the window, what the agent reads does not, and a file left before it was edited. None where
+    room is short, or facts are put in place once they are noted: more is lost to these then.
+    """
+    is_crowded = transcript.window.tokens[0] > _PATIENT_BELOW * gauge.window
+    is_placed_at_once = 0 < policy.observe_place_at <= policy.observe_at
+    if gauge.window >= REFERENCE_WINDOW or is_crowded or is_placed_at_once or not transcript.turn_open:
+        return frozenset()
+    oldest_step, tokens = transcript.messages.steps - policy.protect_steps + 1, 0
+    fresh = set[int]()
+    for item in reversed(transcript.messages.items):
+        if item.turn <= transcript.complete_turn or item.step < oldest_step:
+            break
+        if isinstance(item.event, ToolAnswered):
+            tokens += item.tokens
+            if fresh and tokens > _FRESH_TOKENS:
+                break
+            fresh.add(item.seq)
+    return fresh
 
 
 def _leaves_after(

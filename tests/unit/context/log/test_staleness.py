@@ -169,6 +169,28 @@ def test_the_running_turn_works_on_what_it_edits_and_tests() -> None:
     assert log.transcript.in_work == {again, test, listing}
 
 
+def test_the_running_turn_works_on_what_it_recalled() -> None:
+    """Only what is outdated, or recalled again in the same way, leaves before the rest."""
+    log = CallLog()
+
+    def recall(text: str, arguments: str) -> int:
+        log.add(AssistantSpoke("", "m", 1, (ToolCall("r", "recall_cached_content", arguments),)))
+        digest = digest_of(text.encode())
+        return log.add(ToolAnswered("r", "recall_cached_content", text, "", 2, 1, 1, recalled=digest))
+
+    log.call("read_file", "v1", path="a.py")
+    table, file = recall("a table", '{"hash": "1"}'), recall("v1", '{"hash": "2"}')
+    log.call("list_directory")
+    assert log.transcript.in_work == {table, file}
+    again = recall("a table", '{"hash": "1"}')
+    assert log.transcript.in_work == {again, file}
+    log.add(FilesChanged((ChangedFile("a.py"),)))
+    assert log.transcript.in_work == {again}
+    log.add(TurnEnded("done"))
+    log.add(UserSpoke("next", 1))
+    assert log.transcript.in_work == frozenset()
+
+
 def test_a_recalled_file_is_stale_with_it() -> None:
     log = CallLog()
     read = log.call("read_file", "v1", path="a.py")

@@ -146,3 +146,57 @@ def test_an_empty_output_is_described_as_empty(text: str) -> None:
     simulator.step("Once more.", 1)
     simulator.answer_call(0, text)
     assert simulator.window().request.messages[-1].text == NO_OUTPUT
+
+
+def small_window(policy: ContextPolicy) -> SessionSimulator:
+    """A session whose model has a context window of 24,000 tokens, with the policy as it is there."""
+    simulator = SessionSimulator(policy.scaled(24_000))
+    info = msgspec.structs.replace(simulator.frame.info, window=24_000)
+    simulator.frame = msgspec.structs.replace(simulator.frame, info=info)
+    return simulator
+
+
+def read_text(simulator: SessionSimulator, name: str, tokens: int) -> str:
+    """Let the agent read a text of so many tokens; return what stands in it."""
+    call = simulator.tool_call(0, f'{{"path": "{name}.txt"}}', "read_file")
+    simulator.step(f"I read {name}.", [call])
+    line = f"what {name} says\n"
+    text = line * (4 * tokens // len(line))
+    simulator.answer_call(0, text)
+    return text
+
+
+def outputs_sent(simulator: SessionSimulator) -> set[str]:
+    """The outputs in the request that the newest step answered."""
+    messages = simulator.sent_requests[-1].request.messages
+    return {message.text for message in messages if message.role == "tool"}
+
+
+def test_a_small_window_keeps_what_the_newest_steps_read() -> None:
+    """A file, what was looked up for it in two calls, and the edit that begins with it; then it leaves."""
+    simulator = small_window(disable_folding(BALANCED))
+    simulator.send_message("Mend it.")
+    text = read_text(simulator, "file", 3_900)
+    for hit in range(2):
+        read_text(simulator, f"hit{hit}", 400)
+    simulator.step("I edit.", 1)
+    assert text in outputs_sent(simulator)
+    for number in range(4):
+        read_text(simulator, f"other{number}", 400)
+    assert text not in outputs_sent(simulator)
+
+
+def test_what_the_running_turn_recalled_stays_in_it() -> None:
+    """In a small window, too, while outputs that are no older leave; the next turn begins without it."""
+    simulator = small_window(BALANCED)
+    simulator.send_message("Compare them.")
+    table = read_text(simulator, "table", 700)
+    read_text(simulator, "other", 700)
+    simulator.recall(simulator.store_content(table))
+    recalled = simulator.log[-1]
+    for number in range(16):
+        read_text(simulator, f"file{number}", 700)
+    assert recalled.seq not in simulator.transcript.window.masked
+    assert isinstance(recalled.event, ToolAnswered)
+    assert recalled.event.text in outputs_sent(simulator)
+    assert simulator.transcript.window.masked
