@@ -14,10 +14,10 @@ from helix_desktop.agent.session import Session
 from helix_desktop.context.log.steps import holder_of, point_after, point_before_message, point_of_retry
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.summaries.extractive_handover import without_repeats
 from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.summaries.handover_revision import continued_handover, continued_title
 from helix_desktop.context.summaries.index_entry import index_content
-from helix_desktop.context.summaries.sections import without_repeats
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent

@@ -23,6 +23,7 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.rewrites import caching
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.rewrites.caching import SweepPlan
+from helix_desktop.context.summaries.extractive_handover import extractive_handover
 from helix_desktop.context.summaries.handover import (
     CutPoint,
     agent_texts,
@@ -37,7 +38,6 @@ from helix_desktop.context.summaries.handover import (
     user_text_budget,
 )
 from helix_desktop.context.summaries.index_entry import build_index_entry
-from helix_desktop.context.summaries.sections import extractive_handover
 from helix_desktop.context.summaries.summary_coverage import check_summary_coverage, covered_facts
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
 from helix_desktop.context.window.window import PromptFrame, Window, attachment_text, output_marker, project

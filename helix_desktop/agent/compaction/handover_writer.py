@@ -18,6 +18,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import caching, planner
+from helix_desktop.context.summaries.extractive_handover import extractive_handover, without_repeats
 from helix_desktop.context.summaries.handover import (
     CutPoint,
     HandoverPart,
@@ -45,7 +46,6 @@ from helix_desktop.context.summaries.handover_revision import (
     without_handover,
 )
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
-from helix_desktop.context.summaries.sections import extractive_handover, without_repeats
 from helix_desktop.context.summaries.summary_coverage import (
     CHARS_PER_TOKEN,
     CoveredFacts,

@@ -266,6 +266,9 @@ class Failure(msgspec.Struct, frozen=True):
         return _with_result(_entry(start, "", self.digest, self.seq), self.text)
 
 
+COMMITTED = "Committed"  # how a sentence about a commit begins
+
+
 class GitCommit(msgspec.Struct, frozen=True):
     """A commit that a command made on a branch."""
 
@@ -280,7 +283,7 @@ class GitCommit(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        return f"Committed {self.digest}: {self._details}"
+        return f"{COMMITTED} {self.digest}: {self._details}"
 
     @property
     def _details(self) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.summaries.extractive_handover import HistoryExtract
 from helix_desktop.context.summaries.handover import (
     NOTHING_RECORDED,
     UNSUPPORTED,
@@ -30,7 +31,7 @@ from helix_desktop.context.summaries.handover import (
     user_texts,
 )
 from helix_desktop.context.summaries.index_entry import build_index_entry
-from helix_desktop.context.summaries.sections import TITLES, HistoryExtract
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_coverage import (
     CHARS_PER_TOKEN,
     CoveredFacts,

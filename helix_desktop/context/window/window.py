@@ -21,7 +21,7 @@ from helix_desktop.context.log.window_layout import (
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries import handover as handovers
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.summaries.sections import without_repeats
+from helix_desktop.context.summaries.extractive_handover import without_repeats
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade

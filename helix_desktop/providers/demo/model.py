@@ -17,6 +17,9 @@ from msgspec.structs import replace
 
 from helix_desktop.context.intake.output_forms import EXTRACT_OPENING, FORMS_OPENING
 from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.summaries.artifact_ledger import COMMITTED
+from helix_desktop.context.summaries.extractive_handover import CHANGED, DONE, RAN, extractive_handover
+from helix_desktop.context.summaries.extractive_handover import OPENING as BEGINNING
 from helix_desktop.context.summaries.handover import parse_bullets, parse_heading
 from helix_desktop.context.summaries.message_facts import sentences_in, statements_in
 from helix_desktop.context.summaries.observation import (
@@ -35,9 +38,7 @@ from helix_desktop.context.summaries.sections import (
     SECTIONS,
     TITLES,
     TODO_ITEMS,
-    extractive_handover,
 )
-from helix_desktop.context.summaries.sections import OPENING as BEGINNING
 from helix_desktop.context.summaries.summary_task import MERGE_TITLE, OPENING
 from helix_desktop.context.window.window import SIDE_QUESTION_OPENING, TITLE_OPENING, question_in
 from helix_desktop.domain.digest import RECALL_TOOL
@@ -75,16 +76,16 @@ _FACT = re.compile(
     r"^(?:known \d+: )?observed \(([123])\) \S+: (.+?)(?: \[(e\d+(?:, e\d+)*)\])?$", re.MULTILINE
 )
 _PLACE = re.compile(r"^- Request \d+: .+ steps? done\..*\n?", re.MULTILINE)
-_RUN = re.compile(r"Ran `(\S+ \S+ \S+)")  # a program with what it runs, such as `python3 -m unittest`
+_RUN = re.compile(rf"{RAN} `(\S+ \S+ \S+)")  # a program with what it runs, such as `python3 -m unittest`
 _SOURCE = re.compile(r"\be(\d+)\b")
 _BULLET = "- "
 _MAX_POINTS = 8  # of a section
 _MAX_CHARS = 1_950  # characters of all bullets: about 700 tokens with their citations
 _NEWEST, _OF_MESSAGE, _STATEMENT_CHARS = 60, 20, 320  # messages, statements of each, characters of those
-_CHANGED, _NOTHING = "Changed ", "None."
+_NOTHING = "None."
 _BEGINNINGS = (
     (BACKGROUND.title, (BEGINNING,)),
-    (COMPLETED.title, (_CHANGED, "Ran ", "Done: ", "Committed ")),
+    (COMPLETED.title, (f"{CHANGED} ", f"{RAN} ", f"{DONE}: ", f"{COMMITTED} ")),
 )
 
 
@@ -241,7 +242,7 @@ def _text(sections: Mapping[str, Sequence[Bullet]], last_seq: int) -> str:
 
 
 def _is_other(bullet: Bullet) -> bool:
-    return not bullet.text.startswith(_CHANGED)
+    return not bullet.text.startswith(f"{CHANGED} ")
 
 
 def _worth(bullet: Bullet) -> int:

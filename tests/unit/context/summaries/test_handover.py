@@ -14,6 +14,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.extractive_handover import extractive_handover
 from helix_desktop.context.summaries.handover import (
     UNSUPPORTED,
     covered_messages,
@@ -23,7 +24,7 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.index_entry import HEAD, index_text
 from helix_desktop.context.summaries.observation import extract_observations
-from helix_desktop.context.summaries.sections import TITLES, extractive_handover
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import (
     OPENING,
     full_request,

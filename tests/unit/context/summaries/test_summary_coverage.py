@@ -8,9 +8,9 @@ from hypothesis import given
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.fold import note_lines
+from helix_desktop.context.summaries.extractive_handover import extractive_handover
 from helix_desktop.context.summaries.handover import quote_messages, user_texts, whole_texts
 from helix_desktop.context.summaries.observation import parse_observations, verbatim_seqs
-from helix_desktop.context.summaries.sections import extractive_handover
 from helix_desktop.context.summaries.summary_coverage import (
     CoveredFacts,
     also_named,

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.summaries.extractive_handover import extractive_handover
 from helix_desktop.context.summaries.handover import section_text
-from helix_desktop.context.summaries.sections import extractive_handover
 from helix_desktop.context.summaries.summary_task import (
     LONG_INPUT,
     MIN_SHARE,

@@ -1,0 +1,385 @@
+"""The sections of a handover that no model writes: the last resort, and the handover as it would be now.
+
+Every sentence is quoted or counted, and each bullet names its sources. What the agent concluded comes before
+what its calls did, which the ledger lists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from types import MappingProxyType
+
+import msgspec
+
+from helix_desktop.context.intake.descriptions import find_error
+from helix_desktop.context.log.file_changes import FileRevert
+from helix_desktop.context.log.message_log import user_decision
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.summaries.artifact_ledger import (
+    COMMITTED,
+    CommandRun,
+    GitCommit,
+    Ledger,
+    WorkingTree,
+)
+from helix_desktop.context.summaries.message_facts import (
+    DECISION_CHARS,
+    cut_between_words,
+    preferences_in,
+    sentences_in,
+    statements_in,
+)
+from helix_desktop.context.summaries.sections import (
+    BACKGROUND,
+    COMPLETED,
+    DETAILS,
+    ISSUES,
+    PREFERENCES,
+    SECTIONS,
+    TITLES,
+    TODO_ITEMS,
+)
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverMade, Section
+from helix_desktop.domain.identifiers import identifiers_in
+from helix_desktop.domain.messages import typed_text
+from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
+
+OPENING = "The user asked"
+_LAST_REQUEST, _ANSWERED_REQUEST = "Last request, not answered yet", "Last request, answered"
+_REQUEST_LABELS = (OPENING, _LAST_REQUEST, _ANSWERED_REQUEST, "Last request covered here")
+"""How a sentence begins that quotes a request; the last one in handovers of older versions."""
+CHANGED, RAN, DONE = "Changed", "Ran", "Done"
+"""How a sentence begins that says what a call did, or what the agent's list did."""
+_EXIT, _ENDED, _FAILED = "exit", "ended with", "failed"
+_CALL_WORDS = frozenset(f"{CHANGED} {COMMITTED} Opened {RAN} {_EXIT} {_ENDED} {_FAILED}".split())
+"""What a sentence about a call says besides names and results; one of them in handovers of older versions."""
+_PER_SECTION = 12  # bullets
+_LABEL = re.compile(
+    r"\W*((?:finding|issue|bug|problem|point|task|step|item|question|todo) ?#?\d+|#\d+)\b", re.IGNORECASE
+)
+_SETTLES = re.compile(
+    r"\b(?:fixed|(?:re)?solved|answered|done|no longer|(?:works|passe?s?) now|now (?:works|passe?s?))\b",
+    re.IGNORECASE,
+)
+_LEAVES_OPEN = re.compile(
+    r"\b(?:not|none|nothing|neither|never|cannot|if|would|could|should|will|to be|before|until|still|yet)\b"
+    r"|\bpart(?:ly|ially)\b|n['’]t\b|\?",
+    re.IGNORECASE,
+)
+_FINDINGS = 6  # newest ones of the turn that runs
+_COMMITS = 3  # newest ones among the work that is done: the ledger lists more
+_SENTENCE_CAP, _STATEMENT_CAP = 240, 400  # characters
+_ALIKE = 0.7  # of the words of the shorter one of two sentences
+_OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, at least, and of others
+_NUMBERED = re.compile(r"^ *\d{1,3}[.)] ", re.MULTILINE)  # an item: as many sentences are kept
+_WORD, _NAME = re.compile(r"[\w./-]{3,}"), re.compile(r"[\d_/]|\w\.\w")
+_TODO_LABELS: dict[TodoStatus, str] = {"done": DONE, "in_progress": "In progress", "pending": "To do"}
+_LIST_LABELS = tuple(f"{label}: " for label in _TODO_LABELS.values())
+_ROUTINE = (f"{CHANGED} ", f"{RAN} `", f"{DONE}: ")  # the ledger and the todo list say it too
+_EARLIER = " (as of the last summary)"
+_NO_REVERTS: Mapping[str, FileRevert] = MappingProxyType({})
+
+
+class HistoryExtract:
+    """What the sections are taken from without a model, added message by message."""
+
+    def __init__(self) -> None:
+        self.ledger = Ledger()
+        self._first_request: tuple[int, str] | None = None
+        self._last_request: tuple[int, str] | None = None
+        self._is_answered = False
+        self._details: list[Bullet] = []
+        self._findings: list[Bullet] = []  # of the turn that runs: its conclusion will say what they come to
+        self._results: list[Bullet] = []
+        self._preferences: list[Bullet] = []
+        self._settled: list[tuple[int, str]] = []  # sentences that say something is done, in lower case
+        self._todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
+        self._earlier_todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
+
+    def add(self, item: LogItem) -> None:
+        self.ledger.add(item)
+        match item.event:
+            case UserSpoke(text=text) if words := typed_text(text):
+                self._last_request, self._is_answered = (item.seq, words), False
+                self._first_request = self._first_request or self._last_request
+                for preference in preferences_in(words):
+                    self._add_preference(item.seq, preference, _SENTENCE_CAP)
+            case ToolAnswered() as output if (decision := user_decision(output)) is not None:
+                if decision:
+                    self._add_preference(item.seq, decision, DECISION_CHARS)
+            case ToolAnswered(name=name, ok=is_ok) if name == TODO and not is_ok:
+                self._todo = self._earlier_todo  # the tool refused the list
+            case AssistantSpoke(text=text, calls=calls):
+                lists = [
+                    items for call in calls if call.name == TODO and (items := parse_items(call.arguments))
+                ]
+                if lists:
+                    self._earlier_todo, self._todo = self._todo, (item.seq, lists[-1])
+                if not calls and text.strip():  # what follows without a request goes on with nothing
+                    self._is_answered = True
+                    self._add_settled(item.seq, text)
+                self._add_statements(item.seq, text, is_conclusion=not calls)
+
+    def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
+        """Add what a message states: causes and facts, and of one that ended its turn what was done."""
+        of_conclusion = min(max(_OF_CONCLUSION, len(_NUMBERED.findall(text))), _PER_SECTION)
+        statements = statements_in(text, of_conclusion if is_conclusion else _OF_OTHERS, _STATEMENT_CAP)
+        details: list[Bullet] = []
+        results: list[Bullet] = []
+        findings: list[Bullet] = []
+        for sentence in statements:
+            bullet = Bullet(sentence.text, (seq,))
+            if sentence.states_cause or (is_conclusion and not sentence.states_result):
+                details.append(bullet)
+            elif is_conclusion:
+                results.append(bullet)
+            else:
+                findings.append(bullet)
+        self._findings = [] if is_conclusion else _with_newer(self._findings, findings)
+        self._details = _with_newer(self._details, details)
+        self._results = _with_newer(self._results, results)
+
+    def _add_settled(self, seq: int, text: str) -> None:
+        sentences = [sentence.text for sentence in sentences_in(text)]
+        settled = [each for each in sentences if _SETTLES.search(each) and not _LEAVES_OPEN.search(each)]
+        self._settled += [(seq, each.lower()) for each in settled]
+
+    def _add_preference(self, seq: int, text: str, max_chars: int) -> None:
+        bullet = Bullet(cut_between_words(" ".join(text.split()), max_chars), (seq,))
+        others = [other for other in self._preferences if other.text != bullet.text]
+        self._preferences = _newest([*others, bullet])
+
+    def sections(self, previous: HandoverMade | None) -> tuple[Section, ...]:
+        old: dict[str, Sequence[Bullet]] = (
+            {section.title: section.bullets for section in previous.sections} if previous else {}
+        )
+        completed = [*_todo_bullets(self._todo, "done"), *self._results]
+        request = [] if self._is_answered else self._request_on_record()
+        new: dict[str, list[Bullet]] = {
+            BACKGROUND.title: self._background(old.get(BACKGROUND.title, ())),
+            DETAILS.title: _with_newer(self._details, self._findings[-_FINDINGS:]),
+            COMPLETED.title: _newest([*_completed(self.ledger), *_newest(completed), *_commits(self.ledger)]),
+            ISSUES.title: _newest([*_reverted(self.ledger), *_issues(self.ledger)]),
+            TODO_ITEMS.title: [*request, *_todo_bullets(self._todo, "in_progress", "pending")],
+            PREFERENCES.title: self._preferences,
+        }
+        over = {f"{CHANGED} {use.path}" for use in self.ledger.files.values() if use.is_reverted}
+        old = {
+            title: [bullet for bullet in bullets if bullet.text not in over] for title, bullets in old.items()
+        }
+        for title in (kind.title for kind in SECTIONS if kind.is_replaced):
+            old[title] = self._still_open(old.get(title, ()), previous.upto if previous else 0)
+        return tuple(Section(title, _join(old.get(title, ()), new[title])) for title in TITLES)
+
+    def _background(self, old: Sequence[Bullet]) -> list[Bullet]:
+        """Return the session's first request, unless it is known, and the last one once it is answered."""
+        first, last = self._first_request, self._last_request
+        is_known = any(bullet.text.startswith(OPENING) for bullet in old)
+        is_repeated = not is_known and first != last and first and last and first[1] == last[1]
+        opening = [] if is_known or is_repeated else _request(OPENING, first)
+        return [*opening, *(self._request_on_record() if self._is_answered and first != last else [])]
+
+    def _request_on_record(self) -> list[Bullet]:
+        return _request(_ANSWERED_REQUEST if self._is_answered else _LAST_REQUEST, self._last_request)
+
+    def _still_open(self, bullets: Iterable[Bullet], upto: int) -> list[Bullet]:
+        """Return what a handover up to an event called open and nothing since settles, marked as of before.
+
+        A newer message of the user settles questions, a newer todo list what the list had, another run of
+        a command its failure, and a sentence that says so a numbered point or a failure with its names.
+        """
+        is_asked_on = self._last_request is not None and self._last_request[0] > upto
+        has_newer_list = self._todo[0] > upto
+        commands = {f"{_command(run)} " for run in self.ledger.commands.values() if run.seq > upto}
+        return [
+            Bullet(bullet.text.removesuffix(_EARLIER) + _EARLIER, bullet.sources)
+            for bullet in bullets
+            if not bullet.text.startswith((f"{_LAST_REQUEST}: ", *commands))
+            if not (is_asked_on and bullet.text.removesuffix(_EARLIER).endswith("?"))
+            if not (has_newer_list and bullet.text.startswith(_LIST_LABELS))
+            if not any(_is_settled(bullet.text, sentence) for seq, sentence in self._settled if seq > upto)
+        ]
+
+
+def extractive_handover(
+    items: Iterable[LogItem], previous: HandoverMade | None, reverts: Mapping[str, FileRevert] = _NO_REVERTS
+) -> tuple[Section, ...]:
+    """Return the sections for these messages, updating the previous handover's.
+
+    `reverts` are the user's of what the agent changed in files, by path.
+    """
+    extract = HistoryExtract()
+    for item in items:
+        extract.add(item)
+    extract.ledger.mark_reverted(reverts)
+    return extract.sections(previous)
+
+
+def _newest(bullets: list[Bullet]) -> list[Bullet]:
+    return bullets[-_PER_SECTION:]
+
+
+def _with_newer(old: Sequence[Bullet], new: Sequence[Bullet]) -> list[Bullet]:
+    """Return the newest of both; of two that say much the same the newer one."""
+    words = [_words(bullet) for bullet in new]
+    different = [bullet for bullet in old if not any(_is_alike(_words(bullet), newer) for newer in words)]
+    return _newest([*different, *new])
+
+
+def _is_settled(text: str, sentence: str) -> bool:
+    """Return True if a sentence in lower case has the number of an open point, or all names of a failure."""
+    if label := _LABEL.match(text):
+        point, settles = rf"{re.escape(label[1].lower())}\b(?!\.\d)", _SETTLES.pattern
+        said = rf"{point}[^,;:]{{0,60}}{settles}|{settles} (?:\w+ ){{0,2}}{point}"
+        return re.search(said, sentence) is not None
+    names = [name for name in identifiers_in(text) if not name.endswith(("Error", "Exception"))]
+    return bool(names and find_error(text)) and all(name.lower() in sentence for name in names)
+
+
+def _words(bullet: Bullet) -> Set[str]:
+    return set(_WORD.findall(bullet.text.lower()))
+
+
+def _is_alike(words: Set[str], others: Set[str]) -> bool:
+    """Return True if two sentences say much the same, of the same names and numbers."""
+    fewer, more = sorted((words, others), key=len)
+    is_of_same = all(word in more for word in fewer if _NAME.search(word))
+    return is_of_same and len(fewer & more) >= _ALIKE * len(fewer)
+
+
+def _join(old: Sequence[Bullet], new: Sequence[Bullet]) -> tuple[Bullet, ...]:
+    """Return both; of too many the first two and the newest, without what calls did before all else."""
+    others = [
+        bullet
+        for bullet in old
+        if not bullet.text.startswith((f"{_LAST_REQUEST}: ", f"{_ANSWERED_REQUEST}: "))
+    ]
+    bullets = list({bullet.text: bullet for bullet in (*others, *new)}.values())
+    excess = len(bullets) - _PER_SECTION
+    routine = [bullet for bullet in bullets if bullet.text.startswith(_ROUTINE)][: max(0, excess)]
+    bullets = [bullet for bullet in bullets if bullet not in routine]
+    if len(bullets) <= _PER_SECTION:
+        return tuple(bullets)
+    return (*bullets[:2], *bullets[-(_PER_SECTION - 2) :])
+
+
+def _request(label: str, request: tuple[int, str] | None) -> list[Bullet]:
+    return [Bullet(f"{label}: {_sentence(request[1])}", (request[0],))] if request else []
+
+
+def _todo_bullets(todo: tuple[int, tuple[TodoItem, ...]], *statuses: TodoStatus) -> list[Bullet]:
+    seq, items = todo
+    return [
+        Bullet(f"{_TODO_LABELS[item.status]}: {_sentence(item.content)}", (seq,))
+        for status in statuses
+        for item in items
+        if item.status == status
+    ]
+
+
+def _completed(ledger: Ledger) -> list[Bullet]:
+    changed = [use for use in ledger.files.values() if use.is_changed]
+    passed = [run for run in ledger.commands.values() if run.exit_code == 0 and run.ok]
+    bullets = [Bullet(f"{CHANGED} {use.path}", (use.seq,)) for use in changed[-_PER_SECTION:]]
+    bullets += [
+        Bullet(_with_result(f"{RAN} {_command(run)}: {_EXIT} 0", run.result), (run.seq,))
+        for run in passed[-_PER_SECTION:]
+    ]
+    return _newest(bullets)
+
+
+def _reverted(ledger: Ledger) -> list[Bullet]:
+    """Return what the user took back: a request that was done and is not wanted, or not like that."""
+    reverted = [use for use in ledger.files.values() if use.revert is not None]
+    return [
+        Bullet(f"{use.path}: the user reverted {'part of ' * use.revert.is_partial}the change", (use.seq,))
+        for use in reverted[-_PER_SECTION:]
+        if use.revert is not None
+    ]
+
+
+def _commits(ledger: Ledger) -> list[Bullet]:
+    tree, commits = ledger.working_tree, ledger.git.newest_first[:_COMMITS]
+    newest: list[GitCommit | WorkingTree] = [*([tree] if tree else []), *commits]
+    return [Bullet(entry.text, (entry.seq,)) for entry in reversed(newest)]
+
+
+def _issues(ledger: Ledger) -> list[Bullet]:
+    failed = [run for run in ledger.runs if run.exit_code is not None and not run.ok and not run.passed]
+    bullets = [
+        Bullet(_with_result(f"{_command(run)} {_ENDED} {run.exit_code}", run.result), (run.seq,))
+        for run in failed[-_PER_SECTION:]
+    ]
+    bullets += [
+        Bullet(f"{failure.tool} {failure.target} {_FAILED}: {_sentence(failure.text)}", (failure.seq,))
+        for failure in [*ledger.failures.values()][-3:]
+    ]
+    return _newest(bullets)
+
+
+def _with_result(text: str, result: str) -> str:
+    return f"{text}: {_sentence(result)}" if result else text
+
+
+def _command(run: CommandRun) -> str:
+    return f"`{_sentence(run.command)}`"
+
+
+def _sentence(text: str) -> str:
+    return cut_between_words(" ".join(text.split()), _SENTENCE_CAP)
+
+
+_QUOTED, _LISTED = "Quoted below", "In the ledger below"
+_BULLET_WORD = re.compile(r"[\w./-]+")
+
+
+def without_repeats(handover: HandoverMade, verbatim: Sequence[str]) -> HandoverMade:
+    """Return the handover as it is sent, where these messages of the user stand `verbatim` below it.
+
+    Of a section whose sentences they or the ledger say whole, where they stand is left. What a model or the
+    user wrote stays.
+    """
+    if handover.edited or handover.model not in ("", NO_MODEL):
+        return handover
+    texts = [_plain(text) for text in verbatim]
+    lines = handover.ledger.splitlines()
+    sections = tuple(_without_repeats(section, texts, lines) for section in handover.sections)
+    return msgspec.structs.replace(handover, sections=sections)
+
+
+def _without_repeats(section: Section, texts: Sequence[str], lines: Sequence[str]) -> Section:
+    bullets: list[Bullet] = []
+    repeated: dict[str, list[int]] = {}
+    listed = {kind.title for kind in SECTIONS if kind.is_listed}
+    for bullet in section.bullets:
+        label = next((label for label in _REQUEST_LABELS if bullet.text.startswith(f"{label}: ")), "")
+        words = _plain(bullet.text.removeprefix(f"{label}: ")).removesuffix("…").rstrip()
+        if any(words in text for text in texts):
+            if label:
+                bullets.append(Bullet(f"{label}: {_QUOTED.lower()}", bullet.sources))
+            else:
+                repeated.setdefault(_QUOTED, []).extend(bullet.sources)
+        elif section.title in listed and _is_listed(bullet, lines):
+            repeated.setdefault(_LISTED, []).extend(bullet.sources)
+        else:
+            bullets.append(bullet)
+    if not bullets:
+        bullets = [Bullet(where, tuple(dict.fromkeys(sources))) for where, sources in repeated.items()]
+    return Section(section.title, tuple(bullets))
+
+
+def _is_listed(bullet: Bullet, lines: Sequence[str]) -> bool:
+    """Return True if the ledger's lines of a sentence's sources have all its words."""
+    numbers = {f"e{seq}" for seq in bullet.sources}
+    found: set[str] = set()
+    for line in lines:
+        words = _BULLET_WORD.findall(line)
+        if not numbers or not numbers.isdisjoint(words):
+            found.update(words)
+    return found.issuperset(set(_BULLET_WORD.findall(bullet.text)) - _CALL_WORDS)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
