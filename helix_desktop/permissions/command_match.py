@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from helix_desktop.domain.tools import ANY
+from helix_desktop.permissions.program import INTERPRETERS
 from helix_desktop.permissions.reading_commands import (
     changes_folder_inside,
     reads_only_its_input,
@@ -353,16 +354,22 @@ _MAX_SETTINGS = 16  # with more of them nothing matches: the time to read a comm
 _EACH_SETTING = re.compile(rf"(?:^|(?<=\s)){_SETTING}", re.ASCII)
 _CHANGED_FOLDER = re.compile(r"cd[ \t]+[\w./-]+[ \t]*(?:&&|;)[ \t]*", re.ASCII)
 _HARMLESS_VALUE = re.compile(r"""(['"]?)[\w.,:@+-]*\1""", re.ASCII)
+_MODULE_PATH = "PYTHONPATH"
+_PATHS = re.compile(r"""(['"]?)[\w./:-]+\1""", re.ASCII)
+_PYTHON_TESTS = frozenset({"py.test", "pytest"})
+_PYTHON_TEST_MODULES = frozenset({("-m", "pytest"), ("-m", "unittest")})
 
 
-def without_settings(command: str) -> tuple[str, tuple[str, ...]]:
+def without_settings(command: str, root: str = "") -> tuple[str, tuple[str, ...]]:
     """Return a command without the variables that are set before it, and those that may change what runs.
 
-    `export CI=1; npm test`, `CI=1 npm test`, either also behind `cd FOLDER &&`.
+    `export CI=1; npm test`, `CI=1 npm test`, either also behind `cd FOLDER &&`. Folders of the workspace,
+    whose path is `root`, in which Python's tests look for modules don't: those run its code anyway.
     """
     folder = _CHANGED_FOLDER.match(command)
     at = begin = folder.end() if folder is not None else 0
     names: list[str] = []
+    paths_are_inside = True
     for _ in range(_MAX_SETTINGS):
         settings = _SETTINGS.match(command, at)
         if settings is None:
@@ -371,8 +378,28 @@ def without_settings(command: str) -> tuple[str, tuple[str, ...]]:
             name, _, value = setting.partition("=")
             if name not in HARMLESS_VARIABLES or not _HARMLESS_VALUE.fullmatch(value):
                 names.append(name)
+                paths_are_inside &= name != _MODULE_PATH or _is_inside(value, root)
         at = settings.end()
-    return f"{command[:begin]}{command[at:]}", tuple(dict.fromkeys(names))
+    rest = f"{command[:begin]}{command[at:]}"
+    is_only_path = set(names) == {_MODULE_PATH} and paths_are_inside and not _SETTINGS.match(command, at)
+    if is_only_path and _runs_python_tests(main_words(rest, root)):
+        return rest, ()
+    return rest, tuple(dict.fromkeys(names))
+
+
+def _is_inside(value: str, root: str) -> bool:
+    """Return True if a variable's value is nothing but paths in the workspace, as they are written."""
+    if not _PATHS.fullmatch(value):
+        return False
+    paths = [path.removeprefix(f"{root}/") if root else path for path in value.strip("'\"").split(":")]
+    return all(path and not path.startswith("/") and ".." not in path.split("/") for path in paths)
+
+
+def _runs_python_tests(words: tuple[str, ...] | None) -> bool:
+    """Return True for a program that imports code of the workspace before all else, as conftest.py."""
+    name, *arguments = words or ("",)
+    is_module = INTERPRETERS.fullmatch(name) is not None and name.startswith("python")
+    return name in _PYTHON_TESTS or (is_module and tuple(arguments[:2]) in _PYTHON_TEST_MODULES)
 
 
 def main_words(command: str, root: str = "") -> tuple[str, ...] | None:
@@ -381,7 +408,7 @@ def main_words(command: str, root: str = "") -> tuple[str, ...] | None:
     Before and behind it may stand what only passes its output on, `cd FOLDER &&`, and variables that don't
     change what runs: agents write `cd web && CI=1 npm test 2>&1 | tail -20`.
     """
-    command, variables = without_settings(command)
+    command, variables = without_settings(command, root)
     if variables:
         return None
     if (words := parse_simple_command(command)) is not None:

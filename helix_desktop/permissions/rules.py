@@ -83,7 +83,7 @@ def allowed_but_for(
     rules: Iterable[PermissionRule], request: ApprovalRequest
 ) -> tuple[PermissionRule, tuple[str, ...]] | None:
     """Return the rule that would allow a command if it set no variables, and these; None: that isn't why."""
-    command, variables = without_settings(request.subject)
+    command, variables = without_settings(request.subject, request.root)
     if request.kind != "command" or not variables:
         return None
     plain = msgspec.structs.replace(request, subject=command)

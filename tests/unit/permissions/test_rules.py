@@ -182,9 +182,9 @@ def test_a_rule_covers_a_command_behind_harmless_variables(text: str) -> None:
 
 
 _RUNNING_VARIABLES = (
-    "PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "PYTHONWARNINGS",
+    "PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONSTARTUP", "PYTHONHOME", "PYTHONWARNINGS",
     "PYTHONBREAKPOINT", "BASH_ENV", "ENV", "IFS", "HOME", "NODE_OPTIONS", "NODE_ENV", "PYTEST_ADDOPTS",
-    "GIT_SSH_COMMAND", "PAGER", "MY_OWN",
+    "GIT_SSH_COMMAND", "GIT_DIR", "PAGER", "MY_OWN",
 )  # fmt: skip
 
 
@@ -199,6 +199,66 @@ def test_a_variable_that_may_change_what_runs_asks_and_says_why(name: str, form:
     assert evaluate([saved], asked).effect == "ask"
     assert allowed_but_for([saved], asked) == (saved, (name,))
     assert allowed_but_for([], asked) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PYTHONPATH=src python3 -m pytest -q", "PYTHONPATH=./src:lib/a-1.zip python3 -m pytest",
+        "PYTHONPATH='src' CI=1 python3 -m pytest 2>&1 | tail -5", "export PYTHONPATH=src; python3 -m pytest",
+        "export PYTHONPATH=src && python3 -m pytest", "cd web && PYTHONPATH=src python3 -m pytest",
+        "PYTHONPATH=/w/src python3 -m pytest", 'PYTHONPATH="." python3 -m pytest',
+    ],
+)  # fmt: skip
+def test_a_rule_for_tests_covers_them_with_modules_of_the_workspace(text: str) -> None:
+    """They run code of the workspace anyway: whoever wrote it there needs no variable to have it run."""
+    saved = PermissionRule("run_command", "python3 -m pytest *", kind="pattern", confined=True)
+    asked = msgspec.structs.replace(command(text), root="/w")
+    assert evaluate([saved], asked).effect == "allow"
+    assert allowed_but_for([saved], asked) is None
+    assert suggest_pattern(text, "/w") == "python3 -m pytest *"
+    assert evaluate([saved], msgspec.structs.replace(asked, confined=False)).effect == "ask"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PYTHONPATH=/etc python3 -m pytest", "PYTHONPATH=/wx python3 -m pytest",
+        "PYTHONPATH= python3 -m pytest",
+        "PYTHONPATH=/w/../etc python3 -m pytest", "PYTHONPATH=src:/opt/x python3 -m pytest",
+        "PYTHONPATH=../src python3 -m pytest", "PYTHONPATH=src/../../x python3 -m pytest",
+        "PYTHONPATH=src: python3 -m pytest", "PYTHONPATH=~/x python3 -m pytest",
+        "PYTHONPATH=src:~/x python3 -m pytest", "PYTHONPATH=$HOME/x python3 -m pytest",
+        'PYTHONPATH="$PWD/../x" python3 -m pytest', "PYTHONPATH=$(pwd) python3 -m pytest",
+        "PYTHONPATH=`pwd` python3 -m pytest", "PYTHONPATH=src\\x python3 -m pytest",
+        "PYTHONPATH=/etc PYTHONPATH=src python3 -m pytest", "PYTHONPATH=src PATH=bin python3 -m pytest",
+        "LD_PRELOAD=./a.so PYTHONPATH=src python3 -m pytest", "PYTHONPATH=src BASH_ENV=x python3 -m pytest",
+        "PYTHONPATH=src GIT_DIR=x python3 -m pytest", "PYTHONPATH+=:src python3 -m pytest",
+        "PYTHONPATH=src rm x; python3 -m pytest", "PYTHONPATH=src python3 -m pytest; touch x",
+        "PYTHONPATH=src python3 -m pytest | sh", "cd /etc && PYTHONPATH=src python3 -m pytest",
+        "cd .. && PYTHONPATH=src python3 -m pytest", "PYTHONPATH=src env python3 -m pytest",
+        "env PYTHONPATH=src python3 -m pytest", "PYTHONPATH=src ./python3 -m pytest",
+        "PYTHONPATH=src & python3 -m pytest", "PYTHONPATH=src >x python3 -m pytest",
+        "PYTHONPATH=src python3 -m pytest >x", f"{'PYTHONPATH=a ' * 40_000}python3 -m pytest",
+    ],
+)  # fmt: skip
+def test_modules_from_elsewhere_and_what_hides_behind_their_path_ask(text: str) -> None:
+    saved = PermissionRule("run_command", "python3 -m pytest *", kind="pattern", confined=True)
+    assert evaluate([saved], msgspec.structs.replace(command(text), root="/w")).effect == "ask"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["black .", "python3 tool.py", "python3 -m black .", "mypy", "git log", "npm test", "python3 -c 1"],
+)
+def test_the_path_of_modules_asks_where_the_workspace_is_not_run_anyway(text: str) -> None:
+    """A planted sitecustomize.py would run in a formatter that the user allowed."""
+    saved = PermissionRule("run_command", f"{text.partition(' ')[0]} *", kind="pattern", confined=True)
+    assert evaluate([saved], msgspec.structs.replace(command(text), root="/w")).effect == "allow"
+    assert (
+        evaluate([saved], msgspec.structs.replace(command(f"PYTHONPATH=src {text}"), root="/w")).effect
+        == "ask"
+    )
 
 
 @pytest.mark.parametrize(
