@@ -182,7 +182,12 @@ _BY_MANIFEST = {
 }
 _MAKE_TEST = re.compile(r"^test\s*:", re.MULTILINE)
 _PYTEST = re.compile(r"\[tool\.pytest|\[pytest\]|\[tool:pytest\]|[\"' ]pytest\b")
+_FINDS_MODULES = re.compile(r"^\s*pythonpath\s*=|sys\.path", re.MULTILINE)  # options of pytest, conftest.py
+_SRC = r"""PYTHONPATH=["']?(?:\./|\$PWD/|\$\(pwd\)/)?src/?(?![\w:/.-])"""
+_WITH_SOURCES = re.compile(rf"{_SRC}[^\n]*\b(?:pytest|unittest)\b")
+_SAYING_HOW = ("README.md", "README.rst", "README", "CONTRIBUTING.md", "AGENTS.md", "CLAUDE.md", "Makefile")
 _MAX_COMMANDS = 3
+_MAX_PACKAGES = 20  # folders of src/ that are looked into
 
 
 def python_environment(jail: Jail) -> str:
@@ -217,7 +222,21 @@ def _pytest(jail: Jail, names: set[str]) -> list[str]:
         return ["uv run pytest"]
     if "poetry.lock" in names:
         return ["poetry run pytest"]
-    return [f"{python_environment(jail) or 'python3'} -m pytest"]
+    if python := python_environment(jail):
+        return [f"{python} -m pytest"]
+    if not _has_packages_in_src(jail, names):
+        return ["python3 -m pytest"]
+    settings = (*manifests[:4], "conftest.py", "tests/conftest.py")
+    if any(_FINDS_MODULES.search(_text(jail, name)) for name in settings):
+        return ["python3 -m pytest"]
+    is_path_set = any(_WITH_SOURCES.search(_text(jail, name)) for name in _SAYING_HOW if name in names)
+    return ["PYTHONPATH=src python3 -m pytest"] if is_path_set else []
+
+
+def _has_packages_in_src(jail: Jail, names: set[str]) -> bool:
+    """Return True if Python finds the project's packages only once it is installed, or told of `src`."""
+    inside = sorted(_names(jail, "src"))[:_MAX_PACKAGES] if "src" in names else []
+    return any(name.endswith(".py") or "__init__.py" in _names(jail, f"src/{name}") for name in inside)
 
 
 def _node(jail: Jail, names: set[str]) -> list[str]:

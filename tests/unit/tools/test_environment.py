@@ -43,6 +43,31 @@ async def test_a_checkout_and_its_tests_are_described(tmp_path: Path) -> None:
 
 
 @posix
+@pytest.mark.parametrize(
+    ("files", "commands"),
+    [
+        ({}, []),
+        ({"README.md": "Run `PYTHONPATH=src python -m pytest -q`.\n"}, ["PYTHONPATH=src python3 -m pytest"]),
+        ({"README.md": "Set PYTHONPATH=src first.\nThen run pytest.\n"}, []),
+        ({"pytest.ini": "[pytest]\npythonpath = src\n"}, ["python3 -m pytest"]),
+        ({"tests/conftest.py": "import sys\nsys.path.insert(0, 'src')\n"}, ["python3 -m pytest"]),
+        ({"uv.lock": ""}, ["uv run pytest"]),
+        ({".venv/bin/python": ""}, [".venv/bin/python -m pytest"]),
+        ({"Makefile": "test:\n\tpytest\n"}, ["make test"]),
+    ],
+)
+def test_tests_of_packages_in_src_run_as_the_project_says(
+    tmp_path: Path, files: dict[str, str], commands: list[str]
+) -> None:
+    """Without an install `python3 -m pytest` finds none of them: a command that fails is worse than none."""
+    sources = {"pyproject.toml": "[tool.pytest.ini_options]\n", "src/pack/__init__.py": ""}
+    for name, text in {**sources, **files}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert commands_of(PosixJail(tmp_path)) == commands
+
+
+@posix
 @needs_git
 async def test_looking_leaves_nothing_in_the_folder(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
