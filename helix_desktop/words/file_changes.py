@@ -14,7 +14,7 @@ from helix_desktop.domain.file_history.changes import (
     RevertStatus,
     UncoveredReason,
 )
-from helix_desktop.domain.file_history.diff import FileDiff
+from helix_desktop.domain.file_history.diff import MAX_TEXT_BYTES, FileDiff
 from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.tools import ANY, AutoRunChange, PermissionRule
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
@@ -254,6 +254,9 @@ def describe_without_lines(diff: FileDiff) -> list[str]:
             lines = [tr("Binary file."), *_contents(diff)]
         case "too_large":
             lines = [tr("Too large to compare."), *_contents(diff)]
+            if diff.after_data is not None:  # it can be read
+                limit, size = format_size(MAX_TEXT_BYTES), format_size(len(diff.after_data))
+                lines = [tr("Over {limit}, so lines aren't compared.", limit=limit), size]
         case "hash_only":
             lines = [tr("Content not saved, so it can't be shown."), *_contents(diff)]
         case "link" | "folder":

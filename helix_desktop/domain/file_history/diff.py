@@ -90,7 +90,8 @@ class FileDiff(msgspec.Struct, frozen=True):
 
     Two equal states differ in nothing; their kind is `mode`, too (`is_empty`). A diff of texts has its hunks
     and all lines of both sides, with their line ends; `added` and `removed` count lines. One of images, links
-    or folders has the bytes of the files. `has_mixed_line_ends`: some lines end with a carriage return and
+    or folders has the bytes of the files; one of a text that waits to be written, and is too large, those of
+    it. `has_mixed_line_ends`: some lines end with a carriage return and
     others do not, on either side.
     """
 

@@ -33,13 +33,16 @@ from helix_desktop.tools.tool import Arguments, Tool
 def diff_to_approve(before: bytes | None, after: bytes) -> FileDiff:
     """Return what a write changes; without lines to compare with, all that would be written is new.
 
-    Those are missing in files that are binary, or too large together with what is written.
+    Those are missing in files that are binary, or too large together with what is written. A text that is too
+    large alone is the diff's `after_data`.
     """
     diff = diff_contents(before, after)
     if diff.kind in ("text", "mode"):
         return diff
     written = diff_contents(None, after)
-    return replace(written, before=diff.before) if written.kind == "text" else diff
+    if written.kind == "too_large":
+        written = replace(written, after_data=after)
+    return replace(written, before=diff.before) if written.kind in ("text", "too_large") else diff
 
 
 _text = TextContext("Tools")

@@ -69,6 +69,7 @@ class ControlledWindow:
         window, session, windows, pages = self.window, self.session, self.windows, self.window.pages
         SessionStatus(window, windows)
         self.chat = ChatPresenter(pages.chat.model, pages.chat.view.announce, session)
+        pages.chat.view.start = session.start
         self.past = PastController(window, windows, self.chat)
         for lazy_page, kind in (
             (pages.timeline, Timeline),

@@ -232,6 +232,8 @@ class ApprovalItem(RowItem):
         hidden = total - (MAX_EDITED_LINES if is_open else _MAX_DETAIL_LINES)
         if not fits:
             label = tr.plural(total, "Show the whole line", "Show all %n lines")
+            if any(edit.diff.kind == "too_large" for edit in edits):
+                label = tr("Show all that would be written")
             parts.append(_link("detail", OpenWhole(), label))
         elif hidden > 0:
             label = tr.plural(hidden, "Show %n more line", "Show %n more lines")

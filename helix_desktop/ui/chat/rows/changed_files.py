@@ -197,6 +197,8 @@ def count_edited_lines(diff: FileDiff) -> int:
 
 def fits_card(edits: Sequence[EditedFile]) -> bool:
     """Return True if a card can show all lines of some edits, each to its end."""
+    if any(edit.diff.kind == "too_large" for edit in edits):
+        return False
     if sum(count_edited_lines(edit.diff) for edit in edits) > MAX_EDITED_LINES:
         return False
     lines = (line for edit in edits for hunk in edit.diff.hunks for line in hunk.lines)

@@ -54,6 +54,7 @@ from helix_desktop.ui.chat.viewport.interactions import (
 )
 from helix_desktop.ui.chat.viewport.item_cache import ChatViewport, ItemCache
 from helix_desktop.ui.design import accessibility
+from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton, popup_below
 from helix_desktop.ui.design.diff.view import DiffsDialog
 from helix_desktop.ui.design.highlight import Highlighter
@@ -183,6 +184,7 @@ class ChatView(RowListView):
         self._read_keys: set[RowKey] = set()  # of what is read from the cache, or being read
         self._new_rows_button = NewRowsButton(self)
         self.is_past = False
+        self.start: StartCoroutine | None = None  # what takes long to read; else it is read at once
         self._connect()
         self._show_style()
         self.chat_viewport.reset()
@@ -325,7 +327,7 @@ class ChatView(RowListView):
         buttons = [self._answer_button(row.key, area) for area in areas if area is not None]
         if row.request.edits:
             diffs = [(edit.path, edit.diff) for edit in row.request.edits]
-            dialog: QDialog = DiffsDialog(self, row.summary, diffs, buttons)
+            dialog: QDialog = DiffsDialog(self, row.summary, diffs, buttons, self.start)
         else:
             dialog = TextsDialog(self, item.title, (), {"": item.detail_text()}, buttons=buttons)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

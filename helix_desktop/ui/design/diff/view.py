@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from codecs import getincrementaldecoder
 from collections.abc import Iterable, Sequence
+from io import BytesIO
 
 from PySide6.QtCore import QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -23,9 +26,11 @@ from PySide6.QtWidgets import (
     QTreeWidgetItem,
     QWidget,
 )
+from shiboken6 import isValid
 
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
-from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.files.content import utf16_encoding
+from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
@@ -46,8 +51,8 @@ from helix_desktop.ui.design.layout import (
 )
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.viewer.content_viewer import FindBar, FindShortcut
-from helix_desktop.ui.design.viewer.paged_content import Match
+from helix_desktop.ui.design.viewer.content_viewer import ContentViewer, FindBar, FindShortcut
+from helix_desktop.ui.design.viewer.paged_content import DECODED_BYTES, Match, PagedContent
 from helix_desktop.ui.design.viewer.picture import CaptionedPicture
 from helix_desktop.words.file_changes import (
     describe_mode,
@@ -518,11 +523,15 @@ class DiffsDialog(SizedDialog):
         title: str,
         diffs: Sequence[tuple[str, FileDiff]],
         buttons: Sequence[PushButton] = (),
+        start: StartCoroutine | None = None,
     ) -> None:
-        """`diffs` have the paths of their files, `buttons` stand under them."""
+        """`diffs` have the paths of their files, `buttons` stand under them.
+
+        `start` owns what reads a text that is too large to compare, which is shown whole.
+        """
         super().__init__(parent, title, _SIZE, _MIN_SIZE)
-        self.view = DiffView()
-        self._diffs = diffs
+        self.view, self.viewer = DiffView(), ContentViewer()
+        self._diffs, self._start = diffs, start
         self.list = CheckList(title)
         self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # files differ at the end of their names
         for path, _ in diffs:
@@ -530,7 +539,10 @@ class DiffsDialog(SizedDialog):
             item.setToolTip(0, escape_hidden_name(path))
             self.list.addTopLevelItem(item)
         self.list.setVisible(len(diffs) > 1)
-        split = splitter(self.list, self.view, sizes=(_LIST_PX, _SIZE[0] - _LIST_PX), handle_px=12)
+        self._pages = QStackedWidget()
+        for page in (self.view, self.viewer):
+            self._pages.addWidget(page)
+        split = splitter(self.list, self._pages, sizes=(_LIST_PX, _SIZE[0] - _LIST_PX), handle_px=12)
         split.setStretchFactor(1, 1)
         close = PushButton(tr("Close"), "" if buttons else "primary", name="close", on_click=self.reject)
         name = [] if len(diffs) > 1 else [label(escape_hidden_name(diffs[0][0]), "muted", wrap=True)]
@@ -544,4 +556,27 @@ class DiffsDialog(SizedDialog):
 
     def _show_item(self, item: QTreeWidgetItem) -> None:
         path, diff = self._diffs[self.list.indexOfTopLevelItem(item)]
-        self.view.show_diff(diff, path)
+        if diff.kind != "too_large" or diff.after_data is None:
+            self._pages.setCurrentWidget(self.view)
+            self.view.show_diff(diff, path)
+            return
+        self._pages.setCurrentWidget(self.viewer)
+        if self._start is None:
+            self.viewer.show_content(_written_content(diff.after_data), path)
+        else:
+            self.viewer.show_data(None)
+            self._start(self._read(item, diff.after_data, path), "read what would be written")
+
+    async def _read(self, item: QTreeWidgetItem, data: bytes, path: str) -> None:
+        content = await asyncio.to_thread(_written_content, data)
+        if isValid(self) and self.list.currentItem() is item:
+            self.viewer.show_content(content, path)
+
+
+def _written_content(data: bytes) -> PagedContent:
+    """Return a text with hidden characters as codes, as its rows."""
+    decoder, shown = getincrementaldecoder(utf16_encoding(data) or "utf-8")("replace"), BytesIO()
+    for at in range(0, len(data), DECODED_BYTES):
+        piece = decoder.decode(data[at : at + DECODED_BYTES], at + DECODED_BYTES >= len(data))
+        shown.write(escape_hidden(piece).encode())
+    return PagedContent(shown.getvalue())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 
 import msgspec
@@ -14,6 +15,7 @@ PAGE_LINES = 400
 HEX_WIDTH = 16  # bytes in a row of hexadecimal
 MATCH_LIMIT = 10_000
 _SNIFF_BYTES = 8_192  # bytes that are looked at for a NUL
+DECODED_BYTES = 256 * 1024  # at a time, within a millisecond: the other threads wait meanwhile
 _SEARCH_STEP_BYTES = 1 << 20  # bytes searched between two pauses
 # Control characters are shown as their pictures, one for one, so that columns stay what they are.
 _CONTROL_PICTURES = {code: 0x2400 + code for code in range(32) if code != ord("\t")} | {0x7F: 0x2421}
@@ -65,7 +67,7 @@ class PagedContent:
         """Return the number of the last line of the text; of hexadecimal, how many rows it has."""
         if self.is_binary:
             return self.row_count
-        return max(self._line_numbers, default=0)
+        return self._line_numbers[-1] if self._line_numbers else 0
 
     @property
     def page_count(self) -> int:
@@ -161,11 +163,14 @@ def _wrap_points(data: bytes, begin: int, end: int) -> Iterator[int]:
 def _is_binary(data: bytes) -> bool:
     if b"\0" in data[:_SNIFF_BYTES]:
         return True
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        # A text that was cut inside its last character is still a text.
-        return error.start < len(data) - 3
+    decoder = getincrementaldecoder("utf-8")()
+    for at in range(0, len(data), DECODED_BYTES):
+        piece = data[at : at + DECODED_BYTES]
+        try:
+            decoder.decode(piece)
+        except UnicodeDecodeError as error:
+            # A text that was cut inside its last character is still a text.
+            return at + len(piece) - len(error.object) + error.start < len(data) - 3
     return False
 
 

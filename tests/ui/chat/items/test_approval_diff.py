@@ -8,7 +8,9 @@ import pytest
 from PySide6.QtGui import QFontMetricsF
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.file_history.diff import MAX_TEXT_BYTES
 from helix_desktop.domain.tools import EditedFile
+from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.files.edit import diff_to_approve
 from helix_desktop.ui.chat.actions import Decide
 from helix_desktop.ui.chat.rows.changed_files import edited_file_lines
@@ -22,6 +24,7 @@ from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from tests.support.intents import performed
 from tests.support.window.buttons import find_child
+from tests.support.window.cache_browser import wait_until
 from tests.support.window.chat_geometry import (
     approval_row,
     click_area,
@@ -239,6 +242,39 @@ def test_the_window_of_a_long_edit_has_the_answers_of_its_card(view: ChatView, s
     with performed(view) as intents:
         find_child(dialog, PushButton, "decide:deny").click()
     assert intents == [Decide("c", "deny")]
+
+
+@pytest.mark.qt_loop
+async def test_a_text_that_is_too_large_to_compare_can_be_read_before_it_is_written(
+    qtbot: QtBot, scope: TaskScope
+) -> None:
+    """Only sizes were shown of it; hidden characters are codes here, too."""
+    view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(view)
+    view.resize(900, 600)
+    view.show()
+    lines = [f"line {number} \u202e of what would be written\n" for number in range(450_000)]
+    after = "".join(lines).encode()
+    assert len(after) > MAX_TEXT_BYTES
+    row = _edit("c", _write(b"old\n", after))
+    note = edited_file_lines(row.request.edits[0], 12).note
+    assert note.startswith("Over 16 MB, so lines aren't compared. · 1")
+    view.start = scope.start
+    view.chat_viewport.model.reset([row])
+    more = view.chat_viewport.item(0).hit_area("open:detail")
+    assert more is not None
+    assert more.label == "Show all that would be written"
+    click_area(view, row.key, "open:detail")
+    dialog = view.findChild(DiffsDialog)
+    assert dialog is not None
+    content = dialog.viewer.text.content
+    assert not content.data, "it is read in a thread"
+    await wait_until(lambda: dialog.viewer.text.content.row_count == len(lines))
+    content = dialog.viewer.text.content
+    for at in (0, len(lines) - 1):
+        assert content.row(at).text == f"line {at} \\u202e of what would be written"
+    dialog.reject()
+    view.highlighter.finish()
 
 
 @pytest.fixture
