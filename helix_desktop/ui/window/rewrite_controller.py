@@ -195,8 +195,8 @@ class RewriteController(WindowPart):
         (_, gauge), outlook = conversation.window.measure(), conversation.window.compaction_outlook()
         if gauge.fits and not outlook.is_coming:
             return None
-        what = tr("The next message makes room in the context.")
-        why = tr("After the undo, the request doesn't fit the context window.")
+        what = tr("The request is now larger than the model's context window.")
+        why = tr("Sending compacts older parts again, unless you choose a model with a larger window.")
         answers: tuple[Answer, ...] = ()
         if gauge.fits:
             what = tr("The context will be compacted again.")

@@ -406,7 +406,7 @@ async def _check_the_request(rig: WindowRig) -> None:
 
 async def test_an_undo_above_the_threshold_offers_hold(rig: WindowRig) -> None:
     """Offered only where it comes again; gauge, menu, chat and banner say it, until it is let go."""
-    async with rig.answered_by(lambda _: text_reply("Noted. " * 300), "project"):
+    async with rig.answered_by(lambda _: text_reply("Noted. " * 300), "project") as server:
         await rig.change_policy(handover_least_gain=0.0, observe_at=0.0)
         for turn in range(3):
             await rig.conversation.run(f"Message {turn} " + "with many words " * 900)
@@ -451,3 +451,9 @@ async def test_an_undo_above_the_threshold_offers_hold(rig: WindowRig) -> None:
         rig.conversation.handovers.start()
         await until(lambda: len(rig.events(HandoverMade)) > 1, "another handover")
         await until(lambda: "hold" not in banners.names(), "what was announced has happened")
+
+        await rig.use_server(server, window=8_000)
+        commands.undo_compaction.trigger()
+        await until(lambda: "hold" in banners.names(), "the word that it doesn't fit")
+        words = "The request is now larger than the model's context window. Sending compacts older parts again"
+        await until(lambda: words in rig.banner_text(), "what follows, and what to do")
