@@ -195,7 +195,7 @@ def divider_change_text(
         case SweepMade(reason=SweepReason.REFUSED):
             return tr("images cached")
         case SweepMade():
-            return tr("outputs cached")
+            return tr("outputs cached (stored)")
         case _:
             return summary_title(event, transcript)
 
@@ -259,15 +259,14 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
                 left = tr("{number} tokens", number=left)
             if policy.fold_after_steps or policy.observe_at:
                 return tr(
-                    "Older outputs are cached (stored, can be recalled) and older messages compacted into "
-                    "summaries whenever that costs less than sending them again, and at {share} in any case: "
-                    "in {tokens}.",
+                    "To save tokens, older outputs are cached (stored, can be recalled) and older messages "
+                    "compacted (a summary replaces them), at the latest at {share}: in {tokens}.",
                     share=share,
                     tokens=left,
                 )
             return tr(
-                "Older outputs are cached (stored, can be recalled) whenever that costs less than sending "
-                "them again. Compacts at {share}, in {tokens}.",
+                "To save tokens, older outputs are cached (stored, can be recalled). Compacts at {share}, in "
+                "{tokens}: a summary replaces older messages.",
                 share=share,
                 tokens=left,
             )

@@ -275,10 +275,10 @@ class Timeline(Themed, QWidget):
         self.handovers_button = PushButton(tr("Summaries…"), "link", name="handovers")
         self.handovers_button.clicked.connect(lambda: perform(self, ShowHandovers()))
         actions = [self.now_button, self.handovers_button]
-        self._no_cards = SelectableText(tr("Nothing has left the context yet."), 12, "muted")
+        self._meaning = SelectableText("", 12, "muted")
         self._fallbacks = SelectableText("", 12, "muted")
         self._fallbacks.setToolTip(explain_fallback())
-        for part in (ResponsiveRow(numbers, actions), self.chart, self._no_cards, self._fallbacks):
+        for part in (ResponsiveRow(numbers, actions), self.chart, self._meaning, self._fallbacks):
             card.body.addWidget(part)
         usage = HostedRow("usage", tr("Context over time"))
         usage.setLayout(column(card))
@@ -289,7 +289,10 @@ class Timeline(Themed, QWidget):
         self._show_usage()
         self.chart.set_points(state.points, state.window, state.threshold if state.is_managed else 0)
         self.chart.scrubber.set_steps(state.steps)
-        self._no_cards.setVisible(not state.cards)
+        meaning = tr("Nothing has left the context yet.")
+        if state.cards:
+            meaning = tr("Cached: stored, with one line in its place. Summary: replaces older messages.")
+        self._meaning.setText(meaning)
         self.show_fallbacks(state.fallbacks)
 
     def show_past(self, step: Step | None) -> None:

@@ -84,6 +84,10 @@ def test_a_button_leads_to_the_summaries_once_there_is_one(qtbot: QtBot) -> None
     assert not pane.handovers_button.isVisible()
     pane.set_state(replace(pane._state, cards=(handover_card(1, 492),)))
     assert pane.handovers_button.isVisible()
+    (meaning,) = [text for text in shown_texts(pane) if text.startswith("Cached: stored")]
+    assert "Summary: replaces older messages" in meaning, (
+        "the words of the cards are explained where they stand"
+    )
     with performed(pane) as intents:
         pane.handovers_button.click()
     assert intents == [ShowHandovers()]

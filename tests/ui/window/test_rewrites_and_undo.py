@@ -455,5 +455,7 @@ async def test_an_undo_above_the_threshold_offers_hold(rig: WindowRig) -> None:
         await rig.use_server(server, window=8_000)
         commands.undo_compaction.trigger()
         await until(lambda: "hold" in banners.names(), "the word that it doesn't fit")
-        words = "The request is now larger than the model's context window. Sending compacts older parts again"
+        words = (
+            "The request is now larger than the model's context window. Sending compacts older parts again"
+        )
         await until(lambda: words in rig.banner_text(), "what follows, and what to do")
