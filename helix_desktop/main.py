@@ -42,6 +42,7 @@ from helix_desktop.words.translation import Translator, error_text, use_language
 log = logging.getLogger(__name__)
 
 tr = Translator("Command line")
+text = TextContext("Command line")
 
 Command = Callable[[argparse.Namespace], int]
 """Run a command with its parsed arguments; return the exit code."""
@@ -145,8 +146,6 @@ def _demo_command() -> Command:
 
     return demo
 
-
-text = TextContext("Command line")
 
 SAMPLE_PYTHON = "sample-python"
 _USAGE_ERRORS = (

@@ -61,6 +61,9 @@ _PAINTERS = {
 _EXCEPTION = re.compile(r"#\s*(?:ruff:\s*|flake8:\s*)?noqa|#\s*type:\s*ignore|#\s*mypy:")
 _REASON = re.compile(r"# (?:noqa: [A-Z]+\d+(?:, [A-Z]+\d+)*|type: ignore\[[\w, -]+\])(?: -|  #) \w.{7,}")
 
+_CONTEXTS = {"Translator", "TextContext", ".getLogger"}
+_DEFINES_CONTEXTS = "helix_desktop/domain/translatable_text.py"
+
 _SELECTORS = {"press", "click", "button", "find_button", "find_buttons", "trigger"}
 _BUTTONS = {"QPushButton", "QToolButton", "QAbstractButton", "PushButton", "IconButton"}
 _LABELS = {"text", "accessibleName"}
@@ -105,6 +108,9 @@ def syntax_problems(file: SourceFile) -> list[Problem]:
         problems += _calls(file, _NESTED_LOOPS, "a nested event loop hangs every task, and re-enters slots")
     if file.name.startswith("helix_desktop/ui/") and file.name not in _PAINTERS:
         problems += _calls(file, _OWN_THREADS, "the window leaves its thread by asyncio.to_thread alone")
+    if file.name.startswith(PRODUCT) and file.name != _DEFINES_CONTEXTS:
+        why = "a module's translator, texts and log are made once, above its classes and functions"
+        problems += [Problem(file.name, line, why) for line in _late_contexts(file)]
     if file.name.startswith(PURE):
         problems += _calls(file, _CLOCK_AND_FILES, "the pure core reads no clock and no file")
     if file.name.startswith(OF_THE_INTERFACE):
@@ -121,6 +127,19 @@ def _calls(file: SourceFile, names: set[str], why: str) -> list[Problem]:
         for node in file.nodes
         if isinstance(node, ast.Call) and _called(node) in names
     ]
+
+
+def _late_contexts(file: SourceFile) -> Iterator[int]:
+    """Yield the lines that make what a module's texts or log come from too late, or a second time."""
+    made, is_below = set[str](), False
+    for node in file.tree.body:
+        match node:
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                is_below = True
+            case ast.Assign(value=ast.Call() as call) if _called(call) in _CONTEXTS:
+                if is_below or ast.unparse(call) in made:
+                    yield node.lineno
+                made.add(ast.unparse(call))
 
 
 def _called(call: ast.Call) -> str:

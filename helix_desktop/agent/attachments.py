@@ -43,6 +43,8 @@ from helix_desktop.domain.translatable_text import (
 )
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 
+_text = TextContext("Agent")
+
 AttachFile: TypeAlias = Callable[[str, str, int, int], Awaitable[Attachment]]
 """Attaches a file of a session's workspace: session, path, first and last line. Raises InvalidInput."""
 
@@ -99,8 +101,6 @@ async def without_repeats(
 def _place(attachment: Attachment) -> tuple[str, int, int]:
     return attachment.path, attachment.first_line, attachment.last_line
 
-
-_text = TextContext("Agent")
 
 MAX_TEXT_BYTES = 8 * 1024 * 1024  # two million tokens, more than any window; tools search what is larger
 MAX_FILE_BYTES = 32 * 1024 * 1024  # of a PDF, most of which are pictures and fonts

@@ -214,8 +214,6 @@ class BudgetedSettings:
         return policy, frame, self._cached[1]
 
 
-_text = TextContext("Agent")
-
 _GROWTH_LIMIT = 1.1  # times the approved estimate; above it the user is asked again
 ApproveSpending = Callable[[CostEstimate], None]
 """Called before the first model call of background work. Raises SpendNotApproved."""
@@ -231,9 +229,9 @@ def approve_any(_: CostEstimate) -> None:
 
 def over_budget_warning(work: BackgroundWork, error: BudgetExhausted) -> ErrorRaised:
     not_done = {
-        "handover": _text("The conversation wasn't compacted."),
-        "observations": _text("No summary was written."),
-        "checkpoint": _text("The next compaction wasn't prepared."),
+        "handover": text("The conversation wasn't compacted."),
+        "observations": text("No summary was written."),
+        "checkpoint": text("The next compaction wasn't prepared."),
     }
     why = join_sentences(error.what, error.why)
     return ErrorRaised(not_done[work], why, error.fix, error.remedies, is_warning=True)

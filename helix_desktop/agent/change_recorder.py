@@ -50,6 +50,7 @@ from helix_desktop.permissions.data_loss import find_scripts
 from helix_desktop.permissions.program import ANY_REMOVAL
 
 log = logging.getLogger(__name__)
+_text = TextContext("Changes")
 
 _MAX_COMPARED = 50  # files of one capture whose lines are counted
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of their contents: some 0.1 s in a thread
@@ -185,7 +186,6 @@ def _summary(path: str, diff: FileDiff) -> str:
     )
 
 
-_text = TextContext("Changes")
 T = TypeVar("T")
 
 _LONG_COMMAND = 200  # characters; what is shorter is read in some milliseconds

@@ -34,6 +34,7 @@ from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.system.clock import ClockMs
 
 log = logging.getLogger(__name__)
+_text = TextContext("Agent")
 
 
 class ModelWrapper:
@@ -96,8 +97,6 @@ class DeferredToolsModel(ModelWrapper):
     async def prepare(self, request: ModelRequest) -> ModelRequest:
         return wrap_calls(request)
 
-
-_text = TextContext("Agent")
 
 _MAX_ATTEMPTS = 4
 _MAX_WAIT_S = 60.0

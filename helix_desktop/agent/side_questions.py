@@ -47,6 +47,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import is_hidden, repair_surrogates
 
 _text = TextContext("Agent")
+_log = logging.getLogger(__name__)
 
 STILL_RUNNING = "(This call still runs.)"
 
@@ -206,8 +207,6 @@ class SideQuestions:
         self.progress = progress
         self._session.publish(progress)
 
-
-_log = logging.getLogger(__name__)
 
 _MAX_TITLE = 60  # characters
 _MAX_READ = 2_000  # characters of the message, and of the answer

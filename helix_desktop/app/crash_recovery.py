@@ -28,6 +28,7 @@ from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 
 log = logging.getLogger(__name__)
+tr = Translator("Window")
 
 _MS = 1_000
 
@@ -118,8 +119,6 @@ def _lines_since(lines: list[str], stamp: str) -> list[str]:
             return lines[number:]
     return []
 
-
-tr = Translator("Window")
 
 _MAX_SESSIONS = 200  # of a workspace, the newest ones
 

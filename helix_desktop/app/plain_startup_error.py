@@ -9,6 +9,8 @@ import sys
 from helix_desktop import APP_NAME
 from helix_desktop.words.translation import Translator
 
+tr = Translator("Window")
+
 
 def remove_import_hook() -> None:
     """Load Qt and take its hook off the import statement; call it before other modules are imported.
@@ -20,9 +22,6 @@ def remove_import_hook() -> None:
     import PySide6.QtCore  # noqa: F401 - sets the hook
 
     builtins.__import__ = getattr(builtins, "__orig_import__", builtins.__import__)
-
-
-tr = Translator("Window")
 
 
 def couldnt_start_text() -> str:

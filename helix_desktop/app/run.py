@@ -53,6 +53,8 @@ from helix_desktop.ui.window.quit import report_crash
 from helix_desktop.ui.window.window_group import NO_SESSION, ShownSession, WindowGroup
 from helix_desktop.words.translation import Translator, translate
 
+tr = Translator("Start")
+
 _INTERVAL_MS = 1_000
 
 
@@ -122,9 +124,6 @@ def close_gaps(state: WindowStateFile, windows: WindowGroup) -> None:
     for next_number, number in enumerate(numbers, 1):
         for name in LAYOUT_NAMES if next_number != number else ():
             state.put(layout_name(name, next_number), state.get(layout_name(name, number)))
-
-
-tr = Translator("Start")
 
 
 class Launch(msgspec.Struct, frozen=True):

@@ -26,6 +26,7 @@ from helix_desktop.words.slash_commands import SLASH_COMMANDS
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
+text = TextContext("Command line")
 
 _BUILT_IN = "built-in"
 
@@ -140,9 +141,6 @@ def licenses(args: argparse.Namespace) -> int:
     for name in incomplete:
         print_notice(tr("The license text of {name} is missing. Reinstall Helix Desktop.", name=name))
     return 1 if incomplete else 0
-
-
-text = TextContext("Command line")
 
 
 def move_data(

@@ -24,6 +24,8 @@ from helix_desktop.system.files import non_folder_in, read_regular, write_text_d
 if TYPE_CHECKING:
     from uuid import UUID
 
+text = TextContext("Settings")
+
 
 POINTER_FILE = "moved.json"
 WORKSPACES_FOLDER = "workspaces"
@@ -82,9 +84,6 @@ def _read(path: Path) -> Path | None:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return Path(to) if isinstance(to, str) and os.path.isabs(to) else None
-
-
-text = TextContext("Settings")
 
 
 APP_DIR_NAME = "helix-desktop"

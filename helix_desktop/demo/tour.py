@@ -43,6 +43,7 @@ from helix_desktop.workspaces.registry import WorkspaceRecord
 from helix_desktop.workspaces.saved_rules import SavedRules
 
 text = TextContext("Demo")
+tr = Translator("Demo")
 
 _BOTH_MODES: tuple[ThemeMode, ...] = ("dark", "light")
 _TIMEOUT_S = 15.0  # for what the window is about to show
@@ -159,8 +160,6 @@ async def show_timeline(controllers: ControlledWindow, screenshots: ScreenshotWr
     await screenshots.settle()
     await wait_until(lambda: is_page_read(controllers, "timeline"))
 
-
-tr = Translator("Demo")
 
 MIN_CALLS, MIN_FOLDS = 80, 2
 

@@ -14,6 +14,7 @@ import msgspec
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
 text = TextContext("Words")
+_rule = TextContext("Tools")
 
 ToolKind = Literal["read", "list", "search", "write", "edit", "command", "other"]
 
@@ -49,7 +50,6 @@ COMMAND_HEADER = re.compile(
 )
 """What stands above a command's output."""
 MATCHES_HEADER = re.compile(r"(?P<count>[\d,]+ matching lines?) in (?P<files>[\d,]+ files?):\n")
-_rule = TextContext("Tools")
 _EDIT = BuiltinTool("edit", text("Edit"), text("Editing"), text("Edited"), "file-pen", asks=True)
 
 BUILTIN_TOOLS: Mapping[str, BuiltinTool] = {

@@ -42,6 +42,8 @@ from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.text_variants import OutputCopies, encoded_variants, redact_cut_parts
 from helix_desktop.domain.translatable_text import TextContext
 
+_text = TextContext("Store")
+
 _DESCRIBED_MARKER = re.compile(
     rf'({re.escape(MARKER_START)}\\"([0-9a-f]{{{MIN_PREFIX},{HEX_DIGITS}}})\\"\) [\d.,]*\d \w+)'
     r', (?:[^"\\\n]|\\.)*'
@@ -75,8 +77,6 @@ def without_descriptions(text: str, digests: Collection[str]) -> str:
 
     return _DESCRIBED_MARKER.sub(without_description, text)
 
-
-_text = TextContext("Store")
 
 MIN_TEXT_LENGTH = 4  # characters: anything shorter stands in too many places that mean something else
 _HANDLES = frozenset({"digest", "digests", "recalled", "index"})

@@ -48,6 +48,7 @@ from helix_desktop.file_history.tables import (
 from helix_desktop.system.clock import ClockMs
 
 log = logging.getLogger(__name__)
+text = TextContext("Changes")
 
 _PER_COMMIT = 200  # rows
 _MAX_ROWS = 1_000_000  # of a table that is read at once: damage can lead in circles
@@ -155,8 +156,6 @@ def _by_id(source: sqlite3.Connection, sql: str) -> Iterator[tuple[Any, ...]]:
         id_, misses = row[0], 0
         yield row
 
-
-text = TextContext("Changes")
 
 FILE_NAME = "file-history.db"
 VERSION = 1

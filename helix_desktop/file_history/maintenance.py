@@ -48,6 +48,8 @@ from helix_desktop.file_history.database import FileHistoryDatabase, damaged_fil
 from helix_desktop.file_history.tables import ContentRow
 from helix_desktop.system.clock import ClockMs
 
+text = TextContext("Changes")
+
 _DIGEST = re.compile(rb"[0-9a-f]{64}")
 _TRIES = 5  # to find a moment in which no other process writes, between looking and removing
 _SPARE_BYTES = 32 * 1024 * 1024  # removed beyond what is needed now: else every file would search again
@@ -268,8 +270,6 @@ def _check_contents(database: FileHistoryDatabase, on_progress: OnProgress) -> F
     )
     return FileHistoryCheck(len(rows), tuple(versions), tuple(lost_lists))
 
-
-text = TextContext("Changes")
 
 _MAX_ROUNDS = 5  # what is stored while one search runs is found by the next
 _AT_ONCE = 100  # contents removed in one transaction

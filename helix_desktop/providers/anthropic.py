@@ -50,6 +50,8 @@ from helix_desktop.providers.dialect import (
 )
 from helix_desktop.providers.http import HttpError
 
+_text = TextContext("Providers")
+
 EffortForm = Literal["adaptive", "budget"]
 """A level with adaptive thinking (from Claude 4.6 on), or a number of tokens for thinking (before)."""
 
@@ -302,8 +304,6 @@ def _set_breakpoints(
         if block.get("type") not in _THINKING_TYPES:
             messages[n]["content"][at] = {**block, "cache_control": lifetime}
 
-
-_text = TextContext("Providers")
 
 _FIELD_OF = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 """The block's field that a delta extends; `input_json_delta` is collected separately."""

@@ -23,6 +23,8 @@ from helix_desktop.providers.http import HttpClient, HttpError
 from helix_desktop.providers.retry import TransientError
 from helix_desktop.providers.server_errors import body_excerpt
 
+text = TextContext("Providers")
+
 _WINDOW = (
     "context_length",  # OpenRouter, Together
     "context_window",  # Groq
@@ -147,9 +149,6 @@ def _capability(model: Mapping[str, Any], flag: str, listed_in: str, listed_as: 
         if isinstance(listed, list):
             return listed_as in listed
     return None
-
-
-text = TextContext("Providers")
 
 
 async def list_models(endpoint: Endpoint) -> dict[str, ModelSpec]:

@@ -34,6 +34,8 @@ from helix_desktop.providers.http import HttpError, HttpResponse
 from helix_desktop.providers.retry import RetryPolicy, RetryState, TransientError
 from helix_desktop.providers.server_errors import body_excerpt, error_in, status_of_error
 
+_text = TextContext("Providers")
+
 _Path = tuple[str | int, ...]
 
 
@@ -212,8 +214,6 @@ class WindowLimits:
         error.believed = window
         await self._save(self.learned)
 
-
-_text = TextContext("Providers")
 
 USAGE_GRACE_S = 5.0
 """Seconds to wait for the usage and the end marker once the answer has its finish reason."""

@@ -60,6 +60,8 @@ from helix_desktop.replay.replayer import MechanismCounts, Replayer
 from helix_desktop.replay.token_counters import MessageTokenCounter, RequestTotals, SentTotals
 from helix_desktop.system.worker_process import end_process, run_in_background, start_process
 
+_text = TextContext("Replay")
+
 _HANDLE = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{MIN_PREFIX},{HEX_DIGITS}}}(?![0-9a-f])")
 """A digest, or as many of its first digits as a recall accepts; also any other number of so many digits."""
 MAX_LOST_NAMED = 5
@@ -566,8 +568,6 @@ def sum_structs(struct_type: type[CountsT], structs: Iterable[CountsT]) -> Count
     rows = map(msgspec.structs.astuple, structs)
     return struct_type(*(sum(column) for column in zip(*rows, strict=True)))
 
-
-_text = TextContext("Replay")
 
 _EVENTS_AT_ONCE = 250  # encoded while the interpreter's lock is held
 _NICENESS = 10

@@ -64,6 +64,7 @@ from helix_desktop.workspaces.saved_rules import SavedRules
 log = logging.getLogger(__name__)
 
 tr = Translator("Models")
+text = TextContext("Services")
 
 
 class KeyStatus(msgspec.Struct, frozen=True):
@@ -92,9 +93,6 @@ class KeyStatus(msgspec.Struct, frozen=True):
             case _:
                 text = new_key_text
         return cls(key.source, text, new_key_text)
-
-
-text = TextContext("Services")
 
 
 _MODEL_SETTINGS = ("providers", "background_effort", *MODEL_ROLES)

@@ -32,6 +32,7 @@ from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
 
 text = TextContext("Services")
+tr = Translator("Transcript")
 
 
 class BackupService:
@@ -120,9 +121,6 @@ class BackupService:
             for record in self._registry.list_workspaces(include_removed=True)
             if self._registry.store_folder(record.id).is_dir()
         ]
-
-
-tr = Translator("Transcript")
 
 
 class SharedText(msgspec.Struct, frozen=True):

@@ -23,6 +23,7 @@ from helix_desktop.workspaces.policy_file import gone_error
 from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
 
 _log = logging.getLogger(__name__)
+text = TextContext("Services")
 
 IDLE_S = 1.0
 """Seconds until an unused store is closed: less than the window waits for a store that is in use."""
@@ -133,9 +134,6 @@ class ClosedSessions:
         if workspace_id not in self._stores:
             self._stores[workspace_id] = LazyStore(lambda: self._borrow_store(workspace_id))
         return self._stores[workspace_id]
-
-
-text = TextContext("Services")
 
 
 def check_data_is_there(data_dir: DataDir, registry: WorkspaceRegistry, workspace_id: str) -> None:

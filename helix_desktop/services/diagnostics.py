@@ -26,6 +26,8 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.translation import current_language
 from helix_desktop.workspaces.registry import MAIN, MODEL_ROLES, WorkspaceRecord, WorkspaceRegistry
 
+text = TextContext("Diagnostics")
+
 _MIN_NAME = 3  # characters: in free text a shorter name would be found in words that mean something else
 
 
@@ -195,8 +197,6 @@ def _size(path: str) -> int:
     except OSError:
         return 0
 
-
-text = TextContext("Diagnostics")
 
 SELF_CHECK_FILE = "self-check.json"
 FILE_NAMES = (

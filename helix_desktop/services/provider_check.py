@@ -29,6 +29,8 @@ from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, is_loopback
 from helix_desktop.providers.model_list import as_model_error
 
+text = TextContext("Models")
+
 CheckStepName = Literal["reach", "tls", "auth", "streaming", "tools"]
 CheckStepState = Literal["waiting", "running", "ok", "failed", "skipped"]
 
@@ -52,9 +54,6 @@ UNTESTED_STEPS: tuple[CheckStep, ...] = tuple(
     CheckStep(name) for name in ("reach", "tls", "auth", "streaming", "tools")
 )
 """The steps before the check begins."""
-
-
-text = TextContext("Models")
 
 
 _COUNT_PROMPT = "Count from one to ten in words, separated by commas. Write nothing else."

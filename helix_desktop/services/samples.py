@@ -46,6 +46,8 @@ from helix_desktop.services.app_command import app_command, is_frozen
 from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import DEMO_RULES
 
+text = TextContext("Services")
+
 _PROGRAM = "SAMPLE_PROGRAM"  # what resources/demo/bin/python3 starts
 _USAGE = "sample-python: give -m MODULE, -c TEXT or a file, and arguments\n"
 
@@ -228,8 +230,6 @@ async def play_session(
         await conversation.close()
     return conversation.session.id
 
-
-text = TextContext("Services")
 
 SAMPLES = ("tidewatch", "pagemill")
 DEMO_MODEL = "demo/offline"

@@ -74,6 +74,8 @@ from helix_desktop.store.rows import (
 )
 from helix_desktop.store.writer import WriteBatch
 
+text = TextContext("Store")
+
 
 class ArchivedLog(msgspec.Struct, frozen=True):
     """The events of a session that an archive has of it, behind `branch` if its parent has the others."""
@@ -194,8 +196,6 @@ def _subagent_in(event: Event) -> str:
             return session_id
     return ""
 
-
-text = TextContext("Store")
 
 _PART_FILE = re.compile(r"\.[0-9a-f]{32}\.part")  # an export that has no name yet
 _ABANDONED_S = 24 * 3600  # seconds without a write

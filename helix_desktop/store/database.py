@@ -36,6 +36,7 @@ from helix_desktop.store.writer import WriteBatch
 from helix_desktop.system.files import ansi_path
 
 _log = logging.getLogger(__name__)
+_text = TextContext("Store")
 
 
 class ReadWriteLock:
@@ -94,9 +95,6 @@ class _ExclusiveLock(AbstractContextManager[None]):
         with self._changed:
             self._state.is_exclusive = False
             self._changed.notify_all()
-
-
-_text = TextContext("Store")
 
 
 MAX_SLICE_BYTES = 4 * 1024 * 1024  # bytes of unreferenced rows per synced write

@@ -31,6 +31,7 @@ from helix_desktop.store.writer import WriteBatch
 from helix_desktop.system.clock import ClockMs
 
 text = TextContext("Store")
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -106,9 +107,6 @@ class BulkAccess:
         self._is_closed = True
         for stop_event in self._running:
             stop_event.set()
-
-
-_log = logging.getLogger(__name__)
 
 
 class LogPart(msgspec.Struct, frozen=True):

@@ -20,6 +20,8 @@ from helix_desktop.permissions.rules import suggest_fetch_rules
 from helix_desktop.system.ip_addresses import address_zone
 from helix_desktop.tools.tool import Arguments, CurrentGrants, Tool
 
+_text = TextContext("Tools")
+
 _HIDDEN_TAGS = frozenset({"script", "style", "template", "svg", "noscript", "iframe", "canvas", "object"})
 _BLOCKS = frozenset({
     "address", "article", "aside", "blockquote", "dd", "details", "div", "dl", "dt", "fieldset", "figcaption",
@@ -264,8 +266,6 @@ def _ascii(host: str, url: str) -> str:
         raise ToolError(f"{url!r} names no host.", fix=_FIX)
     return name
 
-
-_text = TextContext("Tools")
 
 _MAX_BYTES = 5 * 1024 * 1024  # bytes of a page
 _TIMEOUT_S = 30.0

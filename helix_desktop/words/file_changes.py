@@ -24,6 +24,7 @@ from helix_desktop.words.numbers import format_integer, format_size
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Changes")
+text = TextContext("Changes")
 
 
 def recorded_changes_text(event: ChangesRecorded, turn: int = 0, *, is_redo: bool | None = None) -> str:
@@ -173,8 +174,6 @@ def auto_run_texts(changes: Iterable[AutoRunChange]) -> list[str]:
         texts.append(tr("Changed what other programs run: {files}", files=tuple(lines["left"])))
     return texts
 
-
-text = TextContext("Changes")
 
 _LISTED = 3  # places that the line names
 _DETAILED = 30  # places with their reasons

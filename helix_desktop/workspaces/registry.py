@@ -32,6 +32,8 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.workspaces.policy_file import PolicyFile, check_replaceable, gone_error, save_error
 
+text = TextContext("Workspaces")
+
 Grant = Literal["sandbox", "network", "fetch"]
 """What the user grants a workspace's agent: see the fields of these names."""
 
@@ -103,8 +105,6 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
         waiting = (server.name for server in self.servers if server.enabled and not server.is_consented)
         return tuple(waiting) if self.trusted else ()
 
-
-text = TextContext("Workspaces")
 
 RECORD_FILE = "workspace.toml"
 STORE_FOLDER = "store"

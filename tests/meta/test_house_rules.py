@@ -47,6 +47,13 @@ def test_a_planted_fault_is_found(place: str, fault: str) -> None:
     ] == [(place, 2)]
 
 
+@pytest.mark.parametrize("before", ["def read(): ...", "class Reader: ...", 'other = TextContext("Store")'])
+def test_texts_of_a_module_come_once_and_above_all_else(before: str) -> None:
+    code = f'{before}\ntext = TextContext("Store")\n'
+    found = syntax_problems(SourceFile("helix_desktop/store/open.py", code))
+    assert [problem.line for problem in found] == [2]
+
+
 @pytest.mark.parametrize(
     ("place", "code"),
     [

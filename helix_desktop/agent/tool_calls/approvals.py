@@ -33,6 +33,8 @@ from helix_desktop.permissions.data_loss import find_effects
 from helix_desktop.permissions.rules import PermissionDecision, allowed_but_for, evaluate, rule_applies
 from helix_desktop.system.task_scope import TaskScope
 
+text = TextContext("Tools")
+
 _RULE_SAYS = " A saved rule says: "
 
 _LONG_COMMAND, _MANY_PLACES = 200, 200  # characters; what is less is decided in some milliseconds
@@ -298,8 +300,6 @@ class FixedApprover:
     async def reply(self, session_id: str, question: Question) -> QuestionReply | None:
         return None
 
-
-text = TextContext("Tools")
 
 KEEP, TAKE_BACK = text("Keep"), text("Take back")
 _NAMED = 8  # files that the question names

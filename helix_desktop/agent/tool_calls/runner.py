@@ -173,7 +173,6 @@ async def _wait_for_end(task: asyncio.Task[Any], on_cancel: Callable[[], object]
 
 
 _SAVE_EVERY_S = 1.0  # quicker calls are never saved
-_log = logging.getLogger(__name__)
 
 
 class PartialOutputs:
@@ -202,7 +201,7 @@ class PartialOutputs:
         try:
             saved = (await self._session.draft()).partial_outputs
         except StoreError as error:  # a damaged draft must not keep its session closed
-            _log.warning("what a crash left of outputs cannot be read: %s", error)
+            log.warning("what a crash left of outputs cannot be read: %s", error)
             return []
         self._saved = {output.call_id: output.text for output in saved}
         return [output for output in saved if self._is_unanswered(output.call_id)]
@@ -233,7 +232,7 @@ class PartialOutputs:
         except StoreError as error:  # the call goes on; recording its answer reports what is wrong
             self._saved = None
             if is_first_try:
-                _log.warning("the output of running calls was not saved: %s", error)
+                log.warning("the output of running calls was not saved: %s", error)
 
 
 WITHHELD = (

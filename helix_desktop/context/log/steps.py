@@ -27,6 +27,8 @@ from helix_desktop.domain.question import Question, parse_question
 from helix_desktop.domain.store import PLACE_EVENTS
 from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
+_text = TextContext("Context")
+
 
 class Step(msgspec.Struct, frozen=True):
     """A step: its answer's event, its turn, its number in that turn, and when it was recorded.
@@ -63,8 +65,6 @@ def read_steps(log: Sequence[RecordedEvent]) -> tuple[Step, ...]:
                 number = step.number if step is not None and step.turn == turn else 0
     return tuple(steps)
 
-
-_text = TextContext("Context")
 
 Log = Sequence[RecordedEvent]
 _BEGINNINGS = (

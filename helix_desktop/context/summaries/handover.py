@@ -25,6 +25,8 @@ from helix_desktop.domain.store import MessageCounts
 from helix_desktop.domain.text_format import ellipsize_title, pluralize
 from helix_desktop.domain.translatable_text import TextContext
 
+_text = TextContext("Context")
+
 
 class CutPoint(msgspec.Struct, frozen=True):
     """What a handover would cover: events up to `upto` except the user message `kept_seq` (0: none).
@@ -252,8 +254,6 @@ def _weight(text: str) -> int:
     words = _TOKENS.findall(text)
     return len(words) + sum(len(word) - _WORD_CHARS for word in words if len(word) > _WORD_CHARS) // 3
 
-
-_text = TextContext("Context")
 
 HandoverPartKind: TypeAlias = Literal[
     "note", "sections", "ledger", "missing", "index", "quotes", "user", "agent", "mode"

@@ -55,6 +55,8 @@ from helix_desktop.domain.file_history.line_match import Span, SpanBudget, compa
 from helix_desktop.domain.store import MessageCounts
 from helix_desktop.domain.translatable_text import TextContext
 
+_text = TextContext("Context")
+
 
 class HandoverPreview(msgspec.Struct, frozen=True):
     """The handover of all messages up to event `upto`: sections, ledger, and what they do not name.
@@ -93,8 +95,6 @@ def preview_handover(transcript: Transcript, policy: ContextPolicy, window_size:
     coverage = check_summary_coverage(facts, text, policy.ledger_tokens * CHARS_PER_TOKEN, quoted, todo_list)
     return HandoverPreview(upto, transcript.messages.counts(upto=upto), sections, ledger, coverage)
 
-
-_text = TextContext("Context")
 
 _LAST_ANSWER_TOKENS = 4_000  # the newest answer goes along up to this size: follow-ups are about it
 _COVERED = 1  # the event before it in its own log: the session's start, which is no message

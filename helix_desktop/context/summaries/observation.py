@@ -47,6 +47,8 @@ from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.text_format import pluralize, utc_day
 from helix_desktop.domain.translatable_text import TextContext
 
+_text = TextContext("Context")
+
 TITLE = "[Summary of older messages]"
 _FACTS = "dated facts, each behind its priority, from 1 for vital to 3 for minor,"
 _OLDER_FACTS = "dated facts (1 vital, 3 minor)"  # which reads as how many there are
@@ -350,8 +352,6 @@ def standing_observations(transcript: Transcript) -> list[Observation]:
     facts = (observation for generation in generations for observation in generation.observations)
     return [observation for observation in facts if observation not in ended]
 
-
-_text = TextContext("Context")
 
 OBSERVE = "[Write observations]"
 REFINE = "[Refine observations]"

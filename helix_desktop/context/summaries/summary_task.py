@@ -34,6 +34,8 @@ from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.translatable_text import TextContext
 
+_text = TextContext("Context")
+
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
 _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, and of one in a note
 _CONCLUSION = 3_000  # the same of one in a note with which the agent ended a turn
@@ -366,8 +368,6 @@ def _drop_middle(lines: Sequence[str], space: int) -> list[str]:
     left_out = f"(… {back - front + 1} messages left out here …)"
     return [*head, left_out, *reversed(tail)]
 
-
-_text = TextContext("Context")
 
 LONG_INPUT = 16_000  # characters, about 4,000 tokens: a shorter input can rightly come down to a sentence
 MIN_SHARE = 0.02

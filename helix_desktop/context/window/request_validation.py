@@ -15,6 +15,8 @@ from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.messages import Message, ModelInfo, ToolCall
 from helix_desktop.domain.translatable_text import TextContext
 
+text = TextContext("Context")
+
 UNANSWERED = "(no answer was recorded for this call)"
 
 
@@ -166,8 +168,6 @@ def _missing_answer(call_id: str, name: str) -> Message:
 def _with_text(message: Message) -> Message:
     return Message("tool", "(no output)", call_id=message.call_id, name=message.name)
 
-
-text = TextContext("Context")
 
 _MAX_LISTED = 3  # images that are named one by one
 

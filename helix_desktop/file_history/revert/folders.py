@@ -26,6 +26,8 @@ from helix_desktop.system.folders import (
     stat_in,
 )
 
+text = TextContext("Changes")
+
 _ONLY_PLACE = getattr(os, "O_PATH", 0)  # Linux: a descriptor that needs no permission on what it stands for
 
 
@@ -190,8 +192,6 @@ def _reason(folder: Folder, name: str, error: OSError) -> RevertProblem:
         return "no_permission"
     raise error
 
-
-text = TextContext("Changes")
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 

@@ -56,6 +56,8 @@ from helix_desktop.file_history.tree.rules import STAGED_PREFIX
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.folders import WorkspaceRoot
 
+text = TextContext("Changes")
+
 _MAX_LARGE = 128 * 1024 * 1024  # bytes of a file over the size limit that are stored when it is reverted
 
 
@@ -254,9 +256,6 @@ def _join(changes: Iterable[FileChange]) -> list[FileChange]:
 
 def _is_same_change(change: FileChange, other: FileChange) -> bool:
     return is_alike(change.before, other.before) and is_alike(change.after, other.after)
-
-
-text = TextContext("Changes")
 
 
 class TargetFinder:

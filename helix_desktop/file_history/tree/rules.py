@@ -16,6 +16,8 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.tables import file_stamp
 from helix_desktop.system.folders import Handle, OpenFolders, enter, leave, open_file, stat_in
 
+text = TextContext("Changes")
+
 BUILT_FOLDERS = frozenset(
     (
         "node_modules", "bower_components", "__pycache__", ".tox", ".nox", ".eggs", ".mypy_cache",
@@ -104,8 +106,6 @@ def load_rules_below(
         for handle in entered:
             leave(handle)
 
-
-text = TextContext("Changes")
 
 AGENT_IGNORE = ".agentignore"
 STAGED_PREFIX = ".helix-revert-"

@@ -26,6 +26,8 @@ from helix_desktop.domain.unicode_safety import first_hidden, is_hidden
 if TYPE_CHECKING:
     import mcp_types as types
 
+_text = TextContext("MCP")
+
 
 REJECTION = "helix-desktop/rejection"
 """The key of the reason why a tool can't be used, in its `_meta`."""
@@ -286,9 +288,6 @@ def _names(part: Any) -> Any:
 
 def _is_number(part: Any) -> bool:
     return isinstance(part, int | float) and not isinstance(part, bool) and math.isfinite(part)
-
-
-_text = TextContext("MCP")
 
 
 MAX_NAME_CHARS = 64  # characters that every known provider takes

@@ -34,6 +34,8 @@ from helix_desktop.domain.translatable_text import (
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.system.process_group import ProcessGroup
 
+text = TextContext("MCP")
+
 MAX_CHARS = 64 * 1024  # characters
 MAX_LINE_CHARS = 2_000  # characters; the rest of a longer line is left out
 REDACTED = "•••"
@@ -106,8 +108,6 @@ class StderrLog:
         text = escape_hidden(line[:MAX_LINE_CHARS])
         return f"{text} …" if len(line) > MAX_LINE_CHARS else text
 
-
-text = TextContext("MCP")
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024  # bytes of one line; images of 5 MB fit in, in base64
 _GRACE_S = 1.0  # for a server to exit by itself once its input is closed
@@ -250,7 +250,6 @@ async def start_process(program: ProgramSpec) -> ServerProcess:
     return ServerProcess(Process(transport, streams, loop), transport, group)
 
 
-_text = TextContext("MCP")
 # They log what servers send, including secrets; errors are reported in our own messages.
 for _name in ("mcp", "client", "httpx2", "httpcore2"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
@@ -258,20 +257,20 @@ for _name in ("mcp", "client", "httpx2", "httpcore2"):
 NOT_TAKEN = -1
 """The code of an error answer of our own: the server did not take the request."""
 
-_CHECK_ADDRESS = _text("Check that the server is running, and check the address.")
-_CHECK_PATH = _text("Check the path of the URL: it often ends in /mcp.")
+_CHECK_ADDRESS = text("Check that the server is running, and check the address.")
+_CHECK_PATH = text("Check the path of the URL: it often ends in /mcp.")
 _STATUS_TEXTS: dict[int, tuple[TranslatableText, TranslatableText]] = {
     HTTPStatus.UNAUTHORIZED: (
-        _text("It needs a key, or doesn't accept the one that was sent."),
-        _text("Add a valid key to its headers, mostly in an Authorization header."),
+        text("It needs a key, or doesn't accept the one that was sent."),
+        text("Add a valid key to its headers, mostly in an Authorization header."),
     ),
     HTTPStatus.FORBIDDEN: (
-        _text("The key may lack permission, or the server refuses this app."),
-        _text("Check the key in its Authorization header, and what that may do."),
+        text("The key may lack permission, or the server refuses this app."),
+        text("Check the key in its Authorization header, and what that may do."),
     ),
-    HTTPStatus.NOT_FOUND: (_text("There may be no MCP server at this path."), _CHECK_PATH),
-    HTTPStatus.METHOD_NOT_ALLOWED: (_text("There may be no MCP server at this path."), _CHECK_PATH),
-    HTTPStatus.TOO_MANY_REQUESTS: (_text("It gets too many requests."), _text("Try again later.")),
+    HTTPStatus.NOT_FOUND: (text("There may be no MCP server at this path."), _CHECK_PATH),
+    HTTPStatus.METHOD_NOT_ALLOWED: (text("There may be no MCP server at this path."), _CHECK_PATH),
+    HTTPStatus.TOO_MANY_REQUESTS: (text("It gets too many requests."), text("Try again later.")),
 }
 
 
@@ -298,8 +297,8 @@ class SignInNeeded(ConnectionFailure):
 
     def __init__(self, host: str) -> None:
         super().__init__(
-            _text("{host} asks for a sign-in.", host=host),
-            fix=_text("Sign in under Settings → MCP servers, or add a key to its headers."),
+            text("{host} asks for a sign-in.", host=host),
+            fix=text("Sign in under Settings → MCP servers, or add a key to its headers."),
             is_taken=False,
         )
 
@@ -310,9 +309,9 @@ FailureListener = Callable[[ConnectionFailure | None], None]
 
 def answer_too_large() -> ConnectionFailure:
     return ConnectionFailure(
-        _text("It sent an answer of over {count} MB.", count=MAX_MESSAGE_BYTES // 2**20),
-        _text("More than that is not read."),
-        _text("Ask it for less at once."),
+        text("It sent an answer of over {count} MB.", count=MAX_MESSAGE_BYTES // 2**20),
+        text("More than that is not read."),
+        text("Ask it for less at once."),
     )
 
 
@@ -321,70 +320,70 @@ def unreachable(host: str, error: Exception) -> ConnectionFailure:
     for cause in _causes(error):
         match cause:
             case ssl.SSLCertVerificationError(verify_message=detail):
-                why = _text("Its certificate isn't valid here ({detail}).", detail=detail)
-                fix = _text("Check the name in the URL, and the clock and certificates of this computer.")
+                why = text("Its certificate isn't valid here ({detail}).", detail=detail)
+                fix = text("Check the name in the URL, and the clock and certificates of this computer.")
             case ssl.SSLError(reason=detail):
-                why = _text(
+                why = text(
                     "No secure connection ({detail}).", detail=(detail or "").replace("_", " ").lower()
                 )
-                fix = _text("Check http:// or https:// in the URL.")
+                fix = text("Check http:// or https:// in the URL.")
             case socket.gaierror():
-                why = _text("The name in the URL can't be found.")
-                fix = _text("Check the address, and check the network.")
+                why = text("The name in the URL can't be found.")
+                fix = text("Check the address, and check the network.")
             case ConnectionRefusedError():
-                why = _text("Nothing answers at this address.")
+                why = text("Nothing answers at this address.")
             case OSError(strerror=str(detail)):
                 why = verbatim(as_sentence(detail))
             case _:
                 continue
         break
-    return ConnectionFailure(_text("Can't reach {host}.", host=host), why, fix, is_taken=False)
+    return ConnectionFailure(text("Can't reach {host}.", host=host), why, fix, is_taken=False)
 
 
 def no_answer(host: str, seconds: float, *, is_taken: bool = True) -> ConnectionFailure:
-    what = _text("No answer from {host} within {seconds} s.", host=host, seconds=round(seconds))
+    what = text("No answer from {host} within {seconds} s.", host=host, seconds=round(seconds))
     return ConnectionFailure(what, fix=_CHECK_ADDRESS, is_taken=is_taken)
 
 
 def cut_off(host: str) -> ConnectionFailure:
-    what = _text("{host} ended the connection before its answer.", host=host)
-    fix = _text("Check that the server is running, and http:// or https:// in the URL.")
+    what = text("{host} ended the connection before its answer.", host=host)
+    fix = text("Check that the server is running, and http:// or https:// in the URL.")
     return ConnectionFailure(what, fix=fix)
 
 
 def undecodable(host: str, error: Exception) -> ConnectionFailure:
     """Return the failure of an answer in a compression that is not read."""
-    what = _text("The answer of {host} can't be unpacked ({detail}).", host=host, detail=str(error))
-    return ConnectionFailure(what, fix=_text("Check the settings of a proxy or gateway in between."))
+    what = text("The answer of {host} can't be unpacked ({detail}).", host=host, detail=str(error))
+    return ConnectionFailure(what, fix=text("Check the settings of a proxy or gateway in between."))
 
 
 def session_lost(host: str) -> ConnectionFailure:
-    what = _text("{host} doesn't know this session anymore.", host=host)
-    why = _text("The server was restarted.")
+    what = text("{host} doesn't know this session anymore.", host=host)
+    why = text("The server was restarted.")
     return ConnectionFailure(what, why, is_taken=False)
 
 
 def refused(host: str, status: int, phrase: str) -> ConnectionFailure:
-    what = _text("{host} answered {status}.", host=host, status=f"{status} {phrase}".strip())
+    what = text("{host} answered {status}.", host=host, status=f"{status} {phrase}".strip())
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         why, fix = (
-            _text("The server has a problem of its own."),
-            _text("Look at its log, or try again later."),
+            text("The server has a problem of its own."),
+            text("Look at its log, or try again later."),
         )
     else:
-        default = _text("It doesn't take the request."), _text("Check the path of the URL, and the headers.")
+        default = text("It doesn't take the request."), text("Check the path of the URL, and the headers.")
         why, fix = _STATUS_TEXTS.get(status, default)
     return ConnectionFailure(what, why, fix)
 
 
 def other_content(host: str, media_type: str) -> ConnectionFailure:
-    what = _text("{host} answered with {type}.", host=host, type=media_type[:80] or "no content type")
-    return ConnectionFailure(what, _text("There may be no MCP server at this path."), _CHECK_PATH)
+    what = text("{host} answered with {type}.", host=host, type=media_type[:80] or "no content type")
+    return ConnectionFailure(what, text("There may be no MCP server at this path."), _CHECK_PATH)
 
 
 def other_message(host: str) -> ConnectionFailure:
-    what = _text("{host} answered with JSON that isn't a message of the protocol.", host=host)
-    return ConnectionFailure(what, _text("There may be no MCP server at this path."), _CHECK_PATH)
+    what = text("{host} answered with JSON that isn't a message of the protocol.", host=host)
+    return ConnectionFailure(what, text("There may be no MCP server at this path."), _CHECK_PATH)
 
 
 def error_reason(error: BaseException) -> TranslatableText:
@@ -394,7 +393,7 @@ def error_reason(error: BaseException) -> TranslatableText:
     if isinstance(error, HelixError):
         return join_sentences(error.what, error.why, error.fix)
     if type(error).__name__ == "ValidationError":  # its words are for programmers
-        return _text("It sent something else than the protocol has in {place}.", place=fault_place(error))
+        return text("It sent something else than the protocol has in {place}.", place=fault_place(error))
     return verbatim(as_sentence(" ".join(str(error).split())[:500] or type(error).__name__))
 
 

@@ -46,6 +46,9 @@ from helix_desktop.mcp.client.process import fault_place
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams  # named by no public module
 
+_text = TextContext("MCP")
+_log = logging.getLogger(__name__)
+
 
 _MAX_ADDRESS_CHARS = 500
 
@@ -126,7 +129,6 @@ def _address(uri: str) -> str:
     return sanitize_text(str(uri), _MAX_ADDRESS_CHARS)
 
 
-_text = TextContext("MCP")
 MAX_PAGES = 100
 MAX_TOOLS = 500
 _LISTEN_AGAIN_S = 30.0
@@ -499,8 +501,6 @@ def to_result(reply: ServerReply | None) -> types.ElicitResult:
     content = {name: list(value) if isinstance(value, tuple) else value for name, value in reply.content}
     return types.ElicitResult(action="accept", content=content)
 
-
-_log = logging.getLogger(__name__)
 
 MAX_OFFERS, MAX_BYTES = 500, 20_000_000
 MAX_FILES = 20  # of a prompt; the names of as many others are told

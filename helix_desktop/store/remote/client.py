@@ -57,6 +57,8 @@ from helix_desktop.store.rows import check_commit
 from helix_desktop.store.writer import Backpressure
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
+text = TextContext("Store")
+
 
 class ConnectionClosed(Exception):
     """The other side has left, or sent an invalid frame."""
@@ -180,8 +182,6 @@ class OwnerConnection(asyncio.Protocol):
 T = TypeVar("T")
 
 
-_text = TextContext("Store")
-
 _ANSWER_TIMEOUT_S = 60.0  # for one answer; an owner busy with a large request still answers within seconds
 _LONG_TIMEOUT_S = 3600.0  # for requests that read the whole store
 _MAX_OWNERS = 8  # that may end one after the other while one request waits: commands that come and go
@@ -302,7 +302,7 @@ class RemoteStore(RemoteReads):
                     can_repeat = isinstance(error, ConnectionClosed) and method.is_repeatable
                     if not attempts_left or self._reopen is None or not can_repeat:
                         raise self._not_answering(
-                            _text(
+                            text(
                                 "The process that manages it ended (process {process}).",
                                 process=str(self.owner_pid),
                             )
@@ -329,7 +329,7 @@ class RemoteStore(RemoteReads):
             async with asyncio.timeout(timeout_s):
                 frame = await pending
         except TimeoutError as error:
-            why = _text(
+            why = text(
                 "The process that manages it hasn't answered for {seconds} s (process {process}).",
                 seconds=round(timeout_s),
                 process=str(self.owner_pid),
@@ -358,13 +358,11 @@ class RemoteStore(RemoteReads):
 
     def _not_answering(self, why: TranslatableText) -> StoreClosed:
         return StoreClosed(
-            _text("Lost the connection to the workspace data."),
-            join_sentences(why, _text("The last change may not be saved.")),
-            _text("Try again. The saved data is read again."),
+            text("Lost the connection to the workspace data."),
+            join_sentences(why, text("The last change may not be saved.")),
+            text("Try again. The saved data is read again."),
         )
 
-
-text = TextContext("Store")
 
 _OPEN_TIMEOUT_S = 3.0  # for an owner that is just opening or closing, or does not answer
 _PAUSE_S = 0.05

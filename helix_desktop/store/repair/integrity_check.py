@@ -17,6 +17,8 @@ from helix_desktop.store.contents import ContentStore
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowUnknown, RowView
 from helix_desktop.store.rows import holder_of
 
+_text = TextContext("Store")
+
 
 def check_row(view: RowView, key: bytes, row: bytes) -> None:
     """Check a row, but not the bytes of a content. Raise RowDamaged if it or its counterpart is wrong."""
@@ -138,8 +140,6 @@ _CHECKS: Mapping[bytes, Callable[[RowView, bytes, bytes], object]] = {
     b"t": _check_time_index,
 }
 
-
-_text = TextContext("Store")
 
 _SLICE_BYTES = 4 * 1024 * 1024  # of contents and rows that are read at once
 _SLICE_ROWS = 500

@@ -22,6 +22,8 @@ import msgspec
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.files import open_regular, read_regular
 
+text = TextContext("Store")
+
 _MASK_DELTA, _ALL_ONES = 0xA282EAD8, 0xFFFFFFFF
 
 
@@ -241,9 +243,6 @@ def read_batch(payload: bytes) -> Iterator[tuple[bytes, bytes | None, int]]:
             sequence += 1
     except Malformed:
         return
-
-
-text = TextContext("Store")
 
 
 @dataclass(slots=True)

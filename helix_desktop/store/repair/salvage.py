@@ -61,6 +61,8 @@ from helix_desktop.store.rows import read_branches
 from helix_desktop.store.writer import WriteBatch
 from helix_desktop.system.files import read_regular
 
+text = TextContext("Store")
+
 _MAX_ROWS = 5000  # rows per synced write
 
 
@@ -424,8 +426,6 @@ def _log_versions(path: Path) -> Iterator[RowVersion]:
         ]
     yield from sorted(versions, key=itemgetter(0, 1))
 
-
-text = TextContext("Store")
 
 _KINDS: Mapping[bytes, RowKind[..., Any]] = {
     b"d": ROWS.draft,

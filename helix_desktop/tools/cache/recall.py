@@ -61,6 +61,8 @@ from helix_desktop.tools.cache.origins import (
 from helix_desktop.tools.process import Ripgrep
 from helix_desktop.tools.tool import Arguments, Line, UnguardedTool, store_errors_as_tool_errors
 
+_text = TextContext("Tools")
+
 _MAX_CAPTION = 200  # characters
 _CHANGES = ("write", "edit")  # kinds of tools whose outputs say what they did to a file
 
@@ -192,8 +194,6 @@ def _select_lines(data: bytes, excerpt: Excerpt, args: ShowArguments) -> tuple[E
     )
     return lines_of, part
 
-
-_text = TextContext("Tools")
 
 _MAX_LINE, _BEFORE = 400, 100  # characters shown of a line, and how many of them before the match
 _SYNTAX_ERROR = "error: "  # of ripgrep, before what is wrong with a pattern

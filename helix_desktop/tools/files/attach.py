@@ -47,6 +47,9 @@ from helix_desktop.tools.files.file_versions import version_of
 from helix_desktop.tools.files.jail import DirEntry, Jail
 from helix_desktop.tools.tool import PathRefused
 
+text = TextContext("Prompt files")
+_text = TextContext("Agent")
+
 MAX_PAGES = 500  # a long book; what lies behind is named, not read
 DEADLINE_S = 10.0  # seconds for all pages: some 300 of text on an old computer
 MAX_CHARS = 4 * 1024 * 1024  # characters of text
@@ -157,9 +160,6 @@ def _read_page(reader: Any, number: int, is_late: Callable[[], bool]) -> str:
     return text.strip()[:MAX_CHARS]
 
 
-_text = TextContext("Agent")
-
-
 class JailedFileReader:
     def __init__(self, jail: Jail) -> None:
         self._jail = jail
@@ -208,8 +208,6 @@ def _reason(error: ToolError) -> tuple[TranslatableText, TranslatableText]:
         )
     return join_sentences(error.what, error.why), _text("Attach a regular file inside the workspace.")
 
-
-text = TextContext("Prompt files")
 
 MAX_FILES = 500
 _MAX_DEPTH = 6  # folders within folders

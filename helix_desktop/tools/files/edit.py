@@ -29,6 +29,8 @@ from helix_desktop.tools.files.file_versions import versions_of
 from helix_desktop.tools.files.jail import FileStamp, Jail
 from helix_desktop.tools.tool import Arguments, Tool
 
+_text = TextContext("Tools")
+
 
 def diff_to_approve(before: bytes | None, after: bytes) -> FileDiff:
     """Return what a write changes; without lines to compare with, all that would be written is new.
@@ -44,8 +46,6 @@ def diff_to_approve(before: bytes | None, after: bytes) -> FileDiff:
         written = replace(written, after_data=after)
     return replace(written, before=diff.before) if written.kind in ("text", "too_large") else diff
 
-
-_text = TextContext("Tools")
 
 MAX_BYTES = 16 * 1024 * 1024  # of a file that is changed as a whole
 

@@ -43,6 +43,8 @@ from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import ScratchDir
 from helix_desktop.tools.tool import Arguments, CurrentGrants, Tool
 
+text = TextContext("Tools")
+
 _SHELL_SIGNAL = 128  # a shell, and bubblewrap, end with this and the signal's number
 _MAX_NAMED = 8
 MAX_TIMEOUT_S = 1_800
@@ -122,8 +124,6 @@ def _cut(result: ProcessResult, spill_path: str) -> list[str]:
     part = "all" if result.is_spill_complete else f"the first {result.spilled_bytes:,} bytes"
     return [f"{cut}; {part} of it is in {spill_path} until this workspace is closed"]
 
-
-text = TextContext("Tools")
 
 _DEFAULT_S = 120
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")

@@ -30,6 +30,9 @@ from helix_desktop.domain.translatable_text import TextContext, plain_text
 from helix_desktop.system.files import read_regular, read_start
 from helix_desktop.system.folders import NEW_FILE, Handle, OpenFolders, link_in, open_in, stat_in
 
+text = TextContext("Tools")
+log = logging.getLogger(__name__)
+
 _FILE_CAP = 16 * 1024 * 1024  # bytes that are read of one file
 _Form = Literal["", "file", "link", "hard link", "special"]
 
@@ -139,8 +142,6 @@ def write_content(parent: int, name: str, content: Content) -> None:
 if sys.platform != "win32":
     import fcntl
 
-text = TextContext("Tools")
-log = logging.getLogger(__name__)
 
 MAX_SAVED_BYTES = 256 * 1024 * 1024
 """Above that, what is older than the trash may be is removed."""

@@ -21,6 +21,7 @@ from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate
 
 text = TextContext("Cache")
+tr = Translator("Cache")
 
 
 CacheState: TypeAlias = (
@@ -144,8 +145,6 @@ STATE_TIPS: dict[CacheState, TranslatableText] = {
     "in_trash": text("You can restore it."),
 }
 
-
-tr = Translator("Cache")
 
 CellStyle: TypeAlias = Literal["pill", "text", "muted", "number", "path", "digest", "mono-muted"]
 

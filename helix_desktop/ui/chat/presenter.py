@@ -92,6 +92,8 @@ from helix_desktop.words.models import model_name
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
 
+tr = Translator("Chat")
+
 _FEW_CHARS = 80  # of a command or the files of an edit
 
 
@@ -157,8 +159,6 @@ def _few_words(row: ApprovalRow) -> str:
         words = call_title(request.tool, names, call_verb(request.tool, "to_do"))
     return ellipsize(" ".join(words.split()), _FEW_CHARS)
 
-
-tr = Translator("Chat")
 
 _MAX_INLINE_EVENTS = 2_000  # a log up to this many events is read without a thread
 _RUNNING_DELAY_MS = 1_000

@@ -39,6 +39,8 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.words.translation import Translator
 
+tr = Translator("Controls")
+
 _GAP = 4  # pixels
 
 
@@ -57,8 +59,6 @@ def _left(menu: QMenu, place: QRect) -> int:
     """Return where a menu begins; Qt opens one at a point to its right in every language."""
     return place.x() + place.width() - menu.sizeHint().width() if menu.isRightToLeft() else place.x()
 
-
-tr = Translator("Controls")
 
 ICON_GAP_PX = 4
 """Stays free between an icon and the words behind it: Qt's own gap is too tight for Inter."""

@@ -31,6 +31,8 @@ from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import TextRole, Theme, Themed
 from helix_desktop.words.translation import Translator
 
+tr = Translator("Controls")
+
 Tone: TypeAlias = Literal["neutral", "accent", "ok", "warn", "error"]
 _PILL_ICON = 12
 
@@ -211,8 +213,6 @@ class EmptyState(QWidget):
         show_text(self.button, button)
         show_text(self._link, link)
 
-
-tr = Translator("Controls")
 
 _CHEVRON_PX, _NOTE_GAP = 14, 8  # pixels: the chevron's edge, and from the title's end to the note
 _CHEVRON_X, _TITLE_GAP_PX = 0, 6  # pixels: its icon has room around the chevron, where the focus ring is

@@ -26,6 +26,14 @@ from helix_desktop.words.translation import translate
 if TYPE_CHECKING:
     from helix_desktop.words.slash_commands import SlashCommand
 
+text = TextContext("Window")
+_also = TextContext("Search words")
+_in_session = TextContext("Session")
+_slash_text = TextContext("Slash commands")
+_changes_text = TextContext("Changes")
+_cache_text = TextContext("Cache")
+_context_text = TextContext("Inspector")
+
 
 class Need:
     """What must be there for a command to be used; and what is said of the command while it is not."""
@@ -316,13 +324,6 @@ def move_keys(action: QAction, window: QWidget, page: QWidget) -> None:
 
 # The commands of the window in the order of its menus, and what keys do on pages.
 
-text = TextContext("Window")
-_also = TextContext("Search words")
-_in_session = TextContext("Session")
-_slash_text = TextContext("Slash commands")
-_changes_text = TextContext("Changes")
-_cache_text = TextContext("Cache")
-_context_text = TextContext("Inspector")
 
 _JUMP = "Ctrl+Alt+" if sys.platform == "darwin" else "Alt+"
 """Between messages; with Alt alone, text fields of macOS go to the edges of a paragraph."""

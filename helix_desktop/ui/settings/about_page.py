@@ -32,6 +32,7 @@ from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, current_language, error_text, translate
 
 tr = Translator("About")
+text = TextContext("About")
 
 _KEEP, _REMOVE = "keep", "remove"
 
@@ -85,9 +86,6 @@ class DataFolder(QWidget):
 
     def _show_error(self, error: HelixError) -> None:
         show_text(self._status, error_text(error))
-
-
-text = TextContext("About")
 
 
 class DiagnosticsDialog(TextsDialog):

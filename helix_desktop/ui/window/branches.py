@@ -26,6 +26,9 @@ from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.window.workspace_controller import WorkspaceController
 from helix_desktop.words.translation import Translator
 
+tr = Translator("Workspaces")
+text = TextContext("Changes")
+
 _Point = tuple[str, int, str]  # the parent, the last event that it shares, and what the branch was made for
 
 
@@ -73,9 +76,6 @@ def _groups(summaries: Iterable[SessionSummary]) -> dict[_Point, list[SessionSum
             groups.setdefault(point, []).append(summary)
     return groups
 
-
-tr = Translator("Workspaces")
-text = TextContext("Changes")
 
 _EDITING = "editing"
 _MAX_MESSAGES = 200  # messages to rewind to, the newest ones

@@ -51,6 +51,7 @@ from helix_desktop.words.steps import looking_at_text, sent_at_step, sent_at_tex
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
+_text = TextContext("Inspector")
 
 
 class PastController(WindowPart):
@@ -216,8 +217,6 @@ def past_inspector_state(past: PastWindow, step: Step, policy: ContextPolicy) ->
         note = tr("The policy, system prompt or tools have changed since. They are shown as they are now.")
     return replace(state, past=sent_at_step(step), past_figures=step_figures(step), past_note=note)
 
-
-_text = TextContext("Inspector")
 
 _RECALLS = frozenset[RowAction]({"recall", "include"})
 _NAME_CHARS = 40  # of a row, in the title of a question

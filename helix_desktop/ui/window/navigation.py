@@ -36,6 +36,8 @@ from helix_desktop.words.session_markdown import stretch_markdown
 from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator
 
+tr = Translator("Session")
+
 _PAUSE_MS = 1_000
 
 
@@ -160,9 +162,6 @@ class ViewStateController(QObject):
             card=state.card if card is None else card,
             change=change.key if change is not None else state.change,
         )
-
-
-tr = Translator("Session")
 
 
 _REMEDIES: dict[str, intents.Intent] = {

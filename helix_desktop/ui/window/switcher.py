@@ -45,6 +45,8 @@ from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_short_time
 from helix_desktop.words.translation import Translator, translate
 
+tr = Translator("Window")
+
 
 class SessionRow(msgspec.Struct, frozen=True):
     """A session of an open workspace. `detail` names its workspace, `when` is when it was last used."""
@@ -69,8 +71,6 @@ class MessageRow(msgspec.Struct, frozen=True):
     when: str
     marks: tuple[tuple[int, int], ...]
 
-
-tr = Translator("Window")
 
 _MAX_LINES = 9
 _WIDE_PX = 680

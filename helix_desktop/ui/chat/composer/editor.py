@@ -51,6 +51,8 @@ from helix_desktop.ui.kit.boxes import Box, Drawing, Icon, Pen, Text
 from helix_desktop.ui.rows.quick_picker import Line, PickerList, cast_shadow
 from helix_desktop.words.translation import Translator, translate
 
+tr = Translator("Composer")
+
 PASTED_IMAGE, DROPPED_IMAGE = "Pasted image", "Dropped image"  # names in the message, as models read them
 LONG_TEXT_CHARS, LONG_TEXT_LINES = 2_000, 30
 """What is pasted above either goes along as a chip: some 500 tokens, or four times what the field shows.
@@ -391,8 +393,6 @@ def _is_one_word(query: str) -> bool:
         end = query.find('"', end + 1)
     return end < 0 or not any(char.isspace() for char in query[end:])
 
-
-tr = Translator("Composer")
 
 SLOW_MS = 150
 """A source that answers later than this is shown to be at work."""

@@ -24,6 +24,8 @@ from helix_desktop.words.file_changes import (
 )
 from helix_desktop.words.translation import Translator
 
+tr = Translator("Chat")
+
 MAX_FILES, MAX_LINES = 50, 600  # that a card lays out within 16 ms; more is shown in Changes
 MAX_EDITED_LINES = 100  # of an edit that waits: their colors are found at once, too
 FOLDED_LINES = 40  # lines that a card shows before all are asked for
@@ -160,9 +162,6 @@ def _card_line(line: DiffLine, diff: FileDiff, runs: Sequence[ColoredRun]) -> Ca
     note = "" if line.has_line_end else f"{_BEFORE_NOTE}{missing_line_end_note()}"
     code_end = len(text) if note else 0
     return CardLine(line.kind, text + note, number, tuple(places), tuple(words), code_end)
-
-
-tr = Translator("Chat")
 
 
 def edited_file_lines(file: EditedFile, most: int) -> FileLines:

@@ -60,6 +60,9 @@ from helix_desktop.ui.rows.list_view import ListMouse
 from helix_desktop.ui.rows.viewport import HitResult
 from helix_desktop.words.translation import Translator, translate
 
+tr = Translator("Chat")
+text = TextContext("Chat")
+
 _WHEEL_STEP = 60.0  # pixels for a notch of the wheel, which is 120 units
 _NOTCH = 120.0
 
@@ -247,9 +250,6 @@ class ApprovalClickGuard(QObject):
         for ask in self._model.asks()[max(0, index - self._model.first_ask) :]:
             self._shown_since[ask.key] = self._clock()
 
-
-tr = Translator("Chat")
-text = TextContext("Chat")
 
 _NOT_IN_WINDOW = frozenset({"cached", "excluded", "folded", "left_out", "observed", "handed_over"})
 _CACHABLE = frozenset({"in_window", "recalled"})
