@@ -25,6 +25,7 @@ from helix_desktop.domain.file_history.changes import (
     FileCoverage,
     FileState,
     counted_changes,
+    is_folder,
 )
 from helix_desktop.domain.file_history.diff import (
     BINARY_KINDS,
@@ -246,7 +247,10 @@ class ChangeRecorder:
         )
 
     async def reverts_note(self) -> str:
-        """Return what tells the model of the user's reverts since their last message; empty without any."""
+        """Return what tells the model of the user's reverts since their last message; empty without any.
+
+        Of folders it says nothing: `.benchmarks`, which tests left empty, can't be read again.
+        """
         if self._history is None:
             return ""
         await self._record(self._history)  # the command line reverts, too
@@ -254,7 +258,11 @@ class ChangeRecorder:
         redos = redo_ids(self._session.log) if reverts else frozenset()
         last: dict[str, ChangesRecorded] = {}
         for event in reverts:
-            last |= {change.path: event for change in await self._changes_of(event)}
+            last |= {
+                change.path: event
+                for change in await self._changes_of(event)
+                if not all(state is None or is_folder(state) for state in (change.before, change.after))
+            }
         redone = [path for path, event in last.items() if event.capture in redos]
         rewound = [path for path, event in last.items() if event.scope == "rewind"]
         return reverts_note([path for path in last if path not in (*redone, *rewound)], redone, rewound)

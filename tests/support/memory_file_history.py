@@ -26,7 +26,7 @@ from helix_desktop.domain.file_history.changes import (
     UncoveredPlace,
 )
 from helix_desktop.domain.translatable_text import verbatim
-from tests.support.memory_files import MemoryFiles
+from tests.support.memory_files import FOLDER, MemoryFiles
 
 MODE = 0o644
 
@@ -174,7 +174,7 @@ class MemoryFileHistory:
         if data is None:
             return None
         self._contents[digest_of(data)] = data
-        return FileState("file", digest_of(data), len(data), MODE)
+        return FileState("folder") if data == FOLDER else FileState("file", digest_of(data), len(data), MODE)
 
     def _compare(self, paths: Iterable[str] | None) -> list[FileChange]:
         """Return what is not as it was, and note how it is."""

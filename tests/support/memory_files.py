@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.files.content import FINGERPRINT_DIGITS, ChangedFile, ChangeReport, FileVersion
 
+FOLDER = b"\0folder"
+"""The content of a path that is an empty folder."""
+
 
 class MemoryFiles:
     """Files by path; each write is a version of its own."""

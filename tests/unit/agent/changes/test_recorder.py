@@ -21,6 +21,7 @@ from helix_desktop.words.file_changes import uncovered_line
 from tests.support.agent_rig import AgentRig
 from tests.support.changing_tools import ChangesRig, ChangingTools, reads, started, writes
 from tests.support.memory_file_history import MemoryFileHistory
+from tests.support.memory_files import FOLDER
 from tests.support.scripted_model import replies_in_order, text_reply, tool_call_reply
 from tests.support.subagent_rig import PARENT_PROMPT, DelegateToolRig
 
@@ -255,8 +256,8 @@ async def test_what_was_found_before_a_command_is_told_with_the_next_message() -
 
 
 async def test_what_the_user_took_back_is_told_with_the_next_message_and_once() -> None:
-    """Also of files that only a command changed, which the agent never read."""
-    rig = await started([writes(a_txt="1\n", b_txt=None)], [], [])
+    """Also of files that only a command changed, which the agent never read; not of a folder that it left."""
+    rig = await started([writes(a_txt="1\n", b_txt=None, _benchmarks=FOLDER.decode())], [], [])
     await rig.run()
     changes, session_id = rig.workspace.changes, rig.conversation.session.id
     everything = RevertSelection((await changes.of_session(session_id)).by_agent(), scope="session")
