@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
 
 import msgspec
@@ -142,12 +142,18 @@ class WorkspaceInstructions:
     ) -> tuple[tuple[StandingText, bool], ...]:
         """Return what is new or changed of the instructions in force, and whether it is a change.
 
-        Raises WorkspaceAway: then nothing is known of them.
+        While the folder is away, nothing is known of its own: they come as news later.
         """
         if not self._run.enabled:
             return ()
-        skills = await self._skills(window_size)
-        return await asyncio.to_thread(self._changes, in_force, skills, window_size)
+        watched: set[StandingKind] = {"personal", "workspace"}
+        try:
+            skills = await self._skills(window_size)
+            now = await asyncio.to_thread(self._in_place, skills, in_force, window_size)
+            watched |= {"skills", "project"} if self._is_trusted() else {"skills"}
+        except WorkspaceAway:
+            now = list((await asyncio.to_thread(self._of_user, window_size)).values())
+        return _changes(in_force, now, watched)
 
     async def in_folders(
         self, folders: Iterable[str], in_force: Mapping[Key, StandingText], window_size: int
@@ -214,25 +220,12 @@ class WorkspaceInstructions:
             own["run"] = text_for_run
         return own
 
-    def _changes(
-        self, in_force: Mapping[Key, StandingText], skills: list[StandingText], window_size: int
-    ) -> tuple[tuple[StandingText, bool], ...]:
+    def _in_place(
+        self, skills: Iterable[StandingText], in_force: Iterable[Key], window_size: int
+    ) -> list[StandingText]:
+        """Return the skills and the instructions that hold now. Raises WorkspaceAway."""
         with root_in_place(self._environment.jail):
-            now = {text.key: text for text in (*skills, *self._current(in_force, window_size))}
-        changes: list[tuple[StandingText, bool]] = []
-        for key, text in now.items():
-            previous = in_force.get(key)
-            if previous is None:
-                changes.append((text, False))
-            elif (text.sha256, text.size) != (previous.sha256, previous.size):
-                changes.append((as_changed(text), True))
-        watched = {"personal", "workspace", "skills", *({"project"} if self._is_trusted() else set())}
-        changes += [
-            (deleted(previous), True)
-            for key, previous in in_force.items()
-            if previous.kind in watched and key not in now and previous.problem != "gone"
-        ]
-        return tuple(changes)
+            return [*skills, *self._current(in_force, window_size)]
 
     def _in_folders(
         self, folders: tuple[str, ...], in_force: Mapping[Key, StandingText], window_size: int
@@ -249,3 +242,23 @@ class WorkspaceInstructions:
             for text in read_folder(self._environment.jail, folder, (), limit)
         )
         return tuple(text for text in found if text.key not in in_force)
+
+
+def _changes(
+    in_force: Mapping[Key, StandingText], texts: Iterable[StandingText], watched: Set[StandingKind]
+) -> tuple[tuple[StandingText, bool], ...]:
+    """Return which of these texts differ from those in force, and which of the kinds `watched` are gone."""
+    now = {text.key: text for text in texts}
+    changes: list[tuple[StandingText, bool]] = []
+    for key, text in now.items():
+        previous = in_force.get(key)
+        if previous is None:
+            changes.append((text, False))
+        elif (text.sha256, text.size) != (previous.sha256, previous.size):
+            changes.append((as_changed(text), True))
+    changes += [
+        (deleted(previous), True)
+        for key, previous in in_force.items()
+        if previous.kind in watched and key not in now and previous.problem != "gone"
+    ]
+    return tuple(changes)

@@ -187,6 +187,30 @@ async def test_nothing_is_told_of_a_folder_that_is_away(project: Path, how: HowA
     assert not kinds & {"FilesChanged", "ChangesRecorded"}
 
 
+@pytest.mark.parametrize("how", HOW_AWAY)
+async def test_the_users_own_changes_are_told_while_the_folder_is_away(project: Path, how: HowAway) -> None:
+    async with ChatServer(script) as server, opened(project, server) as (services, workspace):
+        (path := services.user_instructions.path()).parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("Answer in German.\n")
+        conversation = await workspace.create_session()
+        await services.file_histories.wait_for_first_copy(workspace.id)
+        await conversation.run("hello")
+        with away(project, how):
+            path.write_text("Answer in French.\n")
+            await conversation.run("go on")
+            changed = str(server.bodies[-1]["messages"])
+            path.unlink()
+            await conversation.run("go on")
+            gone = str(server.bodies[-1]["messages"])
+        await conversation.run("go on")
+        back = str(server.bodies[-1]["messages"])
+    assert "Answer in French." in changed
+    assert "for all workspaces were deleted" not in changed
+    assert gone.count("for all workspaces were deleted") == back.count("for all workspaces were deleted") == 1
+    assert "AGENTS.md have changed" not in back
+    assert "AGENTS.md were deleted" not in back
+
+
 async def test_what_must_not_be_told_is_named_or_stays_data(project: Path) -> None:
     """A link out, a large file, one that is no text; and words in an output that look like instructions."""
     (project / "CLAUDE.md").unlink()
