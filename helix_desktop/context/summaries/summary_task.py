@@ -562,8 +562,8 @@ def fallback_rate(log: Iterable[RecordedEvent]) -> FallbackRate:
                 total += _counted(recorded, reason)
             case HandoverMade(fallback=reason) | ObservationsMade(fallback=reason):
                 total += _counted(recorded, reason)
-            case FoldMade(how="truncate", fallback=reason) if reason:
-                total += _counted(recorded, reason)
+            case FoldMade(how="truncate", fallback=reason, no_model_asked=False):
+                total += _counted(recorded, reason or _text("Older messages were left out to make room."))
             case ToolAnswered(asked=asked, form=form, intake_note=note) if asked:
                 failed = "" if form == "compact" else _text("The model didn't write an extract.")
                 total += _counted(recorded, note or failed, is_extract=True)

@@ -159,9 +159,18 @@ async def test_a_cut_that_no_model_was_asked_about_is_no_fallback_of_one() -> No
     await rig.begin()
     for number in range(9):
         await rig.conversation.run(f"Question {number}?")
+    cuts = [entry for entry in rig.conversation.session.log if isinstance(entry.event, FoldMade)]
     assert {event.how for event in rig.events(FoldMade)} == {"truncate"}
     assert rig.model.summary_requests == []
     assert not fallback_rate(rig.conversation.session.log).fallbacks
+    # An older log does not say it: there all that took the place of a summary counts, as it did.
+    older = [
+        msgspec.structs.replace(cut, event=msgspec.structs.replace(cut.event, no_model_asked=False))
+        for cut in cuts
+    ]
+    rate = fallback_rate(older)
+    assert (rate.summaries, rate.fallbacks) == (len(cuts), len(cuts)) != (0, 0)
+    assert rate.newest_reason == "Older messages were left out to make room."
 
 
 async def test_a_cut_says_why_no_model_summarized_what_it_leaves_out() -> None:
