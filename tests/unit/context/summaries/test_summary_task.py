@@ -176,12 +176,19 @@ def test_extracts_count_that_had_to_do_without_their_model() -> None:
 
 
 def test_cuts_and_extracts_that_did_without_their_model_count() -> None:
-    """An extract that came, a cut that no model was asked about, and previews alone are no fallbacks."""
-    cut = FoldMade(1, 9, "left out", 5, "ab", 1, 2, 90, "truncate")
+    """An extract that came, a cut that no model was asked about, and previews alone are no fallbacks.
+
+    Logs of before cuts said that are counted as they were: each cut stood for a summary.
+    """
+    older = FoldMade(1, 9, "left out", 5, "ab", 1, 2, 90, "truncate")
+    cut = replace(older, no_model_asked=True)
     note = FoldMade(1, 9, "noted", 5, "ab", 1, 2, 90)
     refused = replace(cut, fallback="The server refused.")
     rate = fallback_rate(log(cut, refused, note, output(), output("A, B")))
     assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (2, 1, "The server refused.")
+    rate = fallback_rate(log(older, cut))
+    assert (rate.summaries, rate.fallbacks) == (1, 1)
+    assert rate.newest_reason == "Older messages were left out to make room."
     rate = fallback_rate(log(output("A"), output("A", "The extract wasn't ready.")))
     assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (2, 1, "The extract wasn't ready.")
 
