@@ -183,7 +183,7 @@ def test_cuts_and_extracts_that_did_without_their_model_count() -> None:
     older = FoldMade(1, 9, "left out", 5, "ab", 1, 2, 90, "truncate")
     cut = replace(older, no_model_asked=True)
     note = FoldMade(1, 9, "noted", 5, "ab", 1, 2, 90)
-    refused = replace(cut, fallback="The server refused.")
+    refused = replace(older, fallback="The server refused.")
     rate = fallback_rate(log(cut, refused, note, output(), output("A, B")))
     assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (2, 1, "The server refused.")
     rate = fallback_rate(log(older, cut))
