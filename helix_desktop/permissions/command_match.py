@@ -79,7 +79,8 @@ def _match(prefix: Sequence[str], command: str) -> Match:
     parts, everything, is_whole = _parts(command)
     if not is_whole:
         return "maybe"
-    if any(_is_in_a_row(everything, start, prefix) for start in _starts(everything, program)):
+    words, rest = everything.words, tuple(prefix[1:])
+    if any(words[start + 1 : start + len(prefix)] == rest for start in _starts(everything, program)):
         return "yes"
     found = {_match_part(part, prefix) for part in parts}
     if "yes" in found:
@@ -194,10 +195,6 @@ def _program(word: str) -> str:
     return _VERSION.sub("", word.rpartition("/")[2].casefold())
 
 
-def _is_in_a_row(part: _Part, start: int, prefix: Sequence[str]) -> bool:
-    return part.words[start + 1 : start + len(prefix)] == tuple(prefix[1:])
-
-
 def _match_part(part: _Part, prefix: Sequence[str]) -> Match:
     """Return whether a program with these first words may begin anywhere; `maybe` if that takes too long."""
     words = part.words
@@ -221,7 +218,8 @@ def _match_rest(words: Sequence[str], prefix: Sequence[str]) -> Match:
     if not prefix:
         return "yes"
     if prefix[0].startswith("-"):
-        return _weaker(_match_option(words, prefix[0]), _match_rest(words, prefix[1:]))
+        matches = _match_option(words, prefix[0]), _match_rest(words, prefix[1:])
+        return min(matches, key=_WEAKEST_FIRST.index)
     found: Match = "no"
     for index, word in enumerate(words):
         if word == prefix[0]:
@@ -250,10 +248,6 @@ def _match_option(words: Sequence[str], option: str) -> Match:
         return "yes"
     perhaps = {letter.casefold() for letter in (*letters, *(word[:1] for word in long))}
     return "maybe" if {letter.casefold() for letter in letters_of_option} <= perhaps else "no"
-
-
-def _weaker(first: Match, second: Match) -> Match:
-    return next(match for match in _WEAKEST_FIRST if match in (first, second))
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -199,7 +199,8 @@ _PRINTING_SCRIPT = re.compile(r"[\d,$;p ]+")
 def secrets_read(program: Program) -> Iterator[str]:
     """Yield the paths of files with keys or passwords whose content a program shows or copies."""
     if not program.is_hidden and not _is_kept(program.outputs):
-        yield from filter(_may_be_secret, (*_shown_paths(program), *_inputs(program)))
+        inputs = program.inputs if program.name in _SHOWING else ()
+        yield from filter(_may_be_secret, (*_shown_paths(program), *inputs))
 
 
 def _may_be_secret(path: str) -> bool:
@@ -222,10 +223,6 @@ def _shown_paths(program: Program) -> Sequence[str]:
             is_folder = place.endswith("/") or posixpath.basename(place) in (".", "..")
             return [] if is_folder or is_secret_path(place) else sources
     return []
-
-
-def _inputs(program: Program) -> Sequence[str]:
-    return program.inputs if program.name in _SHOWING else ()
 
 
 def _is_kept(outputs: Sequence[str]) -> bool:

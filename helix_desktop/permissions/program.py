@@ -228,21 +228,13 @@ def passes_on(program: Program) -> bool:
 
 def folders_of_env(arguments: Sequence[str]) -> list[str]:
     """Return the folder that env changes into."""
-    words = [word.replace("--chdir=", "--chdir\n").split("\n") for word in arguments]
-    parts = [part for word in words for part in word]
-    return list(islice(_behind(parts, r"-[a-z]*C|--chdir"), 1))
+    return list(islice(_values(arguments, r"-[a-z]*?C|--chdir"), 1))
 
 
 def code_of(arguments: Sequence[str]) -> str:
     """Return the text that an interpreter runs by its option; empty if none."""
-    long = (word.partition("=")[2] for word in arguments if word.startswith("--eval="))
-    return next(_behind(arguments, _CODE_OPTION), "") or next(long, "")
-
-
-def _behind(arguments: Sequence[str], option: str) -> Iterator[str]:
-    for word, value in pairwise(arguments):
-        if re.fullmatch(option, word):
-            yield value
+    codes = (value for option, value in pairwise(arguments) if re.fullmatch(_CODE_OPTION, option))
+    return next(codes, "") or next(_values_of_options(arguments, "--eval"), "")
 
 
 _OUTPUT = ("-o", "--output", "--out", "--output-file")

@@ -63,10 +63,6 @@ class SimpleCommand(NamedTuple):
     sends_errors: bool = False
     source: str = ""
 
-    @property
-    def text(self) -> str:
-        return " ".join(word.text for word in self.words)
-
 
 class ReadPath(NamedTuple):
     """A path that a command may read, in the workspace; with wildcards it stands for several."""

@@ -388,7 +388,7 @@ class _Scan:
             assigned = [word for word in rest[1:] if ASSIGNMENT.match(word)]
         elif rest:
             assigned = []
-        for name, is_added, value in _assigned_parts(assigned):
+        for name, is_added, value in (found.groups() for found in map(ASSIGNMENT.match, assigned) if found):
             self._set(name, [f"${{{name}}}{value}" if is_added else value], is_sure)
         for name in names_set(rest):
             self._set(name, [] if program_name(rest) == "read" else [_UNKNOWN], is_sure)
@@ -397,8 +397,3 @@ class _Scan:
         self.values.setdefault(name, []).extend(map(with_temporary, words))
         if not is_sure:
             self.scattered.add(name)
-
-
-def _assigned_parts(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    for found in filter(None, map(ASSIGNMENT.match, words)):
-        yield found[1], found[2], found[3]
