@@ -109,14 +109,14 @@ class PolicyReplayWorker:
         """Return the exact replay of a policy. Raises HelixError if the replay failed."""
         reply = await self._ask(lambda stop: next(self._link.ask(StartReplay(policy), stop), None))
         if not isinstance(reply, ReplayDone):
-            raise _ended_error()
+            raise _stopped_error()
         return reply.replay
 
     async def effect(self, policy: ContextPolicy, field: str) -> FieldEffect:
         """Return what a field changes against its profile's value. Raises HelixError if the replay failed."""
         reply = await self._ask(lambda stop: next(self._link.ask(StartReplay(policy, field), stop), None))
         if not isinstance(reply, EffectDone):
-            raise _ended_error()
+            raise _stopped_error()
         return reply.effect
 
     async def stay_ready(self, *, is_on: bool) -> None:
@@ -201,8 +201,13 @@ class _Link:
             self.end()  # the next request starts another one
 
     def ask(self, request: StartReplay, stop: Event) -> Iterator[ReplayDone | EffectDone]:
-        """Yield the replies to a request; once the process died, it is asked once more. Raises HelixError."""
+        """Yield the replies to a request, until `stop` is set; none then.
+
+        Once the process died, another one is asked. Raises HelixError.
+        """
         for _ in range(_TRIES):
+            if stop.is_set():
+                return
             try:
                 self._send_session(stop)
                 if not stop.is_set():
@@ -210,7 +215,12 @@ class _Link:
                 return
             except (EOFError, OSError):
                 self.end()
-        raise _ended_error()
+        if not stop.is_set():
+            raise HelixError(
+                _text("The policy can't be replayed."),
+                _text("The process that replays it ended twice."),
+                _text("The system may be out of memory. Close other programs and try again."),
+            )
 
     def _replies(self, request: StartReplay, stop: Event) -> Iterator[ReplayDone | EffectDone]:
         connection = self._connection
@@ -270,11 +280,9 @@ class _Link:
         self.end()
 
 
-def _ended_error() -> HelixError:
+def _stopped_error() -> HelixError:
     return HelixError(
-        _text("The policy can't be replayed."),
-        _text("The process that replays it ended twice."),
-        _text("The system may be out of memory. Close other programs and try again."),
+        _text("The policy can't be replayed."), _text("The replay was stopped before it was done.")
     )
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from multiprocessing import Pipe, active_children
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
@@ -177,6 +179,40 @@ async def test_a_process_that_a_canceled_request_starts_ends_too() -> None:
         while worker.is_running:  # noqa: ASYNC110 - a timer ends it
             await asyncio.sleep(0.005)
     await worker.close()
+
+
+async def test_a_process_that_died_as_its_request_was_called_off_is_not_replaced() -> None:
+    worker, stop = PolicyReplayWorker(), threading.Event()
+    try:
+        await worker.load(log_of(300), FACTS)
+        replies = worker._link.ask(StartReplay(CHANGED["lean"], is_growing=True), stop)
+        await asyncio.to_thread(next, replies)
+        process = worker._link.process
+        assert process is not None
+        process.kill()
+        await asyncio.to_thread(process.join)
+        stop.set()
+        assert await asyncio.to_thread(list, replies) == []
+        assert worker._link.process in (None, process)
+    finally:
+        await worker.close()
+
+
+async def test_a_replay_that_closing_stops_does_not_say_that_a_process_ended() -> None:
+    """The window closes the worker while the effect of a number is asked for."""
+    worker = PolicyReplayWorker()
+    await worker.load(log_of(1_000), FACTS)
+    asked = asyncio.gather(
+        worker.replay_in_background(CHANGED["lean"]),
+        worker.effect(CHANGED["lean"], "ledger_tokens"),
+        return_exceptions=True,
+    )
+    await asyncio.sleep(0)
+    await worker.close()
+    errors = await asked
+    assert [str(error) for error in errors if isinstance(error, HelixError)] == [
+        "The policy can't be replayed. The replay was stopped before it was done."
+    ] * 2
 
 
 async def test_a_process_whose_end_was_called_off_is_ended_by_the_next_call(tmp_path: Path) -> None:
