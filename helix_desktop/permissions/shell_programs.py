@@ -353,7 +353,8 @@ class CommandReader:
             command = outer.pop()
             self._piped, operator = command.piped, operator[at + 1 :]
             self._folder.leave(command.outer_depth, command.folder)
-            if self._is_first_word(command) and last is not None and last.name in DECODERS | {"cat"}:
+            is_command = list(dropwhile(KEYWORDS.__contains__, command.words)) == ["$"]  # what was printed
+            if is_command and last is not None and last.name in DECODERS | {"cat"}:
                 self.programs.append(UNCLEAR)
             elif text := self._printed_since(command.program_count):
                 command.put_output(text)
@@ -367,10 +368,6 @@ class CommandReader:
         self._folder.pass_parentheses(operator if not self._is_flat else "")
         joint = operator.strip("\n") or (command.joint if not command.words else "")
         return OpenCommand(command.depth, command.is_run, command.is_hidden, joint)
-
-    def _is_first_word(self, command: OpenCommand) -> bool:
-        """Return True if the output of a command within a command is the command."""
-        return list(dropwhile(KEYWORDS.__contains__, command.words)) == ["$"]
 
     def _printed_since(self, count: int) -> str:
         """Return what the one program prints that was read last; empty if it is not clear."""
@@ -416,7 +413,8 @@ class CommandReader:
             self.programs.append(UNCLEAR)
         assigned, words = split_assignments(words)
         self._decoded |= {found[1] for found in assigned} if is_decoded else set()
-        self._check_length(words)
+        if TEXT_RUNNERS & set(words) and any(len(word) > LONGEST_WORD for word in words):
+            self._add_unclear()  # too long to be read
         if not words:
             for found in assigned:
                 self._words.assign(found[1], [found[3]], is_added=bool(found[2]))
@@ -447,11 +445,6 @@ class CommandReader:
         self._read_inner(inner, is_hidden)
         text = self._printed_since(count)
         return word.replace(f"$({inner})", text) if text else word
-
-    def _check_length(self, words: Sequence[str]) -> None:
-        """Note what a program runs of its words as unclear if one is too long to be read."""
-        if TEXT_RUNNERS & set(words) and any(len(word) > LONGEST_WORD for word in words):
-            self._add_unclear()
 
     def _read_inputs(self, words: Sequence[str], inputs: Iterable[str]) -> None:
         """Note what a command gets as text: it runs it, or passes it on."""
