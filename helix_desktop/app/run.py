@@ -38,12 +38,12 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.models import DEMO_PAUSE_S
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.exit_codes import LOCKED
-from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.design.sized_dialog import bring_to_front
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.kit.notices import Notice
+from helix_desktop.ui.outputs.view import CacheBrowser
 from helix_desktop.ui.survival.page import SurvivalPage
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.window.controlled_window import ControlledWindow

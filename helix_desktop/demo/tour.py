@@ -32,9 +32,9 @@ from helix_desktop.domain.tools import ALLOW_DEMO_CALLS
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.samples import SAMPLES, add_sample
-from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Redo, ShowEvent, Undo
+from helix_desktop.ui.outputs.view import CacheBrowser
 from helix_desktop.ui.window.controlled_window import ControlledWindow
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.times import format_duration

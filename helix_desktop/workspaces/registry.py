@@ -66,7 +66,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     `history_included` are places whose former versions are stored though they would be left out,
     `history_max_file` (bytes) is the largest file that is, `history_quota` (bytes on disk) what all may take.
     While `history_paused` the first copy of its files waits.
-    `cache_filters` has the cache browser's last filter, without a name; named ones are of earlier versions.
+    `cache_filters` has the Outputs page's last filter, without a name; named ones are of earlier versions.
     `interrupted`: the app ended during a turn here that the user has not looked at since, or one runs.
     """
 

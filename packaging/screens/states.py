@@ -15,7 +15,7 @@ from helix_desktop.app.window_context import WindowContext
 from helix_desktop.demo.tour import ScreenshotWriter, is_page_read, show_timeline, wait_until
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, tool_option
+from helix_desktop.ui.outputs.filter_bar import SIZE_OPTIONS, tool_option
 from helix_desktop.ui.window.controlled_window import ControlledWindow
 
 REPLAY_TIMEOUT_S = 60.0  # until a replay counts as not to be had

@@ -18,11 +18,11 @@ from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.rows import CacheFilter, CacheRow, CacheSearchResults
-from helix_desktop.ui.cache.source import CacheSource
-from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.outputs.rows import CacheFilter, CacheRow, CacheSearchResults
+from helix_desktop.ui.outputs.source import CacheSource
+from helix_desktop.ui.outputs.view import CacheBrowser
 
 ENTRIES = 1_000_000
 _NOW = 1_795_000_000_000

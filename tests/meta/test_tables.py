@@ -18,9 +18,9 @@ PARTIAL: dict[str, set[Any]] = {
     "context/summaries/artifact_ledger.py: FLAGS": {"command", "other"},
     "context/window/window_breakdown.py: _PROBLEMS": {"", "cut"},
     "providers/endpoint.py: _BROKEN_OFF_TEXTS": {"address", "connect", "tls"},
-    "ui/cache/rows.py: COLUMN_BY_KEY": {"stored"},
-    "ui/cache/rows.py: COLUMN_INDEX": {"stored"},
-    "ui/cache/rows.py: SAME_STATES": {
+    "ui/outputs/rows.py: COLUMN_BY_KEY": {"stored"},
+    "ui/outputs/rows.py: COLUMN_INDEX": {"stored"},
+    "ui/outputs/rows.py: SAME_STATES": {
         "folded",
         "handed_over",
         "in_part",
@@ -30,7 +30,7 @@ PARTIAL: dict[str, set[Any]] = {
         "pinned",
         "recalled_part",
     },
-    "ui/cache/source.py: _RANK": {"damaged", "elsewhere", "in_trash", "index"},
+    "ui/outputs/source.py: _RANK": {"damaged", "elsewhere", "in_trash", "index"},
     "ui/chat/items/approval.py: _MCP_CHANGES": {""},
     "ui/chat/items/approval.py: _REFUSALS": {""},
     "ui/chat/rows/row_texts.py: RUNNING_PHASES": {"done", "failed", "interrupted", "stopped"},

@@ -12,11 +12,11 @@ from pytestqt.qtbot import QtBot
 from texts import pseudo
 
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.rows import COLUMN_INDEX
-from helix_desktop.ui.cache.table import PAD, CacheTable
 from helix_desktop.ui.design.style import stylesheet
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.outputs.rows import COLUMN_INDEX
+from helix_desktop.ui.outputs.table import PAD, CacheTable
 from tests.support.galleries import every_screen, panes_gallery, shell_gallery
 from tests.support.galleries.every_screen import Screen
 from tests.support.pseudo_languages import pseudo_language

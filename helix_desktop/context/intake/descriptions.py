@@ -3,7 +3,7 @@
 Errors and results are reported by test runners, compilers, build tools and tracebacks. A word in a name is no
 report: a passed test called `test_error_handling`, a package `errors`, `0 failed`.
 
-They stand in markers, notes, index lines and the cache browser, so that nobody has to open a content to
+They stand in markers, notes, index lines and the Outputs page, so that nobody has to open a content to
 know what is in it: source by its definitions, a command by its last informative line, a search by its hits,
 JSON by its keys, a table by its columns.
 """

@@ -41,16 +41,6 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.file_index import FileIndex, MentionedFiles
 from helix_desktop.services.prompt_files import PromptCatalog
 from helix_desktop.services.provider_changes import DEMO_LABEL
-from helix_desktop.ui.cache.entry_actions import is_readable
-from helix_desktop.ui.cache.rows import (
-    DIGEST_BYTES,
-    CacheFilter,
-    CacheRow,
-    CacheSearchResults,
-    target_name,
-    tool_name,
-)
-from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import CompletionItem, CompletionSource
@@ -59,6 +49,16 @@ from helix_desktop.ui.chat.drafts import DraftAttachments
 from helix_desktop.ui.chat.session_model import matching_models
 from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, FocusComposer, ShowCommands, handles
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.outputs.entry_actions import is_readable
+from helix_desktop.ui.outputs.rows import (
+    DIGEST_BYTES,
+    CacheFilter,
+    CacheRow,
+    CacheSearchResults,
+    target_name,
+    tool_name,
+)
+from helix_desktop.ui.outputs.source import CacheSource
 from helix_desktop.words.models import demo_model_name
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.slash_commands import SLASH_COMMANDS, find_slash_command
@@ -172,7 +172,7 @@ _HASH_DIGITS = 8  # of a hash on screen
 
 
 class ContentCompletions(CompletionSource):
-    """Cached contents of the workspace on screen, found as the cache browser finds them."""
+    """Cached contents of the workspace on screen, found as the Outputs page finds them."""
 
     trigger = "#"
 

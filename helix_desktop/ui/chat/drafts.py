@@ -26,9 +26,6 @@ from helix_desktop.domain.store import Draft
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.services.attached_paths import attach_folder, attach_path
-from helix_desktop.ui.cache.entry_actions import RecallMany
-from helix_desktop.ui.cache.preview import Preview
-from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.chat.composer.attachment_chips import (
     AttachEntries,
     AttachFiles,
@@ -49,6 +46,9 @@ from helix_desktop.ui.design.viewer.picture import read_thumbnail
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall, ShowPage, handles
 from helix_desktop.ui.kit.notices import FAILED_WRITE, Notice
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.outputs.entry_actions import RecallMany
+from helix_desktop.ui.outputs.preview import Preview
+from helix_desktop.ui.outputs.view import CacheBrowser
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate
@@ -619,7 +619,7 @@ class DraftAttachments(QObject):
 
     @handles(OpenAttachment)
     def open(self, key: str) -> None:
-        """Show an attachment's content in the cache browser."""
+        """Show an attachment's content on the Outputs page."""
         if (attachment := self._find(key)) is not None:
             self._session.perform(OpenCacheEntry(attachment.digest))
 

@@ -320,7 +320,7 @@ class ShowInTimeline(Intent, frozen=True):  # the card of a rewrite
     is_handover: bool = False
 class LookAtStep(Intent, frozen=True):  # what was sent then, by its event; 0: now
     seq: int
-class OpenCacheEntry(Intent, frozen=True):  # a content in the cache browser
+class OpenCacheEntry(Intent, frozen=True):  # a content on the Outputs page
     digest: str
 # a content, or its lines `first` to `last` (0: all), into the next message
 class Recall(Intent, frozen=True):

@@ -9,10 +9,10 @@ from functools import partial
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import CleanupResult, RetentionRule
-from helix_desktop.ui.cache.entry_actions import TrashEntries, UndoTrash
 from helix_desktop.ui.design.dialogs import confirm, exec_async
 from helix_desktop.ui.kit.intents import CleanUp, RefreshLists, ShowTrash, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
+from helix_desktop.ui.outputs.entry_actions import TrashEntries, UndoTrash
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.session_lists import DELETED_SESSION
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart

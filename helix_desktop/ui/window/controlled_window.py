@@ -8,7 +8,6 @@ from functools import partial
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.changes.reverts.flow import REVERTED, RevertFlow
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.completion_sources import add_completions
@@ -18,6 +17,7 @@ from helix_desktop.ui.chat.turn import TurnController, follow_session
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.outputs.view import CacheBrowser
 from helix_desktop.ui.settings.mcp.notices import McpNotices
 from helix_desktop.ui.survival.page import SurvivalPage
 from helix_desktop.ui.timeline.view import Timeline

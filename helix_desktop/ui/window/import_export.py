@@ -28,7 +28,6 @@ from helix_desktop.services.backup import SharedText
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
 from helix_desktop.services.foreign_import import ForeignImport, ids_of
 from helix_desktop.services.links import Link, parse_link
-from helix_desktop.ui.cache.entry_actions import CopyEntryLinks, ExportEntries, is_readable
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
@@ -39,6 +38,7 @@ from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.outputs.entry_actions import CopyEntryLinks, ExportEntries, is_readable
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.window.workspace_controller import WorkspaceController

@@ -25,7 +25,6 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import API_KEY, WireRequest
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.cache.entry_actions import RecallIntoContext
 from helix_desktop.ui.chat.actions import CacheNow, RowKey
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.row_types import DividerRow
@@ -43,6 +42,7 @@ from helix_desktop.ui.inspector.view import ShowCacheUses
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer
+from helix_desktop.ui.outputs.entry_actions import RecallIntoContext
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.rewrite_controller import context_notice
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart

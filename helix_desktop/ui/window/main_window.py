@@ -58,12 +58,12 @@ from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
-    from helix_desktop.ui.cache.view import CacheBrowser
     from helix_desktop.ui.changes.view import ChangesPage
     from helix_desktop.ui.chat.page import ChatPage
     from helix_desktop.ui.inspector.view import Inspector
     from helix_desktop.ui.kit.session import Session
     from helix_desktop.ui.onboarding.pages import Places
+    from helix_desktop.ui.outputs.view import CacheBrowser
     from helix_desktop.ui.survival.page import SurvivalPage
     from helix_desktop.ui.timeline.view import Timeline
     from helix_desktop.ui.window.search import SearchPanel

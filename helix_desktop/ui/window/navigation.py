@@ -16,8 +16,6 @@ from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.store import SavedFilter
-from helix_desktop.ui.cache.entry_actions import ShowEntryInChat, ShowEntryInTimeline
-from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import ControlTurn, OpenLink, RowKey
 from helix_desktop.ui.chat.composer_controller import ComposerController
@@ -27,6 +25,8 @@ from helix_desktop.ui.kit.commands import move_keys
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.outputs.entry_actions import ShowEntryInChat, ShowEntryInTimeline
+from helix_desktop.ui.outputs.view import CacheBrowser
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.window.inspector import PastController
@@ -49,7 +49,7 @@ class ViewStateController(QObject):
         self._session, self._pages, self._past = session, window.pages, past
         self._states, self._registry = session.app.view_states, session.app.registry
         self._session_id = ""  # of the session whose view is on screen, restored
-        self._workspace_id = ""  # the one whose filter is in the cache browser
+        self._workspace_id = ""  # the one whose filter is on the Outputs page
         self._save_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._save_timer.timeout.connect(self._save)
         session.changing.connect(self._save_previous)
@@ -224,7 +224,7 @@ class SessionNavigation(WindowPart):
 
     @handles(intents.OpenCacheEntry)
     async def show_cache_entry(self, digest: str) -> None:
-        """Show an entry in the cache browser; of one that the user removed as a secret, say that."""
+        """Show an entry on the Outputs page; of one that the user removed as a secret, say that."""
         workspace = self._session.workspace
         removed_at_ms = await workspace.store.redaction.redacted_at(digest)
         if removed_at_ms:

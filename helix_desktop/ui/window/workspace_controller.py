@@ -26,13 +26,13 @@ from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import RetentionRule
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.cache.entry_actions import OpenHandover
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.sized_dialog import bring_to_front
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeLevel
+from helix_desktop.ui.outputs.entry_actions import OpenHandover
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.session_lists import (

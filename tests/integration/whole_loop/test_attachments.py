@@ -11,8 +11,8 @@ import pytest
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.session import FilesChanged
-from helix_desktop.ui.cache.rows import CacheFilter
-from helix_desktop.ui.cache.source import CacheSource
+from helix_desktop.ui.outputs.rows import CacheFilter
+from helix_desktop.ui.outputs.source import CacheSource
 from tests.support.image_bytes import png
 from tests.support.loop_rig import LoopRig, loop_rig
 from tests.support.model_servers.chat_server import Reply, text_reply

@@ -9,8 +9,8 @@ from typing import Any
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.session import FilesChanged
-from helix_desktop.ui.cache.rows import CacheFilter
-from helix_desktop.ui.cache.source import CacheSource
+from helix_desktop.ui.outputs.rows import CacheFilter
+from helix_desktop.ui.outputs.source import CacheSource
 from tests.support.loop_rig import LoopRig, loop_rig
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, text_reply
 

@@ -1,4 +1,4 @@
-"""The cache browser in its states, and how timeline and inspector are shown."""
+"""The Outputs page in its states, and how timeline and inspector are shown."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, tool_option
-from helix_desktop.ui.cache.rows import HandoverLink, PreviewState
-from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.inspector.inspector_data import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
+from helix_desktop.ui.outputs.filter_bar import SIZE_OPTIONS, tool_option
+from helix_desktop.ui.outputs.rows import HandoverLink, PreviewState
+from helix_desktop.ui.outputs.view import CacheBrowser
 from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
 

@@ -36,7 +36,13 @@ from helix_desktop.domain.events.summary import (
     Section,
 )
 from helix_desktop.domain.store import StoreTotals
-from helix_desktop.ui.cache.rows import (
+from helix_desktop.ui.inspector.inspector_data import (
+    InspectorState,
+    ProviderCacheState,
+    Segment,
+    WindowRow,
+)
+from helix_desktop.ui.outputs.rows import (
     CacheFilter,
     CacheRow,
     CacheSearchResults,
@@ -44,13 +50,7 @@ from helix_desktop.ui.cache.rows import (
     CacheState,
     HandoverLink,
 )
-from helix_desktop.ui.cache.source import CacheSource
-from helix_desktop.ui.inspector.inspector_data import (
-    InspectorState,
-    ProviderCacheState,
-    Segment,
-    WindowRow,
-)
+from helix_desktop.ui.outputs.source import CacheSource
 from helix_desktop.ui.timeline.cards import (
     FailureCard,
     FormCard,

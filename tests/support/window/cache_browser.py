@@ -1,4 +1,4 @@
-"""A cache browser on samples, as its tests look at it."""
+"""An Outputs page on samples, as its tests look at it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.outputs.view import CacheBrowser
 from tests.support.galleries.panes_samples import NOW_MS, SampleCache, cache_row
 
 

@@ -23,13 +23,13 @@ from helix_desktop.domain.store import Commit, Content
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
 from helix_desktop.store.retention import RowRetention
-from helix_desktop.ui.cache.entry_actions import TrashEntries
-from helix_desktop.ui.cache.filter_bar import state_option
 from helix_desktop.ui.chat.drafts import OutgoingMessage, UnsavedDraft
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.kit.intents import RemoveSecret, TrashSession
 from helix_desktop.ui.kit.notices import Notice
+from helix_desktop.ui.outputs.entry_actions import TrashEntries
+from helix_desktop.ui.outputs.filter_bar import state_option
 from helix_desktop.ui.settings.data_page import DataPage
 from helix_desktop.ui.window.redaction import confirmation_word
 from helix_desktop.ui.window.session_lists import DELETED_SESSION
@@ -512,7 +512,7 @@ async def _check_the_dialog(rig: WindowRig, unreferenced_contents: list[Content]
 
 
 async def _check_the_list(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
-    """The trash is listed in the cache browser and restores."""
+    """The trash is listed on the Outputs page and restores."""
     await rig.open_folder("list")
     await old(rig, unreferenced_contents)
     await rig.workspace.store.retention.collect(

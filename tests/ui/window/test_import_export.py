@@ -18,11 +18,11 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.foreign.discovery import AgentFolders
-from helix_desktop.ui.cache.entry_actions import ExportEntries
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import ChoiceDialog, QuestionDialog
 from helix_desktop.ui.design.viewer.content_viewer import TEXT_NAME
 from helix_desktop.ui.kit.intents import OpenSettings, ShareSession
+from helix_desktop.ui.outputs.entry_actions import ExportEntries
 from helix_desktop.ui.settings.about_page import DiagnosticsDialog
 from helix_desktop.ui.window.import_export import ShareDialog
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog

@@ -21,7 +21,6 @@ from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.question import ServerQuestion
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.services.mcp_config import ServerDraft
-from helix_desktop.ui.cache.rows import COLUMN_BY_KEY
 from helix_desktop.ui.chat.actions import RowKey, StopCall
 from helix_desktop.ui.chat.composer.editor import CompletionItem
 from helix_desktop.ui.chat.question_card import FormCard, FormCards
@@ -29,6 +28,7 @@ from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolR
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.outputs.rows import COLUMN_BY_KEY
 from helix_desktop.ui.settings.mcp.page import ServerCard
 from tests.support.mcp.authorization_server import GuardedServer, browse, serve_guarded
 from tests.support.mcp.mcp_rig import raw_server, sdk_server

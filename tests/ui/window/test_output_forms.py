@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QDialog, QLabel
 from helix_desktop.context.intake.output_forms import FORMS_OPENING as QUESTION
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
 from helix_desktop.domain.events.rewrite import FormChosen
-from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.chat.actions import ReadContent
 from helix_desktop.ui.chat.items.tool_card import form_choice_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
+from helix_desktop.ui.outputs.source import CacheSource
 from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.words.numbers import format_tokens

@@ -20,9 +20,6 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.ui.cache.entry_actions import VerifyAllEntries
-from helix_desktop.ui.cache.rows import CacheFilter
-from helix_desktop.ui.cache.source import CacheSource
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
 from helix_desktop.ui.inspector.request_list import ActOnRow
 from helix_desktop.ui.kit.intents import (
@@ -36,6 +33,9 @@ from helix_desktop.ui.kit.intents import (
     UndoLast,
 )
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
+from helix_desktop.ui.outputs.entry_actions import VerifyAllEntries
+from helix_desktop.ui.outputs.rows import CacheFilter
+from helix_desktop.ui.outputs.source import CacheSource
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import text_reply
 from tests.support.part_files import part_files, reads_all
@@ -53,7 +53,7 @@ BY_HAND = {"protect_tokens": 100_000, "protect_steps": 50, "handover_least_gain"
 
 
 async def _states(rig: WindowRig) -> dict[str, str]:
-    """The state of every cached output, as the cache browser shows it."""
+    """The state of every cached output, as the Outputs page shows it."""
     source = CacheSource(rig.workspace, lambda: rig.conversation)
     ids = await source.ids(CacheFilter())
     rows = await source.rows([ids[at : at + 32].hex() for at in range(0, len(ids), 32)])

@@ -15,13 +15,13 @@ from helix_desktop.config.view_states import VIEWS_FILE, ViewState, ViewStates
 from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.store import SavedFilter
-from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, age_options, tool_option
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.design.layout import LazyPage
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.intents import Compact, SetTheme, Undo, Zoom
 from helix_desktop.ui.kit.session import SessionMissing
+from helix_desktop.ui.outputs.filter_bar import SIZE_OPTIONS, age_options, tool_option
 from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop

@@ -8,7 +8,7 @@ from helix_desktop.context.window.window import attachment_text
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store import Commit, Content
 from helix_desktop.domain.text_format import utc_minute
-from helix_desktop.ui.cache.source import CacheSource
+from helix_desktop.ui.outputs.source import CacheSource
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, thinking_script
 

@@ -120,7 +120,7 @@ class AttachText(Intent, frozen=True):  # that is too long to stand in the messa
 class AttachEntries(Intent, frozen=True):  # cached contents, by digest
     digests: tuple[str, ...]
 class PickFiles(Intent, frozen=True): ...
-class OpenAttachment(Intent, frozen=True):  # in the cache browser
+class OpenAttachment(Intent, frozen=True):  # on the Outputs page
     key: str
 class RemoveAttachment(Intent, frozen=True):
     key: str

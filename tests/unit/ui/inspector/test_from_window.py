@@ -27,8 +27,6 @@ from helix_desktop.domain.events.session import InstructionsAdded, StandingText
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.tools.find_tools import CallTool, FindTools
 from helix_desktop.tools.tool import spec_of
-from helix_desktop.ui.cache.rows import SAME_STATES
-from helix_desktop.ui.cache.source import content_states
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.inspector.from_window import (
@@ -39,6 +37,8 @@ from helix_desktop.ui.inspector.from_window import (
     window_rows,
 )
 from helix_desktop.ui.inspector.inspector_data import InspectorState, WindowRow
+from helix_desktop.ui.outputs.rows import SAME_STATES
+from helix_desktop.ui.outputs.source import content_states
 from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.summary_cards import FoldCard

@@ -43,7 +43,6 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.domain.messages import Usage
-from helix_desktop.ui.cache.source import content_states
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.items.tool_card import form_choice_text
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
@@ -61,6 +60,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     needs_original,
 )
 from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
+from helix_desktop.ui.outputs.source import content_states
 from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.summary_cards import FoldCard, HandoverCard, PlacedCard

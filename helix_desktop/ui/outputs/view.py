@@ -1,4 +1,4 @@
-"""The cache browser: every tool output of the workspace, found, looked at, verified and recalled."""
+"""The Outputs page: every tool output of the workspace, found, looked at, verified and recalled."""
 
 from __future__ import annotations
 
@@ -19,30 +19,6 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.services.entry_export import file_name
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.entry_actions import (
-    EntryActions,
-    OpenHandover,
-    PinEntries,
-    RestoreEntries,
-    SaveEntry,
-    UndoTrash,
-    VerifyAllEntries,
-    VerifyEntries,
-)
-from helix_desktop.ui.cache.filter_bar import CacheFilterBar, ChipRow, state_option
-from helix_desktop.ui.cache.preview import Preview
-from helix_desktop.ui.cache.rows import (
-    COLUMN_INDEX,
-    COLUMNS,
-    DIGEST_BYTES,
-    MAX_LISTED,
-    CacheFilter,
-    CacheSearchResults,
-    HandoverLink,
-    PreviewState,
-)
-from helix_desktop.ui.cache.source import CacheSource
-from helix_desktop.ui.cache.table import CacheTable, CacheTableModel
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton, popup_below
 from helix_desktop.ui.design.cards import EmptyState, ThemedBackground
@@ -56,6 +32,30 @@ from helix_desktop.ui.kit.commands import CacheCommands, EntryMenu, PageKeys, ad
 from helix_desktop.ui.kit.intents import OpenFolder, ShowPage, handles, perform
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.outputs.entry_actions import (
+    EntryActions,
+    OpenHandover,
+    PinEntries,
+    RestoreEntries,
+    SaveEntry,
+    UndoTrash,
+    VerifyAllEntries,
+    VerifyEntries,
+)
+from helix_desktop.ui.outputs.filter_bar import CacheFilterBar, ChipRow, state_option
+from helix_desktop.ui.outputs.preview import Preview
+from helix_desktop.ui.outputs.rows import (
+    COLUMN_INDEX,
+    COLUMNS,
+    DIGEST_BYTES,
+    MAX_LISTED,
+    CacheFilter,
+    CacheSearchResults,
+    HandoverLink,
+    PreviewState,
+)
+from helix_desktop.ui.outputs.source import CacheSource
+from helix_desktop.ui.outputs.table import CacheTable, CacheTableModel
 from helix_desktop.words.translation import Translator, error_text, translate
 
 text = TextContext("Cache")

@@ -1,4 +1,4 @@
-"""What the cache browser shows, the source it asks for it, and the table's columns; no Qt."""
+"""What the Outputs page shows, the source it asks for it, and the table's columns; no Qt."""
 
 from __future__ import annotations
 

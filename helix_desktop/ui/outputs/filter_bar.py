@@ -15,7 +15,14 @@ from helix_desktop.domain.store import DEFAULT_FILTER, SavedCondition, SavedFilt
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.rows import (
+from helix_desktop.ui.design.buttons import IconButton, PushButton, popup_below
+from helix_desktop.ui.design.cards import Pill
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.layout import FlowBox, column, row, shorten_row
+from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
+from helix_desktop.ui.kit.commands import EntryMenu
+from helix_desktop.ui.outputs.rows import (
     COLUMN_BY_KEY,
     INDEX_LABELS,
     SAME_STATES,
@@ -25,13 +32,6 @@ from helix_desktop.ui.cache.rows import (
     CacheState,
     Column,
 )
-from helix_desktop.ui.design.buttons import IconButton, PushButton, popup_below
-from helix_desktop.ui.design.cards import Pill
-from helix_desktop.ui.design.fields import SearchField
-from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.design.layout import FlowBox, column, row, shorten_row
-from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
-from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.words.call_targets import call_verb
 from helix_desktop.words.translation import Translator, current_language, translate
 

@@ -18,7 +18,10 @@ from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.entry_actions import (
+from helix_desktop.ui.design.buttons import TabButton
+from helix_desktop.ui.design.style.theme import DARK
+from helix_desktop.ui.kit.intents import Recall
+from helix_desktop.ui.outputs.entry_actions import (
     CopyEntryLinks,
     ExportEntries,
     PinEntries,
@@ -30,12 +33,9 @@ from helix_desktop.ui.cache.entry_actions import (
     VerifyEntries,
     is_readable,
 )
-from helix_desktop.ui.cache.preview import EntryContent
-from helix_desktop.ui.cache.rows import CacheState, PreviewState
-from helix_desktop.ui.cache.view import CacheBrowser
-from helix_desktop.ui.design.buttons import TabButton
-from helix_desktop.ui.design.style.theme import DARK
-from helix_desktop.ui.kit.intents import Recall
+from helix_desktop.ui.outputs.preview import EntryContent
+from helix_desktop.ui.outputs.rows import CacheState, PreviewState
+from helix_desktop.ui.outputs.view import CacheBrowser
 from helix_desktop.words.numbers import format_token_count
 from tests.support.galleries.panes_gallery import settle
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row

@@ -1,4 +1,4 @@
-"""The cache browser in use, over a source in memory."""
+"""The Outputs page in use, over a source in memory."""
 
 from __future__ import annotations
 
@@ -16,9 +16,14 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.entry_actions import SaveEntry, VerifyEntries
-from helix_desktop.ui.cache.filter_bar import state_option
-from helix_desktop.ui.cache.rows import (
+from helix_desktop.ui.design.buttons import TabButton
+from helix_desktop.ui.design.focus import FocusRing, tab_stops
+from helix_desktop.ui.design.style.fonts import ui_font
+from helix_desktop.ui.design.style.theme import DARK
+from helix_desktop.ui.kit.intents import OpenFolder, Recall, ShowPage
+from helix_desktop.ui.outputs.entry_actions import SaveEntry, VerifyEntries
+from helix_desktop.ui.outputs.filter_bar import state_option
+from helix_desktop.ui.outputs.rows import (
     COLUMN_INDEX,
     COLUMNS,
     CacheFilter,
@@ -26,13 +31,8 @@ from helix_desktop.ui.cache.rows import (
     PreviewState,
     fitting_columns,
 )
-from helix_desktop.ui.cache.table import MAX_CACHED_ROWS, PAD, PAGE_ROWS
-from helix_desktop.ui.cache.view import CacheBrowser
-from helix_desktop.ui.design.buttons import TabButton
-from helix_desktop.ui.design.focus import FocusRing, tab_stops
-from helix_desktop.ui.design.style.fonts import ui_font
-from helix_desktop.ui.design.style.theme import DARK
-from helix_desktop.ui.kit.intents import OpenFolder, Recall, ShowPage
+from helix_desktop.ui.outputs.table import MAX_CACHED_ROWS, PAD, PAGE_ROWS
+from helix_desktop.ui.outputs.view import CacheBrowser
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 from tests.support.intents import performed
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until

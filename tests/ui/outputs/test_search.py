@@ -1,4 +1,4 @@
-"""Sorting, filtering and searching in the cache browser, also while its listing takes long."""
+"""Sorting, filtering and searching on the Outputs page, also while its listing takes long."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from helix_desktop.domain.errors import StoreClosed, StoreError
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.entry_actions import OpenHandover, PinEntries
-from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, CacheFilterBar, state_option, tool_option
-from helix_desktop.ui.cache.rows import (
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.style.stylesheet import apply
+from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.outputs.entry_actions import OpenHandover, PinEntries
+from helix_desktop.ui.outputs.filter_bar import SIZE_OPTIONS, CacheFilterBar, state_option, tool_option
+from helix_desktop.ui.outputs.rows import (
     COLUMN_INDEX,
     COLUMNS,
     DIGEST_BYTES,
@@ -29,10 +32,7 @@ from helix_desktop.ui.cache.rows import (
     HandoverLink,
     PreviewState,
 )
-from helix_desktop.ui.cache.view import CacheBrowser
-from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.style.stylesheet import apply
-from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.outputs.view import CacheBrowser
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
 from tests.support.intents import performed
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until

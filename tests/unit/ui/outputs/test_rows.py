@@ -22,9 +22,9 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.store import Commit, Content, ContentKind, EntryFilter, SavedCondition
 from helix_desktop.domain.text_format import FIRST_LINE_CAP, ellipsize
-from helix_desktop.ui.cache.entry_actions import table_line
-from helix_desktop.ui.cache.filter_bar import restored_options
-from helix_desktop.ui.cache.rows import (
+from helix_desktop.ui.outputs.entry_actions import table_line
+from helix_desktop.ui.outputs.filter_bar import restored_options
+from helix_desktop.ui.outputs.rows import (
     COLUMN_BY_KEY,
     COLUMNS,
     COMPACTED_STATES,
@@ -40,7 +40,7 @@ from helix_desktop.ui.cache.rows import (
     target_name,
     tool_name,
 )
-from helix_desktop.ui.cache.source import CacheSource, content_states
+from helix_desktop.ui.outputs.source import CacheSource, content_states
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.translation import translate
 from tests.support.agent_rig import AgentRig

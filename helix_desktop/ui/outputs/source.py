@@ -1,4 +1,4 @@
-"""The cache browser's source: the entries of one workspace, seen from one session."""
+"""The Outputs page's source: the entries of one workspace, seen from one session."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from helix_desktop.domain.store import (
 )
 from helix_desktop.domain.text_format import FIRST_LINE_CAP
 from helix_desktop.domain.text_search import normalize, parse_query
-from helix_desktop.ui.cache.rows import (
+from helix_desktop.ui.outputs.rows import (
     DIGEST_BYTES,
     INDEX_LABELS,
     MAX_LISTED,

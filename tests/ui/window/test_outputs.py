@@ -14,8 +14,6 @@ from helix_desktop.domain.store import Commit, Content
 from helix_desktop.tools.cache.index_recall import RecallArguments
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
-from helix_desktop.ui.cache.entry_actions import RecallMany
-from helix_desktop.ui.cache.rows import COLUMN_INDEX
 from helix_desktop.ui.chat.actions import ToggleSection
 from helix_desktop.ui.chat.items.tool_card import unusual_words
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
@@ -24,6 +22,8 @@ from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall, RemoveSecret
+from helix_desktop.ui.outputs.entry_actions import RecallMany
+from helix_desktop.ui.outputs.rows import COLUMN_INDEX
 from helix_desktop.ui.window.redaction import confirmation_word
 from helix_desktop.words.times import format_date
 from tests.support.model_servers.chat_server import (

@@ -12,9 +12,11 @@ from PySide6.QtWidgets import QMenu
 
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain.digest import bare_marker
-from helix_desktop.ui.cache.filter_bar import CacheFilterBar, target_option, tool_option
-from helix_desktop.ui.cache.preview import MAX_RECALLED, Preview, RecallSelection
-from helix_desktop.ui.cache.rows import (
+from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
+from helix_desktop.ui.kit.intents import Intent, Recall, RemoveSecret, perform
+from helix_desktop.ui.outputs.filter_bar import CacheFilterBar, target_option, tool_option
+from helix_desktop.ui.outputs.preview import MAX_RECALLED, Preview, RecallSelection
+from helix_desktop.ui.outputs.rows import (
     COLUMN_BY_KEY,
     COMPACTED_STATES,
     SAME_STATES,
@@ -22,9 +24,7 @@ from helix_desktop.ui.cache.rows import (
     CacheRow,
     CacheState,
 )
-from helix_desktop.ui.cache.table import CacheTable
-from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
-from helix_desktop.ui.kit.intents import Intent, Recall, RemoveSecret, perform
+from helix_desktop.ui.outputs.table import CacheTable
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")

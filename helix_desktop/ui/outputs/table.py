@@ -49,7 +49,17 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.rows import (
+from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.design.cards import Tone, paint_pill, tone_colors
+from helix_desktop.ui.design.drops import entries_data, run_drag
+from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
+from helix_desktop.ui.design.minute_clock import MinuteClock
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import Themed, current_theme, set_style_sheet
+from helix_desktop.ui.kit.commands import EntryMenu
+from helix_desktop.ui.outputs.rows import (
     COLUMN_INDEX,
     COLUMNS,
     DIGEST_BYTES,
@@ -67,17 +77,7 @@ from helix_desktop.ui.cache.rows import (
     target_name,
     tool_name,
 )
-from helix_desktop.ui.cache.source import CacheSource
-from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.cards import Tone, paint_pill, tone_colors
-from helix_desktop.ui.design.drops import entries_data, run_drag
-from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
-from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
-from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import Themed, current_theme, set_style_sheet
-from helix_desktop.ui.kit.commands import EntryMenu
+from helix_desktop.ui.outputs.source import CacheSource
 from helix_desktop.words.message_states import OUTDATED, explain_outdated
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, translate

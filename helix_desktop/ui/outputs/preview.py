@@ -18,7 +18,6 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.image import identify_image
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.rows import CacheRow, CacheState, PreviewState, target_name, tool_name
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
 from helix_desktop.ui.design.cards import EmptyState, Pill
@@ -39,6 +38,7 @@ from helix_desktop.ui.design.viewer.json_view import (
 )
 from helix_desktop.ui.design.viewer.picture import ImageView
 from helix_desktop.ui.kit.commands import PageKeys
+from helix_desktop.ui.outputs.rows import CacheRow, CacheState, PreviewState, target_name, tool_name
 from helix_desktop.words.call_targets import target_title
 from helix_desktop.words.message_states import OUTDATED, explain_outdated
 from helix_desktop.words.numbers import format_size, format_token_count

@@ -1,1 +1,0 @@
-"""The cache browser: entries, their contents, and search."""

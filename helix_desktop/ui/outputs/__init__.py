@@ -1,0 +1,1 @@
+"""The Outputs page: entries, their contents, and search."""
