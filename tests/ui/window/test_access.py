@@ -228,26 +228,6 @@ async def _check_questions_that_wait(rig: WindowRig) -> None:
     assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
 
 
-async def test_other_windows_of_a_sample_say_at_once_that_demo_calls_run(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    """Their sessions are others, and get no update; the empty one says it, too."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.open_sample()
-        await until(rig.next_message_lines, "a message is proposed")
-        second = await new_window(rig)
-        empty = second.window.pages.chat.empty_state
-        assert _mode_of(second) == "Mode: Ask"
-        assert not any("Demo calls" in label.text() for label in empty.findChildren(QLabel))
-        press(rig.window, "send_suggestion")
-        await rig.answer_approval("demo")
-        await until(lambda: mode_text(rig) == "Mode: Ask, except demo calls", "the mode is shown")
-        assert _mode_of(second) == "Mode: Ask, except demo calls"
-        assert any("Demo calls run" in label.text() for label in empty.findChildren(QLabel))
-        await rig.conversation.stop()
-        await rig.wait_for_turn_end()
-
-
 def trust_dialog(rig: WindowRig) -> TrustDialog | None:
     """The question on screen."""
     return next((dialog for dialog in rig.window.findChildren(TrustDialog) if dialog.isVisible()), None)

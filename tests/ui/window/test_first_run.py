@@ -37,6 +37,7 @@ from tests.support.image_bytes import png
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
 from tests.support.window.buttons import find_button, find_buttons, find_child, press
 from tests.support.window.drops import drop
+from tests.support.window.several_windows import new_window
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -81,22 +82,6 @@ async def test_the_first_provider_answers_in_a_folder_that_the_demo_model_would_
         assert rig.composer.editor.placeholderText().startswith("Message")
 
 
-async def test_the_sample_keeps_the_demo_model_when_a_first_provider_is_saved(rig: WindowRig) -> None:
-    async with run_server(LLAMA_CPP) as server:
-        await rig.wiring.workspace_controller.restore_last()
-        rig.perform(OpenSample())
-        await until(lambda: rig.wiring.session.has_conversation, "the sample")
-        await rig.wiring.settings.show("providers")
-        models = (ModelEntry(name="qwen3.gguf"),)
-        form = ProviderDraft("", "box", f"http://127.0.0.1:{server.port}/v1", models=models)
-        rig.settings.providers.editor.saved.emit(replace(form, default_model="qwen3.gguf"))
-        notice = "box/qwen3.gguf is now the default model. This workspace still uses Offline demo model."
-        await until(lambda: notice in _notices(rig), "saved")
-        assert rig.wiring.services.settings.model == "box/qwen3.gguf"
-        assert rig.conversation.model.demo
-        assert "demo model" in rig.composer.editor.placeholderText()
-
-
 async def test_the_first_saved_provider_is_the_default(rig: WindowRig) -> None:
     """A folder that is opened then has its model, not the demo's; a second provider leaves it."""
     async with run_server(LLAMA_CPP) as server:
@@ -129,9 +114,13 @@ async def test_the_first_saved_provider_is_the_default(rig: WindowRig) -> None:
 
 
 async def test_enter_copies_the_sample_once_and_it_asks_for_approval_once(rig: WindowRig) -> None:
-    """Enter on the first page and another request at the same time, then its next message and call."""
+    """Enter on the first page and another request at the same time, then its next message and call.
+
+    It keeps its model when a first provider is saved.
+    """
     await _check_concurrent_requests(rig)
     await _check_its_next_message(rig)
+    await _check_a_first_provider(rig)
 
 
 async def _check_concurrent_requests(rig: WindowRig) -> None:
@@ -161,7 +150,10 @@ async def _check_concurrent_requests(rig: WindowRig) -> None:
 
 
 async def _check_its_next_message(rig: WindowRig) -> None:
-    """It keeps the draft and its image; its calls ask until all are allowed, which is displayed."""
+    """It keeps the draft and its image; its calls ask until all are allowed, which is displayed.
+
+    Another window says it, too: its session is another, and gets no update.
+    """
     await rig.wiring.workspace_controller.open_sample()
     await rig.wiring.settings.show("permissions")
     page = rig.settings.permissions
@@ -181,6 +173,10 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     drop(rig, rig.folder / "lamp.png")
     await until(rig.attachment_labels, "the image stands above the text")
     prepared = len(rig.events(ApprovalGiven))
+    second = await new_window(rig)
+    other, empty = second.window.pages.chat, second.window.pages.chat.empty_state
+    assert other.composer.mode_button.accessibleName() == "Mode: Ask"
+    assert not any("Demo calls" in label.text() for label in empty.findChildren(QLabel))
     press(rig.window, "send_suggestion")
     question = await rig.answer_approval("once")
     assert question.request.tool == "run_command"
@@ -191,6 +187,9 @@ async def _check_its_next_message(rig: WindowRig) -> None:
         lambda: rig.composer.mode_button.accessibleName() == "Mode: Ask, except demo calls",
         "the mode is shown",
     )
+    assert other.composer.mode_button.accessibleName() == "Mode: Ask, except demo calls", "at once"
+    assert any("Demo calls run" in label.text() for label in empty.findChildren(QLabel))
+    second.window.close()
     await rig.wait_for_turn_end()
     assert [row.text for row in rig.rows(UserRow)] == [event.text for event in rig.events(UserSpoke)]
     tools = rig.rows(ToolRow)
@@ -218,6 +217,21 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     await rig.wiring.settings.show("permissions")
     assert group.isHidden()
     rig.window.leave_settings()
+
+
+async def _check_a_first_provider(rig: WindowRig) -> None:
+    """It is the default; the sample keeps the demo model, and that is said."""
+    await rig.wiring.workspace_controller.open_sample()
+    async with run_server(LLAMA_CPP) as server:
+        await rig.wiring.settings.show("providers")
+        models = (ModelEntry(name="qwen3.gguf"),)
+        form = ProviderDraft("", "box", f"http://127.0.0.1:{server.port}/v1", models=models)
+        rig.settings.providers.editor.saved.emit(replace(form, default_model="qwen3.gguf"))
+        notice = "box/qwen3.gguf is now the default model. This workspace still uses Offline demo model."
+        await until(lambda: notice in _notices(rig), "saved")
+        assert rig.wiring.services.settings.model == "box/qwen3.gguf"
+        assert rig.conversation.model.demo
+        assert "demo model" in rig.composer.editor.placeholderText()
 
 
 async def test_the_welcome_page_takes_a_pasted_key_and_connects_a_local_server(rig: WindowRig) -> None:
