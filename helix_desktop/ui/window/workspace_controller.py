@@ -526,7 +526,9 @@ class WorkspaceController(WindowPart):
             else:
                 await self.open_session(session_id)
         finally:
-            self._window.sidebar.session_list.take_typed_text()
+            sessions = self._window.sidebar.session_list
+            if sessions.chosen_id == session_id:  # else what is typed is for the one that was chosen after it
+                sessions.take_typed_text()
 
     @handles(OpenHandover)
     async def show_handover(self, session_id: str, seq: int) -> None:

@@ -318,6 +318,7 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         self.keys = PageKeys(SessionCommands, self)
         self._open_id = ""
         self._typed_text: str | None = None  # since a session was chosen, until it takes the keyboard
+        self.chosen_id = ""  # of the session that was chosen last
         self._items: list[SessionItem] = []
         self._needle = ""
         self._found: Mapping[str, FoundMessage] = {}
@@ -571,7 +572,8 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
     def _open(self, item: SessionItem) -> None:
         """Open a session, at the message that a search found in it."""
         found = item.found or FoundMessage(0, "")
-        perform(self, intents.OpenListedSession(found.session_id or item.id, found.seq, found.mark))
+        self.chosen_id = found.session_id or item.id
+        perform(self, intents.OpenListedSession(self.chosen_id, found.seq, found.mark))
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         index = self.indexAt(event.pos())
