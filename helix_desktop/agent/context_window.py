@@ -10,7 +10,7 @@ from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.output_forms import OutputForms
 from helix_desktop.agent.ports import wire_request
 from helix_desktop.agent.session import Session, with_cache_hints
-from helix_desktop.context.log.undo import seqs_to_redo, seqs_to_undo
+from helix_desktop.context.log.undo_targets import seqs_to_redo, seqs_to_undo
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.rewrites.planner import CompactionOutlook

@@ -33,7 +33,7 @@ from helix_desktop.context.intake.output_forms import (
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites.caching import CACHED_PRICE
+from helix_desktop.context.rewrites.caching import PROVIDER_CACHED_PRICE
 from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
 from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.provider_cache import next_request_cost
@@ -392,7 +392,7 @@ class ForkedRequest(msgspec.Struct, frozen=True):
     @property
     def price(self) -> float:
         """What asking costs, in uncached input tokens."""
-        return self.tokens - (1 - CACHED_PRICE) * self.cached_tokens
+        return self.tokens - (1 - PROVIDER_CACHED_PRICE) * self.cached_tokens
 
 
 class FormPrompt:

@@ -36,7 +36,7 @@ PARTIAL: dict[str, set[Any]] = {
     "ui/chat/rows/row_texts.py: RUNNING_PHASES": {"done", "failed", "interrupted", "stopped"},
     "ui/chat/turn.py: _SPENDING": {"checkpoint"},
     "ui/handover/parts.py: _SIGNS": {"same"},
-    "ui/inspector/inspector_data.py: SEGMENT_LOOKS": {"fold", "observations"},
+    "ui/inspector/request_groups.py: SEGMENT_LOOKS": {"fold", "observations"},
     "ui/settings/permissions_page.py: _KINDS": {"exact", "server"},
     "ui/settings/permissions_page.py: _OUTDATED": {""},
     "words/provider_cache.py: _CAUSES": {"idle", "model"},

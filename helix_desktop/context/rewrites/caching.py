@@ -18,7 +18,7 @@ _FRESH_TOKENS = 5_000  # a large output that is still sent whole, and what was l
 _ROOMY_BELOW = 0.23  # of the window: keeping more than that bills 0.4 points more in 32,000 tokens
 _RECALLED_STEPS = 3  # what was recalled is needed for the next calls
 MIN_PROTECTED_STEPS = 2  # the newest model calls that are protected whatever the policy says
-CACHED_PRICE = 0.1  # price of a token the provider has cached, against a fresh one
+PROVIDER_CACHED_PRICE = 0.1  # price of a token the provider has cached, against a fresh one
 REWRITE_PRICE = (
     1.15  # extra price of a token that must be sent again (1.25 written, less 0.1 it would have cost)
 )
@@ -295,7 +295,7 @@ def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, gau
     # right behind a large new output, and in a small window take what the running turn works on.
     resent = transcript.window.tokens_from(plan.masked[0]) - saved
     price = rewrite_price(transcript.window.tokens[0], gauge.window) * resent
-    price += CACHED_PRICE * _NAMES_CALLS * names
+    price += PROVIDER_CACHED_PRICE * _NAMES_CALLS * names
     return saved >= policy.sweep_max or plan.rent >= price
 
 
@@ -317,7 +317,9 @@ def names_line_tokens(policy: ContextPolicy, freed: int) -> int:
 
 def _waiting_cost(candidates: list[SweepCandidate]) -> float:
     """Return what keeping these in the window has cost since they became candidates, in uncached tokens."""
-    return CACHED_PRICE * sum(candidate.saving * (candidate.waited_steps + 1) for candidate in candidates)
+    return PROVIDER_CACHED_PRICE * sum(
+        candidate.saving * (candidate.waited_steps + 1) for candidate in candidates
+    )
 
 
 def tokens_saved(transcript: Transcript, seqs: tuple[int, ...]) -> int:

@@ -29,7 +29,7 @@ from helix_desktop.context.log.window_layout import (
 )
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.caching import (
-    CACHED_PRICE,
+    PROVIDER_CACHED_PRICE,
     SweepPlan,
     WorkingSet,
     names_line_tokens,
@@ -144,7 +144,7 @@ def _pays_off(
     rewritten_from_seq: int,
 ) -> bool:
     waited = sum(freed * _waited_steps(transcript, policy, item) for run in runs for item, freed in run.items)
-    rent = CACHED_PRICE * (waited - NOTE_CALLS * (HEADER_TOKENS * len(runs) + names))
+    rent = PROVIDER_CACHED_PRICE * (waited - NOTE_CALLS * (HEADER_TOKENS * len(runs) + names))
     behind = transcript.window.tokens_from(runs[0].items[0][0].seq) - sum(run.gain for run in runs) + names
     price = rewrite_price(transcript.window.tokens[0], gauge.window)
     if rewritten_from_seq:

@@ -15,8 +15,8 @@ import msgspec
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, saving_of, tokens_of, word_tokens_of
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.caching import (
-    CACHED_PRICE,
     MIN_PROTECTED_STEPS,
+    PROVIDER_CACHED_PRICE,
     names_line_tokens,
     rewrite_price,
 )
@@ -149,7 +149,7 @@ class _Batch:
                 self.gain += gains[self.position]
                 self.first = message.total - message.tokens if self.first is None else self.first
             self.position += 1
-        self.rent += CACHED_PRICE * self.gain
+        self.rent += PROVIDER_CACHED_PRICE * self.gain
 
     def behind(self, total: int) -> int:
         """Return the tokens behind the first ready message that would be sent again."""
@@ -245,7 +245,7 @@ class _Approximation:
             folds.advance(messages, count, end, step, self._gains)
             names = names_line_tokens(policy, folds.gain)
             price = self._price * (folds.behind(total) + names - sweeps.gain)
-            price += CACHED_PRICE * NOTE_CALLS * (HEADER_TOKENS + names)
+            price += PROVIDER_CACHED_PRICE * NOTE_CALLS * (HEADER_TOKENS + names)
             is_ready = folds.gain - names >= policy.fold_least
             if is_ready and folds.rent + sweeps.rent >= price:
                 shared = before - (total - (folds.first or 0))

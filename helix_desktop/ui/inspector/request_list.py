@@ -15,7 +15,7 @@ from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.focus import paint_row_focus
 from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.inspector.inspector_data import (
+from helix_desktop.ui.inspector.request_groups import (
     SEGMENT_LOOKS,
     RequestGroup,
     RowAction,

@@ -16,7 +16,7 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.inspector.context_bar import ContextBar
-from helix_desktop.ui.inspector.inspector_data import (
+from helix_desktop.ui.inspector.request_groups import (
     NEWEST_REQUESTS,
     SEGMENT_LOOKS,
     InspectorState,

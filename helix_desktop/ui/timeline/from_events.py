@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.undo import covers_around
+from helix_desktop.context.log.undo_targets import covers_around
 from helix_desktop.context.log.window_layout import ended_observations
 from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts

@@ -12,7 +12,13 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.undo import covers_around, has_change, has_undone, last_change, newest_change
+from helix_desktop.context.log.undo_targets import (
+    covers_around,
+    has_change,
+    has_undone,
+    last_change,
+    newest_change,
+)
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.rewrite import (
     FoldMade,

@@ -22,7 +22,7 @@ from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, Remo
 from helix_desktop.ui.chat.composer.editor import LONG_TEXT_CHARS
 from helix_desktop.ui.chat.rows.row_types import NoticeRow, UserRow, Versions
 from helix_desktop.ui.design.drops import DropHint
-from helix_desktop.ui.inspector.inspector_data import WindowRow
+from helix_desktop.ui.inspector.request_groups import WindowRow
 from helix_desktop.ui.kit.intents import Recall
 from tests.support.image_bytes import png
 from tests.support.model_servers.chat_server import api_error, replies_in_order, text_reply

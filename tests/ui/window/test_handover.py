@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFrame, QLabel
 
-from helix_desktop.context.log.undo import last_change
+from helix_desktop.context.log.undo_targets import last_change
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SummaryProblem
 from helix_desktop.domain.events.summary import (

@@ -14,7 +14,7 @@ from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Redone, SweepMade
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.inspector.inspector_data import WindowRow
+from helix_desktop.ui.inspector.request_groups import WindowRow
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, text_reply
 from tests.support.window.buttons import find_buttons, press
 from tests.support.window.chat_geometry import press_action

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from PySide6.QtGui import QImage
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.undo import covers_around
+from helix_desktop.context.log.undo_targets import covers_around
 from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.summaries.sections import gist_bullets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from helix_desktop.context.log.undo import has_change, has_undone, last_change
+from helix_desktop.context.log.undo_targets import has_change, has_undone, last_change
 from helix_desktop.domain.events.rewrite import Undone, Unpinned
 from tests.support.histories import DEFAULT_ACTIONS, SessionSimulator, histories
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from helix_desktop.context.window.provider_cache import RequestCost
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.inspector.from_window import with_request_cost
-from helix_desktop.ui.inspector.inspector_data import InspectorState
+from helix_desktop.ui.inspector.request_groups import InspectorState
 
 
 def test_a_request_that_does_not_fit_is_not_announced_with_its_size() -> None:

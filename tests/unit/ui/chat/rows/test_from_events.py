@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.undo import covers_around
+from helix_desktop.context.log.undo_targets import covers_around
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import project, render_message
