@@ -27,7 +27,7 @@ from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.rows.row_texts import figures_text
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.intents import RemoveWorkspace
@@ -219,10 +219,7 @@ async def test_a_full_disk_is_reported_until_saving_works_and_its_call_is_over(
 async def _check_an_error_of_saving(rig: WindowRig) -> None:
     """It is red until the next event is saved, then it says since when."""
     await rig.run_turn("Hello")
-    store, hello = rig.workspace.store, PassageQuery(("hello",), limit=1)
-    # What finds no room for its index gives back the room that it has.
-    while (await store.search("hello", limit=1)).unindexed or (await store.find_passages(hello)).unindexed:
-        pass
+    await _index_all(rig, "hello")
     fill_disk(rig.folder / "ballast")
     # More than what is left of the store's last page on disk, also when it is compressed.
     rig.composer.set_text("Not saved " + random.Random(1).randbytes(8_192).hex())
@@ -230,10 +227,18 @@ async def _check_an_error_of_saving(rig: WindowRig) -> None:
     await until(lambda: [row for row in rig.rows(NoticeRow) if row.level == "error"], "the error")
     (rig.folder / "ballast").unlink()
     await rig.run_turn("Again")
+    await _index_all(rig, "again")
     (row,) = rig.rows(NoticeRow)
     assert row.level == "info"
     assert "Saving resumed at" in row.what
     assert "No space left" in row.why
+
+
+async def _index_all(rig: WindowRig, word: str) -> None:
+    """Wait for the indexes: what finds no room for its index gives back the room that it has."""
+    store, query = rig.workspace.store, PassageQuery((word,), limit=1)
+    while (await store.search(word, limit=1)).unindexed or (await store.find_passages(query)).unindexed:
+        pass
 
 
 async def _check_an_output_that_is_not_saved(rig: WindowRig) -> None:
@@ -242,6 +247,8 @@ async def _check_an_output_that_is_not_saved(rig: WindowRig) -> None:
     Retry goes on from there: "try again" stood there without a button.
     """
     rig.type_message("Fill it")
+    await until(lambda: rig.rows(ApprovalRow), "the question")
+    await _index_all(rig, "fill")
     await rig.answer_approval("once")
     await until(lambda: [row for row in rig.rows(NoticeRow) if row.level == "error"], "the error")
     await until(lambda: rig.rows(ToolRow)[0].state == "interrupted", "the card")
