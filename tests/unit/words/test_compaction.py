@@ -28,8 +28,8 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("room"),
-            "To save tokens, older outputs are cached (stored, can be recalled) and older messages compacted "
-            "(a summary replaces them), at the latest at {at}: in 0 tokens.",
+            "Older outputs are cached (stored, can be recalled) and older messages compacted (a summary "
+            "replaces them) whenever that saves tokens, and at {at} in any case: in 0 tokens.",
         ),
         (CompactionOutlook("due"), "Compacts at {at}, once a summary is written."),
         (
