@@ -52,7 +52,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Inspector")
 
 _TOOL_KINDS, _OPENING_KINDS = ("tools", "mcp"), ("system", "environment", "instructions")
-_LITTLE_SHARE, _LITTLE = 0.1, 500  # of the total, and tokens: so far off "≈" before the total says it
+_LITTLE_SHARE, _LITTLE = 0.03, 100  # of the total, and tokens: so far off, rounded rows seem to add up
 _END = "END_OF_REQUEST"  # the line that ends the body; JSON on one line never is that line
 
 
