@@ -259,8 +259,9 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
                 left = tr("{number} tokens", number=left)
             if policy.fold_after_steps or policy.observe_at:
                 return tr(
-                    "Older outputs are cached (stored, can be recalled) and older messages compacted (a summary "
-                    "replaces them) whenever that saves tokens, and at {share} in any case: in {tokens}.",
+                    "Older outputs are cached (stored, can be recalled) and older messages compacted (a "
+                    "summary replaces them) whenever that saves tokens, and at {share} in any case: "
+                    "in {tokens}.",
                     share=share,
                     tokens=left,
                 )
