@@ -354,13 +354,13 @@ class Observations(BackgroundJob):
         covered_tokens = observation.tokens_in_window(transcript, event.after, event.upto)
         if not observation.is_current(transcript, event):
             raise CompactionRefused(
-                _text("The summary wasn't used."), _text("The history changed in the meantime.")
+                _text("A new summary wasn't used."), _text("The history changed in the meantime.")
             )
         if covered_tokens <= event.tokens:
             why = _text(
-                "They have {tokens} tokens; the messages they replace have {covered}.",
+                "It has {tokens} tokens; the messages it would replace have {covered}.",
                 tokens=event.tokens,
                 covered=covered_tokens,
             )
-            raise CompactionRefused(_text("The summary wasn't used."), why)
+            raise CompactionRefused(_text("A new summary wasn't used."), why)
         return [msgspec.structs.replace(event, before=covered_tokens)]

@@ -97,7 +97,7 @@ class ScrollText(ListAction, frozen=True):  # a table or a formula, sideways, by
 class CopyAnswer(ListAction, frozen=True): ...  # the last answer above the row, as Markdown
 class MarkOption(ListAction, frozen=True):  # an option of a question, by its number from 1; or no longer
     number: int
-class OpenWhole(ListAction, frozen=True): ...  # all of what a card asks about, in a window
+class OpenInWindow(ListAction, frozen=True): ...  # all of what a card asks about, in a window
 class FocusField(ListAction, frozen=True):  # give the keyboard to a widget in the row, by its object name
     name: str
 

@@ -14,8 +14,8 @@ from helix_desktop.ui.chat.actions import (
     ApprovalAnswer,
     Decide,
     ListAction,
+    OpenInWindow,
     OpenMenu,
-    OpenWhole,
     ToggleSection,
 )
 from helix_desktop.ui.chat.items.changed_files import FileBlock
@@ -234,7 +234,7 @@ class ApprovalItem(RowItem):
             label = tr.plural(total, "Show the whole line", "Show all %n lines")
             if any(edit.diff.kind == "too_large" for edit in edits):
                 label = tr("Show all that would be written")
-            parts.append(_link("detail", OpenWhole(), label))
+            parts.append(_link("detail", OpenInWindow(), label))
         elif hidden > 0:
             label = tr.plural(hidden, "Show %n more line", "Show %n more lines")
             parts.append(_link("detail", ToggleSection("detail"), label))
@@ -265,7 +265,7 @@ class ApprovalItem(RowItem):
                 count = hidden.count("\n") - bool(tail)
                 label = tr.plural(count, "Show %n more line", "Show %n more lines")
             self.backward_entry = "open:detail"
-            action = ToggleSection("detail") if fits else OpenWhole()
+            action = ToggleSection("detail") if fits else OpenInWindow()
             more = [Flow([push_button("open:detail", action, label, "chevron-down", high=26)])]
             texts = [head, *filter(None, [tail])]
         blocks = [TextBlock(tools.writer.write_plain(text, mono=True)) for text in texts]

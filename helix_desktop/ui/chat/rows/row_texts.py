@@ -17,7 +17,8 @@ from helix_desktop.domain.question import denial_reason
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.permissions.reading_commands import reading_use
+from helix_desktop.permissions.command_match import without_settings
+from helix_desktop.permissions.reading_commands import reading_use, split_command
 from helix_desktop.permissions.reading_programs import DEFAULT_LINES, find_programs
 from helix_desktop.ui.chat.rows.changed_files import edited_text
 from helix_desktop.ui.chat.rows.row_types import (
@@ -357,7 +358,8 @@ def outcome_text(row: ToolRow) -> str:
 def result_text(row: ToolRow) -> str:
     """Return the last line that a command put out, as what came of it; empty if `outcome_text` says that.
 
-    Empty of one that only reads, too: what it put out is what it has read.
+    Empty of one that only reads, too: what it put out is what it has read. And of several, each of which runs
+    whatever came of the one before.
     """
     ends = row.shown_lines
     is_shown = row.command and row.answer_seq and not row.removed_at_ms and row.form != "compact"
@@ -365,6 +367,9 @@ def result_text(row: ToolRow) -> str:
         return ""
     if reading_use(row.command, "", "/", find_programs(DEFAULT_LINES)) is not None:
         return ""
+    parts = split_command(without_settings(row.command)[0])
+    if parts is None or ";" in {part.operator for part in parts}:
+        return ""  # what came of the last one would stand for all
     header_lines = count_header_lines(row.call.name, row.shown.text)
     last = ends.tail or "\n".join(ends.head.split("\n")[header_lines:])
     lines = (line.strip(_RULE_SIGNS) for line in reversed(clean_output(last).split("\n")))

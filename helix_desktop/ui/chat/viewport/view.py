@@ -16,8 +16,8 @@ from helix_desktop.ui.chat.actions import (
     CopyCode,
     Decide,
     MarkOption,
+    OpenInWindow,
     OpenMenu,
-    OpenWhole,
     ReadContent,
     ReadingAction,
     RowKey,
@@ -317,7 +317,7 @@ class ChatView(RowListView):
             add_groups(menu, menu_groups(row), self._theme)
         popup_below(menu, self._area, self.chat_viewport.place_of(index, area))
 
-    def _open_whole(self, index: int) -> None:
+    def _open_in_window(self, index: int) -> None:
         """Show all of what a card asks about, with its answers, until it is answered."""
         item, model = self.chat_viewport.item(index), self.chat_viewport.model
         row = model.raw_row(index)
@@ -394,8 +394,8 @@ class ChatView(RowListView):
                 self._toggle(index, section)
             case OpenMenu():
                 self._open_menu(index, area)
-            case OpenWhole():
-                self._open_whole(index)
+            case OpenInWindow():
+                self._open_in_window(index)
             case CopyCode(text_number=number):
                 self._copy(key, self.chat_viewport.item(index).copy_text(number), area)
             case ScrollText(text_number=number):

@@ -387,6 +387,10 @@ def test_a_line_says_only_what_is_unusual(row: ToolRow, words: list[str]) -> Non
     assert [word.text for word in unusual_words(row)] == words
 
 
+def _ran(command: str) -> ToolRow:
+    return tool_row("t", "run_command", command, text=_PASSED, arguments={"command": command}, exit_code=0)
+
+
 _PASSED = "exit code 0:\ncollected 58 items\n\n\x1b[32m===== 58 passed in 0.40s =====\x1b[0m\n\n"
 
 
@@ -403,10 +407,17 @@ _PASSED = "exit code 0:\ncollected 58 items\n\n\x1b[32m===== 58 passed in 0.40s 
         (with_answer(replace(TESTS, state="failed"), exit_code=1, text="It broke."), ""),
         (tool_row("t", "run_command", text=_PASSED, arguments={"command": "cat app.py"}, exit_code=0), ""),
         (tool_row("t", "read_file", text=_PASSED), ""),
+        (_ran("PYTHONPATH=src python3 -m pytest -q 2>&1 | tail -5"), "58 passed in 0.40s"),
+        (_ran("make && pytest -q"), "58 passed in 0.40s"),
+        (_ran("pytest -q; git diff --stat"), ""),
+        (_ran("pytest -q\ngit diff --stat"), ""),
     ],
 )
 def test_a_command_has_its_last_line_as_its_result(row: ToolRow, result: str) -> None:
-    """Where that is not said to have failed, and of none that only reads: that would be a line of a file."""
+    """Where that is not said to have failed, and of none that only reads: that would be a line of a file.
+
+    Nor of one that runs whatever came of the one before: its line would stand for all.
+    """
     assert result_text(row) == result
     assert (result in accessible_name(row)) or not result
 

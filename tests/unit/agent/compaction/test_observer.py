@@ -224,7 +224,7 @@ async def test_observations_that_are_no_shorter_are_refused() -> None:
         rig.clock.advance_s(wait)
         await run_turns(rig, 1, 20)
     assert len(rig.events(ObservationsFailed)) == 3
-    assert rig.events(ObservationsFailed)[0].why.startswith("They have ")
+    assert rig.events(ObservationsFailed)[0].why.startswith("It has ")
     rig.model.observation_script = lambda _: text_reply(OBSERVATIONS)
     rig.conversation.observations.start()
     await rig.conversation.wait_for_background_work()
