@@ -185,7 +185,7 @@ _PYTEST = re.compile(r"\[tool\.pytest|\[pytest\]|\[tool:pytest\]|[\"' ]pytest\b"
 _FINDS_MODULES = re.compile(r"^\s*pythonpath\s*=|sys\.path", re.MULTILINE)  # options of pytest, conftest.py
 _SRC = r"""PYTHONPATH=["']?(?:\./|\$PWD/|\$\(pwd\)/)?src/?(?![\w:/.-])"""
 _WITH_SOURCES = re.compile(rf"{_SRC}[^\n]*\b(?:pytest|unittest)\b")
-_SAYING_HOW = ("README.md", "README.rst", "README", "CONTRIBUTING.md", "AGENTS.md", "CLAUDE.md", "Makefile")
+_DOCUMENTS = ("README.md", "README.rst", "README", "CONTRIBUTING.md", "AGENTS.md", "CLAUDE.md", "Makefile")
 _MAX_COMMANDS = 3
 _MAX_PACKAGES = 20  # folders of src/ that are looked into
 
@@ -229,7 +229,7 @@ def _pytest(jail: Jail, names: set[str]) -> list[str]:
     settings = (*manifests[:4], "conftest.py", "tests/conftest.py")
     if any(_FINDS_MODULES.search(_text(jail, name)) for name in settings):
         return ["python3 -m pytest"]
-    is_path_set = any(_WITH_SOURCES.search(_text(jail, name)) for name in _SAYING_HOW if name in names)
+    is_path_set = any(_WITH_SOURCES.search(_text(jail, name)) for name in _DOCUMENTS if name in names)
     return ["PYTHONPATH=src python3 -m pytest"] if is_path_set else []
 
 

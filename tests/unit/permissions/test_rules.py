@@ -213,11 +213,11 @@ def test_a_variable_that_may_change_what_runs_asks_and_says_why(name: str, form:
 def test_a_rule_for_tests_covers_them_with_modules_of_the_workspace(text: str) -> None:
     """They run code of the workspace anyway: whoever wrote it there needs no variable to have it run."""
     saved = PermissionRule("run_command", "python3 -m pytest *", kind="pattern", confined=True)
-    asked = msgspec.structs.replace(command(text), root="/w")
-    assert evaluate([saved], asked).effect == "allow"
-    assert allowed_but_for([saved], asked) is None
+    request = msgspec.structs.replace(command(text), root="/w")
+    assert evaluate([saved], request).effect == "allow"
+    assert allowed_but_for([saved], request) is None
     assert suggest_pattern(text, "/w") == "python3 -m pytest *"
-    assert evaluate([saved], msgspec.structs.replace(asked, confined=False)).effect == "ask"
+    assert evaluate([saved], msgspec.structs.replace(request, confined=False)).effect == "ask"
 
 
 @pytest.mark.parametrize(

@@ -217,8 +217,8 @@ def test_folds_go_around_a_file_that_is_edited_for_long() -> None:
     assert not is_folded(simulator, read)
     assert not is_folded(simulator, read - 1)
     assert read not in simulator.transcript.window.masked
-    beside = found[19]  # alone between a note and the file: one of its own may not be worth it
-    assert all(is_folded(simulator, seq) for seq in found[:60] if seq != beside)
+    lone_seq = found[19]  # alone between a note and the file: one of its own may not be worth it
+    assert all(is_folded(simulator, seq) for seq in found[:60] if seq != lone_seq)
     assert simulator.window().estimate < 3_000
 
 

@@ -202,14 +202,14 @@ async def test_a_replay_that_closing_stops_does_not_say_that_a_process_ended() -
     """The window closes the worker while the effect of a number is asked for."""
     worker = PolicyReplayWorker()
     await worker.load(log_of(1_000), FACTS)
-    asked = asyncio.gather(
+    estimates = asyncio.gather(
         worker.replay_in_background(CHANGED["lean"]),
         worker.effect(CHANGED["lean"], "ledger_tokens"),
         return_exceptions=True,
     )
     await asyncio.sleep(0)
     await worker.close()
-    errors = await asked
+    errors = await estimates
     assert [str(error) for error in errors if isinstance(error, HelixError)] == [
         "The policy can't be replayed. The replay was stopped before it was done."
     ] * 2
