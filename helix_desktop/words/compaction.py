@@ -77,12 +77,9 @@ def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
     return " · ".join(filter(None, (count, without_model, size)))
 
 
-def context_change_text(before: int, after: int, *, is_estimate: bool = False) -> str:
+def context_change_text(before: int, after: int) -> str:
     """Return what rewrites made of the next request's tokens, as the gauge counts them."""
-    sizes = format_tokens(before), format_tokens(after)
-    if is_estimate:
-        return tr("Context: ≈ {before} → {after}", before=sizes[0], after=sizes[1])
-    return tr("Context: {before} → {after}", before=sizes[0], after=sizes[1])
+    return tr("Context: {before} → {after}", before=format_tokens(before), after=format_tokens(after))
 
 
 def revision_size_text(before: int, after: int) -> str:

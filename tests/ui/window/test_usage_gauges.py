@@ -310,7 +310,7 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(rig: WindowRig)
         for row in lines:
             end = next((seq for seq in answers if seq > row.key.seq), 1 << 62)
             newest = max(seq for seq in by_seq if row.key.seq <= seq < end)
-            sizes, *reasons = row.text.removeprefix("Context: ").removeprefix("≈ ").split(" · ")
+            sizes, *reasons = row.text.removeprefix("Context: ").split(" · ")
             usual = ("outputs cached", "Summary of ")
             unusual = [why for why in reasons if not why.startswith(usual)]
             assert all(why.startswith(("context reached ", "to save")) for why in unusual)

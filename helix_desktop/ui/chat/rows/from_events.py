@@ -154,7 +154,6 @@ class _Group(msgspec.Struct, eq=False):
     is_whole: bool = (
         True  # False: outputs of running calls still come into the request, so it has no size yet
     )
-    is_sent: bool = False  # else its size is an estimate, which the model's count replaces
     retaken: int = 0  # messages among what left that the user had brought back
 
     @property
@@ -164,17 +163,13 @@ class _Group(msgspec.Struct, eq=False):
     def set_request(self, tokens: int, transcript: Transcript, sent_after: int = 0) -> None:
         """Take the tokens of the request that comes after them, or was sent after this event."""
         upto, undone = sent_after or transcript.last_seq, transcript.rewrites.undone
-        self.is_sent = bool(sent_after)
-        self.is_whole = self.is_sent or not transcript.messages.has_open_calls
+        self.is_whole = bool(sent_after) or not transcript.messages.has_open_calls
         without = (freed for seq, freed in self.freed_by.items() if undone.get(seq, upto + 1) <= upto)
         self.used = tokens - sum(without)
 
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
         """Return the line about them; of those inside others (`around`) nothing is offered."""
-        change = tr("Context")
-        if self.is_whole:
-            sizes = self.used + self.freed, self.used
-            change = context_change_text(*sizes, is_estimate=not self.is_sent)
+        change = context_change_text(self.used + self.freed, self.used) if self.is_whole else tr("Context")
         by_size = sorted(self.changes, key=lambda words: -self.changes[words])
         words = self.handover if self.handover_seq else (*by_size, reasons_text(self.reasons))
         retaken = retaken_text(self.retaken)
