@@ -43,16 +43,8 @@ from helix_desktop.domain.file_history.changes import (
     RevertStatus,
     SessionChanges,
 )
-from helix_desktop.domain.file_history.diff import (
-    FileDiff,
-    HunkState,
-    PatchFile,
-    all_in_state,
-    apply_hunks,
-    diff_states,
-    hunk_states,
-    patch_text,
-)
+from helix_desktop.domain.file_history.diff import FileDiff, PatchFile, diff_states, patch_text
+from helix_desktop.domain.file_history.hunk_revert import HunkState, all_in_state, apply_hunks, hunk_states
 from helix_desktop.domain.store import SessionSummary, related_branches
 from helix_desktop.domain.translatable_text import TextContext
 

@@ -16,7 +16,7 @@ from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.file_history.changes import RecordedChanges, RevertPlan, RevertSelection
-from helix_desktop.domain.file_history.diff import HunkState
+from helix_desktop.domain.file_history.hunk_revert import HunkState
 from tests.integration.file_history.test_changes_of_a_session import open_changes
 from tests.support.file_changes.cases import numbered_lines
 from tests.support.file_changes.rig import SESSION, HistoryRig

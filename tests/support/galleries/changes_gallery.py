@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.domain.file_history.diff import merge
+from helix_desktop.domain.file_history.merge import merge
 from helix_desktop.ui.changes.change_groups import ChangesState, LineCounts
 from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.reverts.flow import PlanDialog, RewindDialog

@@ -26,7 +26,7 @@ from helix_desktop.domain.file_history.changes import (
     RevertStatus,
     folders_of,
 )
-from helix_desktop.domain.file_history.diff import merge
+from helix_desktop.domain.file_history.merge import merge
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name

@@ -6,7 +6,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.domain.file_history.diff import merge
+from helix_desktop.domain.file_history.merge import merge
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from tests.support.window.buttons import press
 

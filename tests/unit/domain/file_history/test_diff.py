@@ -15,18 +15,9 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.changes import FileChange, FileState
-from helix_desktop.domain.file_history.diff import (
-    FileDiff,
-    HunkState,
-    Merge,
-    PatchFile,
-    apply_hunks,
-    diff_contents,
-    diff_states,
-    hunk_states,
-    merge,
-    patch_text,
-)
+from helix_desktop.domain.file_history.diff import FileDiff, PatchFile, diff_contents, diff_states, patch_text
+from helix_desktop.domain.file_history.hunk_revert import HunkState, apply_hunks, hunk_states
+from helix_desktop.domain.file_history.merge import Merge, merge
 from tests.support.file_changes.cases import numbered_lines
 
 BEFORE = numbered_lines(40)
