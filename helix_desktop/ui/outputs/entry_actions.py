@@ -30,7 +30,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Cache")
 
 _NOT_IN_WINDOW: tuple[CacheState, ...] = ("elsewhere", "in_trash", "damaged")
-_REWRITTEN = (*SAME_STATES["cached"], *SAME_STATES["excluded"])
+_REWRITTEN = (*SAME_STATES["cached"], *COMPACTED_STATES, *SAME_STATES["excluded"])
 _TABLE_COLUMNS: tuple[CacheColumn, ...] = (
     *("digest", "tool", "target", "line", "size", "tokens", "created", "used"),
 )

@@ -130,10 +130,9 @@ _OLD_STATES: dict[str, CacheState] = {
     "pinned": "in_window",
     "in_part": "in_window",
     "marker": "cached",
-    "noted": "cached",
-    "handed_over": "cached",
-    "left_out": "cached",
-    "index": "cached",
+    "noted": "handed_over",
+    "left_out": "handed_over",
+    "index": "handed_over",
     "stored": "elsewhere",
 }
 """Names of states that earlier versions stored."""

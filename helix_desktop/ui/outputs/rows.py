@@ -29,10 +29,11 @@ CacheState: TypeAlias = (
 )
 """Where a content is in the session's window: of `in_part` a part was sent as it arrived, of `recalled_part`
 some lines after it had left; `elsewhere` is in none of it."""
-COMPACTED_STATES: tuple[CacheState, ...] = ("folded", "observed", "handed_over", "left_out", "index")
+COMPACTED_STATES: tuple[CacheState, ...] = ("handed_over", "folded", "observed", "left_out", "index")
 SAME_STATES: dict[CacheState, tuple[CacheState, ...]] = {
     "in_window": ("in_window", "pinned", "in_part"),
-    "cached": ("cached", "recalled_part", *COMPACTED_STATES),
+    "cached": ("cached", "recalled_part"),
+    "handed_over": COMPACTED_STATES,
     "excluded": ("excluded",),
     "elsewhere": ("elsewhere",),
     "damaged": ("damaged",),
@@ -127,7 +128,8 @@ def short_digest(digest: str) -> str:
 
 STATE_LABELS: dict[CacheState, TranslatableText] = {
     **{state: words.label for state, words in STATE_WORDS.items()},
-    **dict.fromkeys(("recalled_part", *COMPACTED_STATES), STATE_WORDS["cached"].label),
+    "recalled_part": STATE_WORDS["cached"].label,
+    "index": STATE_WORDS["handed_over"].label,
     "elsewhere": text("Not in session"),
     "damaged": text("Damaged"),
     "in_trash": text("In trash"),

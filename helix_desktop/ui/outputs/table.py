@@ -335,6 +335,7 @@ _LEFT, _RIGHT = int(Qt.AlignmentFlag.AlignLeft | _VCENTER), int(Qt.AlignmentFlag
 _TONES: dict[CacheState, Tone] = {
     "in_window": "ok",
     "cached": "accent",
+    "handed_over": "accent",
     "damaged": "error",
 }
 STATE_TONES = {state: _TONES.get(name, "neutral") for name, same in SAME_STATES.items() for state in same}

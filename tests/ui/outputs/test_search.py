@@ -145,7 +145,7 @@ def test_the_filter_menu_offers_a_rare_state_once_an_entry_has_it(qtbot: QtBot) 
         assert isinstance(menu, QMenu)
         return [action.text() for action in menu.actions()]
 
-    usual = ["In context", "Cached", "Left out"]
+    usual = ["In context", "Cached", "Compacted", "Left out"]
     bar.set_available([], [("a", "Only one")])
     assert states() == usual
     bar.set_available([], [("a", "One"), ("b", "Another")])

@@ -119,7 +119,7 @@ def context_note(state: MessageState) -> str:
 
 
 def badge_text(badge: Badge) -> str:
-    """Return where an output is now, in a word or two; empty when nothing is cached."""
+    """Return where an output is now, in a word or two; empty where none is stored."""
     match badge:
         case "":
             return ""
@@ -127,9 +127,7 @@ def badge_text(badge: Badge) -> str:
             return tr("Recalled", "state of an output")
         case "pinned":
             return tr("Pinned", "state of an output")
-        case "in_window" | "excluded":
-            return translate(STATE_WORDS[badge].label)
-    return translate(STATE_WORDS["cached"].label)  # with its messages, too
+    return translate(STATE_WORDS[badge].label)
 
 
 def excerpt_title(excerpt: Excerpt) -> str:

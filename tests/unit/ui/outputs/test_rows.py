@@ -67,7 +67,7 @@ def test_an_index_is_named_after_what_it_lists(maker: str, name: str) -> None:
     assert tool_name(replace(row, state="elsewhere")) == maker
 
 
-def test_states_have_four_names_and_a_meaning_each() -> None:
+def test_states_have_five_names_and_a_meaning_each() -> None:
     """The panel, the chat and the cache say the same of a message; a filter has each name once."""
     assert set(STATE_WORDS) == {*get_args(MessageState), "in_part"}
     for name, states in SAME_STATES.items():
@@ -109,8 +109,10 @@ def test_sentences_say_of_a_state_what_its_label_says() -> None:
     ("stored", "state"),
     [
         ("marker", "cached"),
-        ("noted", "cached"),
-        ("handed_over", "cached"),
+        ("cached", "cached"),
+        ("noted", "handed_over"),
+        ("index", "handed_over"),
+        ("handed_over", "handed_over"),
         ("stored", "elsewhere"),
         ("excluded", "excluded"),
     ],
@@ -121,7 +123,7 @@ def test_a_filter_of_an_earlier_version_opens(stored: str, state: CacheState) ->
 
 
 def test_an_output_that_left_is_cached_also_where_some_of_its_lines_were_recalled() -> None:
-    """Cache and panel say it with one word, and so do they where its messages were compacted."""
+    """Outputs and panel say it with one word."""
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Read it.")
     simulator.step("Reading.", 1)
@@ -132,7 +134,12 @@ def test_an_output_that_left_is_cached_also_where_some_of_its_lines_were_recalle
     simulator.recall(digest)
     state, _ = content_states(simulator.transcript)[digest]
     assert state == "recalled_part"
-    assert {translate(STATE_LABELS[same]) for same in (state, *COMPACTED_STATES)} == {"Cached"}
+    assert translate(STATE_LABELS[state]) == "Cached"
+
+
+def test_an_output_whose_messages_were_compacted_is_compacted() -> None:
+    """The list of them, too: a summary is in their place, and Undo restores them."""
+    assert {translate(STATE_LABELS[state]) for state in COMPACTED_STATES} == {"Compacted"}
 
 
 @pytest.mark.parametrize(("words", "state"), [(20, "in_window"), (500, "in_part")])
@@ -305,11 +312,11 @@ async def test_the_list_of_what_was_compacted_is_listed_only_if_asked_for() -> N
     rig = AgentRig(ScriptedModel(thinking_script(40)), PROFILES["classic"])
     index = await begin_with_handover(rig)
     (row,) = await source_of(rig).rows([index])
-    assert translate(STATE_LABELS[row.state]) == "Cached"
+    assert translate(STATE_LABELS[row.state]) == "Compacted"
     lists = EntryFilter(kinds=("index",))
     for state in (None, *SAME_STATES):
         assert index not in await listed(rig, CacheFilter(state=state))
-        is_same = state in (None, "cached")
+        is_same = state in (None, "handed_over")
         assert (index in await listed(rig, CacheFilter(state=state, entry_filter=lists))) == is_same
     found = await source_of(rig).search(CacheFilter(index))
     assert found.digests.hex() == index, "its SHA-256 finds it"

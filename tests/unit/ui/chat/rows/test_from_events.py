@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -46,6 +48,7 @@ from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.items.tool_card import form_choice_text
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
+from helix_desktop.ui.chat.rows.row_texts import badge_text
 from helix_desktop.ui.chat.rows.row_types import (
     HEAD_LINES,
     MIN_HIDDEN_LINES,
@@ -60,6 +63,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     needs_original,
 )
 from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
+from helix_desktop.ui.outputs.rows import STATE_LABELS
 from helix_desktop.ui.outputs.source import content_states
 from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
 from helix_desktop.ui.timeline.from_events import build_cards
@@ -67,6 +71,7 @@ from helix_desktop.ui.timeline.summary_cards import FoldCard, HandoverCard, Plac
 from helix_desktop.ui.timeline.usage_points import DROP_KINDS, usage_points
 from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.translation import translate
 from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
 from tests.support.rewrite_histories import choose_form, histories_with_rewrites, output_seqs
 
@@ -135,6 +140,17 @@ def check_each_card_shows_its_output_s_state_in_the_request(simulator: SessionSi
         else:
             assert card.answer_seq not in live
             assert card.answer_seq not in copies
+
+
+def check_a_card_says_of_its_output_what_the_outputs_page_says(simulator: SessionSimulator) -> None:
+    """With the same word, where no other call had the same output."""
+    states = content_states(simulator.transcript)
+    cards = [row for row in rows_from_log(simulator.log)[1] if isinstance(row, ToolRow) and row.digest]
+    counts = Counter(card.digest for card in cards)
+    for card in cards:
+        state, _ = states[card.digest]
+        if counts[card.digest] == 1 and state not in ("in_part", "pinned"):
+            assert badge_text(card.badge) == translate(STATE_LABELS[state])
 
 
 def check_a_card_s_badge_names_the_cover_of_its_step(simulator: SessionSimulator) -> None:
@@ -576,6 +592,7 @@ def test_what_is_shown_of_any_history(simulator: SessionSimulator) -> None:
     check_every_message_and_call_has_its_row(simulator)
     check_the_model_s_name_stands_above_its_first_call(simulator)
     check_each_card_shows_its_output_s_state_in_the_request(simulator)
+    check_a_card_says_of_its_output_what_the_outputs_page_says(simulator)
     check_a_card_s_badge_names_the_cover_of_its_step(simulator)
     check_a_message_that_is_no_longer_sent_says_so(simulator)
     check_a_call_shows_when_its_arguments_are_markers(simulator)
