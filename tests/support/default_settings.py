@@ -100,9 +100,17 @@ class NoWindow(QWidget):
 class NothingOnScreen(Session):
     """The session of a window without a workspace: services that have stored nothing."""
 
-    def __init__(self, folder: Path = Path("/home/mara/.local/share/helix-desktop")) -> None:
-        """`folder` is that of the data: by default one that can be shown, and isn't there."""
-        super().__init__(NoWindow(), AppServices(DataDir(folder), {}), AsyncActions(_NothingRuns(), _fail))
+    def __init__(
+        self,
+        folder: Path = Path("/home/mara/.local/share/helix-desktop"),
+        scope: TaskScope | None = None,
+    ) -> None:
+        """`folder` is that of the data: by default one that can be shown, and isn't there.
+
+        Without a `scope` what a page starts ends at once.
+        """
+        actions = AsyncActions(scope or _NothingRuns(), _fail)
+        super().__init__(NoWindow(), AppServices(DataDir(folder), {}), actions)
 
 
 def settings_view(

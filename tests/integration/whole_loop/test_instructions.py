@@ -112,6 +112,30 @@ async def test_a_session_is_told_of_its_workspace_once(project: Path) -> None:
     assert "Use tabs." in system_of(subagent)
 
 
+async def test_what_comes_with_the_first_message_is_counted_before_it_is_sent(project: Path) -> None:
+    """As rows and in the total; a file that changes until then is counted anew, and sent so."""
+    (project / "AGENTS.md").write_text("Use tabs.\n" * 300)
+    async with ChatServer(script) as server, opened(project, server) as (_, workspace):
+        conversation = await workspace.create_session()
+
+        def listed() -> dict[str, int]:
+            return {row.name: row.tokens for row in rows_of(conversation, "environment", "instructions")}
+
+        await conversation.plan_opening()
+        estimate = conversation.window.measure()[0].estimate
+        assert listed()["AGENTS.md"] > 600
+        assert conversation.session.transcript.opening_seq == 0
+        assert conversation.window.measure()[1].used == estimate, "the total is what the rows add up to"
+        (project / "AGENTS.md").write_text("Use tabs.\n" * 400)
+        await conversation.plan_opening()
+        before, planned = listed(), conversation.window.measure()
+        assert planned[1].used == planned[0].estimate > estimate
+        await conversation.run("hello")
+        assert listed() == before
+        sent = conversation.window.measure()[0]
+        assert sent.estimate - sum(sent.entry_tokens) == planned[0].estimate
+
+
 async def test_a_call_of_an_unknown_tool_is_answered_with_those_of_the_request(project: Path) -> None:
     async with ChatServer(script) as server, opened(project, server) as (_, workspace):
         await (await workspace.create_session()).run("fly")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QTreeWidget, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop import __version__
 from helix_desktop.config.build_info import Build
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.mcp_server import McpServerConfig
@@ -17,8 +20,10 @@ from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers, UnusableServer
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
+from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.layout import row
+from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.settings.about_page import AboutPage, DiagnosticsDialog
 from helix_desktop.ui.settings.mcp.page import McpPage
@@ -26,7 +31,10 @@ from helix_desktop.ui.settings.providers.editor import ProviderEditor
 from helix_desktop.ui.settings.providers.models import ProviderDraft, ProviderStatus
 from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
 from tests.support.intents import take_intents
+from tests.support.local_site import http_response, serve_site
+from tests.support.window.browser import use_browser
 from tests.support.window.buttons import find_button, find_child, press
+from tests.support.window.window_rig import act, until
 
 
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
@@ -220,6 +228,45 @@ def test_it_displays_build_and_folder(qtbot: QtBot) -> None:
         assert part in text, part
     press(about, "copy")
     assert QGuiApplication.clipboard().text() == "Helix Desktop 0.1.0 (deb)\nQt: 6.11.3"
+
+
+@pytest.mark.qt_loop
+async def test_a_release_is_looked_for_and_opened_on_request_only(
+    qtbot: QtBot, tmp_path: Path, scope: TaskScope
+) -> None:
+    page = "https://helix-desktop.invalid/releases/v9.1.0"
+    newest = json.dumps({"tag_name": "v9.1.0", "html_url": page, "published_at": "2026-12-01T00:00:00Z"})
+    session = NothingOnScreen(tmp_path, scope)
+    about = AboutPage(session)
+    qtbot.addWidget(about)
+    about.show()
+    async with serve_site({"/latest": http_response(newest.encode())}) as site:
+        session.app.build_info.build = Build(releases=f"http://127.0.0.1:{site.port}/latest")
+        await about.refresh()
+        assert site.requests == []
+        with use_browser() as browser:
+            await act(lambda: press(about, "check_updates"))
+            expected = f"Version 9.1.0 from 2026-12-01 is available (you have {__version__})."
+            assert about._release.text() == expected
+            assert browser.addresses == []
+            press(about, "open_release")
+            assert browser.addresses == [page]
+    await act(lambda: press(about, "check_updates"))
+    assert about._release.text().startswith("Couldn't check for updates. ")
+
+
+@pytest.mark.qt_loop
+async def test_licenses_are_found_by_name(qtbot: QtBot, tmp_path: Path, scope: TaskScope) -> None:
+    about = AboutPage(NothingOnScreen(tmp_path, scope))
+    qtbot.addWidget(about)
+    about.show()
+    press(about, "licenses")
+    await until(lambda: about.findChild(TextsDialog), "the terms")
+    dialog = find_child(about, TextsDialog)
+    dialog.field.setText("pyside")
+    assert sum(not item.isHidden() for item in dialog.list.items()) == 1
+    assert "GNU LESSER GENERAL PUBLIC LICENSE" in dialog.viewer.text.toPlainText()
+    dialog.reject()
 
 
 def test_what_is_checked_and_collected_is_saved_as_it_is_on_screen(qtbot: QtBot) -> None:

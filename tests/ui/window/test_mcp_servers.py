@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from PySide6.QtCore import QObject, Qt, QUrl, Slot
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
@@ -39,34 +39,11 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.window.browser import Browser, use_browser
 from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
-
-
-class Browser(QObject):
-    """Opens nothing; keeps the addresses."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.addresses: list[str] = []
-
-    @Slot(QUrl)
-    def visit(self, url: QUrl) -> None:
-        self.addresses.append(bytes(url.toEncoded().data()).decode())
-
-
-@contextmanager
-def use_browser() -> Iterator[Browser]:
-    browser = Browser()
-    for scheme in ("http", "https"):
-        QDesktopServices.setUrlHandler(scheme, browser, "visit")  # type: ignore[arg-type]  # takes str only
-    try:
-        yield browser
-    finally:
-        for scheme in ("http", "https"):
-            QDesktopServices.unsetUrlHandler(scheme)
 
 
 def use_mcp_servers(rig: WindowRig, *entries: McpServerConfig) -> None:

@@ -20,7 +20,7 @@ from helix_desktop.domain.store import Commit
 from helix_desktop.domain.text_variants import ReportRedaction
 from helix_desktop.services.backup import SharedText, SharingService
 from helix_desktop.store.memory import MemoryStore
-from helix_desktop.words.session_markdown import markdown_page
+from helix_desktop.words.session_markdown import markdown_page, stretch_markdown
 from tests.support.store.builders import START_MS, make_content, make_summary
 
 STORED = make_content(b"all of it")
@@ -132,3 +132,13 @@ async def test_a_document_is_saved_whole(tmp_path: Path) -> None:
     size = await SharingService(borrow, redaction).save(tmp_path / "a.html", document)
     assert (tmp_path / "a.html").read_bytes() == document.text.encode()
     assert size == len(document.text.encode())
+
+
+def test_a_stretch_is_copied_exactly_whatever_it_says() -> None:
+    """It stays with the user: no secret is taken out, and no message outside of it is in it."""
+    log = [RecordedEvent(seq, START_MS, event) for seq, event in enumerate(EVENTS, 1)]
+    heading, _, *message = stretch_markdown(log, 1, 1).splitlines()
+    assert heading.startswith("## You · ")
+    assert message == [f"Why does <b>{KEY}</b> fail? Ask ann@example.org"]
+    assert "alert(2)" in stretch_markdown(log, 2, 2)
+    assert KEY not in stretch_markdown(log, 2, 2)

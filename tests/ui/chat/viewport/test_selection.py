@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from helix_desktop.ui.chat.actions import ControlTurn
-from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow, Row
+from helix_desktop.ui.chat.actions import ControlTurn, RowKey
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from tests.support.window.chat_geometry import row_key, row_widget, text_point
 
@@ -87,3 +87,17 @@ def test_the_words_of_a_server_are_shown_on_request(view: ChatView) -> None:
     drag(view, "expired_key", "console")
     assert view.selected_text() == "expired_key: see the console"
     assert numbers(view) == [0, 1, 2, 3]
+
+
+def test_a_selection_names_the_messages_that_it_touches(view: ChatView) -> None:
+    rows: list[Row] = [
+        UserRow(RowKey(seq=3), "Say it"),
+        AssistantRow(RowKey(seq=5), "Here."),
+        UserRow(RowKey(seq=9), "And?"),
+    ]
+    view.chat_viewport.model.reset(rows)
+    assert view.selected_seqs() is None
+    view._selection.select_row(1)
+    assert view.selected_seqs() == (5, 5)
+    view.select_all()
+    assert view.selected_seqs() == (3, 9)
