@@ -71,10 +71,14 @@ def _cover_of(seq: int, covers: Sequence[Cover]) -> int:
 def seqs_to_undo(transcript: Transcript, seqs: Sequence[int]) -> list[int]:
     """Return which of these rewrites an undo takes back, the last first.
 
-    Raise CompactionRefused where all stand inside a wider one: that one has to be undone first.
+    Raise CompactionRefused where all stand inside a wider one: that one has to be undone first. Also where
+    none of them is a change that holds or was undone.
     """
-    active = [seq for seq in reversed(seqs) if transcript.can_undo(seq)]
-    _refuse_covered(transcript, active, _text("Nothing to undo here."))
+    active, what = [seq for seq in reversed(seqs) if transcript.can_undo(seq)], _text("Nothing to undo here.")
+    _refuse_covered(transcript, active, what)
+    if not active and transcript.rewrites.undone.keys().isdisjoint(seqs):
+        why = _text("The context doesn't contain this change anymore.")
+        raise CompactionRefused(what, why, _text("The timeline lists the changes that you can undo."))
     return active
 
 

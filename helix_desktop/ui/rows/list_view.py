@@ -189,6 +189,8 @@ class ListMouse(QObject):
         self._rows, self.selection, self.viewport = rows, Selection(rows.source), viewport
         self.hovered: AreaId | None = None
         self.pressed: AreaId | None = None
+        self._last_pressed: AreaId | None = None
+        self._press_place = QPointF()
         self.last_index = -1
         self._link = ""
         self._is_selecting = False
@@ -204,8 +206,12 @@ class ListMouse(QObject):
             return
         self.last_index = located.row_index
         area = located.item.hit_area_at(located.x, located.y)
+        before, self._last_pressed = self._last_pressed, (located.item.key, area.name) if area else None
         if area is not None:
-            self._press_area(located, area)
+            is_second = event.type() == QEvent.Type.MouseButtonDblClick
+            if not is_second or self._last_pressed == before:  # else the first click put it there
+                self._press_place = event.position()
+                self._press_area(located, area)
             return
         self._link = self.link_of(located)
         self._clicks = self._clicks + 1 if self._click_timer.isActive() else 1
@@ -240,17 +246,29 @@ class ListMouse(QObject):
         self._is_selecting = False
         self._edge_timer.stop()
         located = self._rows.hit_test(event.position())
-        if located is not None:
-            area = located.item.hit_area_at(located.x, located.y)
-            if area is not None and pressed == (located.item.key, area.name):
-                self._click_area(located, area, event)
-            elif link and not self.selection and self.link_of(located) == link:
+        if located is not None and pressed is not None:
+            self._release_area(located, pressed, event)
+        elif located is not None:
+            if link and not self.selection and self.link_of(located) == link:
                 self._open_link(link)
             elif is_click and located.row_index == self.last_index:
                 area = located.item.hit_area(located.item.row_area)
                 if area is not None:
                     self._click_area(located, area, event)
         self.changed.emit()
+
+    def _release_area(self, located: HitResult, pressed: AreaId, event: QMouseEvent) -> None:
+        """Click what was pressed if the mouse is on it, or rests: rows may have moved below it since."""
+        area = located.item.hit_area_at(located.x, located.y)
+        if area is None or pressed != (located.item.key, area.name):
+            moved_px = (event.position() - self._press_place).manhattanLength()
+            index = self._rows.source.index_of(pressed[0])
+            if index is None or moved_px >= QGuiApplication.styleHints().startDragDistance():
+                return
+            located = located._replace(row_index=index, item=self._rows.item(index))
+            area = located.item.hit_area(pressed[1])
+        if area is not None:
+            self._click_area(located, area, event)
 
     def _click_area(self, located: HitResult, area: HitArea, event: QMouseEvent) -> None:
         self.clicked.emit(located.row_index, area)

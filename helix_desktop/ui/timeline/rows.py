@@ -331,18 +331,21 @@ class CardList(RowListView):
         self.apply_theme()
 
     def show_rows(self, rows: Sequence[Row]) -> None:
-        """Show these rows; the first whose top is in sight stays where it is."""
+        """Show these rows; what the mouse points at stays where it is, or the first whose top is in sight."""
         layout = self.rows.scroll_layout
         known = {key_of(row) for row in rows}
-        tops = {self.cards.key(row.row_index): row.y for row in layout.placed if row.y >= 0}
+        shown = (row for row in layout.placed if row.y >= 0)
+        tops = {self.cards.key(row.row_index): row.y + self.cards.gap(row.row_index) for row in shown}
         anchor = next((key for key in tops if key in known), None) if layout.position > 0 else None
+        pointed = self._mouse.hovered[0] if self._mouse.hovered is not None else None
+        anchor = pointed if pointed in tops and pointed in known else anchor
         if [*map(key_of, self.cards.rows)] != [*map(key_of, rows)]:
             self._selection.clear()  # it is from row number to row number
         self.cards.set_rows(rows)
         layout.reset(self.cards.estimates())
         index = self.cards.index_of(anchor)
         if index is not None:
-            layout.scroll_to_row(index, tops[anchor])
+            layout.scroll_to_row(index, tops[anchor] - self.cards.gap(index))
         self.refresh()
 
     def refresh(self) -> None:

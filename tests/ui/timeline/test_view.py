@@ -205,6 +205,46 @@ def test_the_mouse_presses_shows_tips_and_selects(qtbot: QtBot, pane: Timeline) 
     assert "Highlighting inside an open fence still lexes the whole fence." in QApplication.clipboard().text()
 
 
+def place_of_undo(pane: Timeline, seq: int) -> QPoint:
+    index, area = pane.cards.cards.index_of(seq), card(pane, seq).hit_area("undo")
+    assert area is not None
+    assert index is not None
+    return pane.cards.rows.place_of(index, area).center()
+
+
+def test_a_click_counts_for_what_was_pressed_though_rows_move_in_between(pane: Timeline) -> None:
+    """What runs comes on top of the cards: an Undo pressed just then did nothing, and said nothing."""
+    viewport, left, place = pane.cards.viewport(), Qt.MouseButton.LeftButton, place_of_undo(pane, 492)
+    with performed(pane) as intents:
+        QTest.mousePress(viewport, left, pos=place)
+        pane.set_running(RunningCard("summarize", "word " * 400))
+        assert place_of_undo(pane, 492) != place
+        QTest.mouseRelease(viewport, left, pos=place)
+        QTest.mousePress(viewport, left, pos=place_of_undo(pane, 492))
+        QTest.mouseRelease(viewport, left, pos=place)
+    assert intents == [Undo((492,))], "away from what was pressed nothing is clicked"
+
+
+def test_a_double_click_undoes_one_change_though_rows_move_in_between(pane: Timeline) -> None:
+    """The Undo of the next change came below the mouse."""
+    viewport, left, place = pane.cards.viewport(), Qt.MouseButton.LeftButton, place_of_undo(pane, 492)
+    with performed(pane) as intents:
+        QTest.mouseClick(viewport, left, pos=place)
+        pane.cards.rows.scroll_by(place_of_undo(pane, 470).y() - place.y())
+        assert place_of_undo(pane, 470).y() == place.y()
+        QTest.mouseDClick(viewport, left, pos=place)
+        QTest.mouseRelease(viewport, left, pos=place)
+    assert intents == [Undo((492,))]
+
+
+def test_what_the_mouse_points_at_stays_there_when_rows_come_on_top(pane: Timeline) -> None:
+    pane.resize(pane.width(), 420)
+    before = place_of_undo(pane, 492)
+    QTest.mouseMove(pane.cards.viewport(), before)
+    pane.set_running(RunningCard("summarize", "word " * 400))
+    assert place_of_undo(pane, 492) == before
+
+
 def test_the_last_change_is_undone_and_redone_with_the_usual_keys(qtbot: QtBot, pane: Timeline) -> None:
     pane.setFocus()
     with performed(pane) as intents:

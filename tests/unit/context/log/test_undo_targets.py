@@ -14,12 +14,12 @@ from helix_desktop.context.log.file_changes import logged_changes
 from helix_desktop.context.log.rewrite_state import RewriteEvent, Undoable
 from helix_desktop.context.log.steps import point_after, point_before_message, point_of_retry, read_steps
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.undo_targets import covers_around
+from helix_desktop.context.log.undo_targets import covers_around, seqs_to_undo
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import fold
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.context.window.window import project
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.errors import CompactionRefused, InvalidInput
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     ToolAnswered,
@@ -281,6 +281,19 @@ def test_an_impossible_undo_is_refused(simulator: SessionSimulator) -> None:
             assert not transcript.can_redo(recorded.seq)
         else:
             assert not (transcript.can_undo(recorded.seq) and transcript.can_redo(recorded.seq))
+
+
+def test_an_undo_of_what_is_no_longer_in_the_context_says_why() -> None:
+    """Nothing was recorded, and nothing was said. What was undone already needs no words: it is undone."""
+    simulator = build_history(12, size=2_000)
+    simulator.hand_over(1_000)
+    ((first, handover),) = simulator.transcript.rewrites.handovers.items()
+    simulator.record(msgspec.structs.replace(handover, replaces=(first,)))
+    with pytest.raises(CompactionRefused, match="doesn't contain this change"):
+        seqs_to_undo(simulator.transcript, (first,))
+    (active,) = simulator.transcript.rewrites.active_handovers
+    simulator.record(Undone(active))
+    assert seqs_to_undo(simulator.transcript, (active,)) == []
 
 
 def test_folding_waits_for_a_policy_that_folds() -> None:
