@@ -257,9 +257,8 @@ class HandoverCard(Rewrite, frozen=True):
             tip = tr("Restored when “{title}” is undone", title=replacement)
             return Pill(tr("Replaced by {title}", title=replacement), tip=tip)
         if self.is_checkpoint:
-            return (
-                Pill(tr("Not sent yet"), tip=explain_checkpoint()) if self.is_next else Pill(tr("Never sent"))
-            )
+            words = tr("For the next compaction") if self.is_next else tr("Never sent")
+            return Pill(words, tip=explain_checkpoint() if self.is_next else "")
         return Pill(translate(STATE_WORDS["in_window"].label), "accent")
 
     def _pills(self) -> list[Box]:
@@ -345,7 +344,7 @@ class ObservationsCard(TimelineCard, frozen=True):
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
         """Return observations or a reflection that wait for their place."""
-        state = inside_pill(self.inside) if self.inside else Pill(tr("Not sent yet"))
+        state = inside_pill(self.inside) if self.inside else Pill(tr("For the next compaction"))
         title = Flow([Text(self.title, 14, weight=600), state])
         icon = Icon("sparkles" if self.event.reflection else "eye")
         content = [icon_line(icon, title, [time_text(self.at_ms, look)]), *_observations(self, look, "text")]

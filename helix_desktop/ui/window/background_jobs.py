@@ -157,6 +157,7 @@ class SessionJobs(QObject):
         self._poll_timer = QTimer(self, interval=_POLL_MS)
         self._poll_timer.timeout.connect(self._show_calls)
         session.changed.connect(self._show_background)
+        window.page_shown.connect(lambda _: self._show_background())
         self._lazy_timeline.when_built(lambda _: self._show_background())
         session.changed.connect(self._poll_timer.start)
         session.changed.connect(self._follow_copy)
@@ -178,7 +179,9 @@ class SessionJobs(QObject):
         if (timeline := self._lazy_timeline.find()) is not None:
             timeline.set_running(jobs.card)
         conversation = self._session.find_conversation()
-        self._jobs.show_jobs(jobs.rows(conversation, self._session.start) if conversation else [])
+        rows = jobs.rows(conversation, self._session.start) if conversation else []
+        shown = jobs.card if self._window.page() == "timeline" else None  # with its Stop: once is enough
+        self._jobs.show_jobs([row for row in rows if shown is None or row.id != _JOB_IDS[shown.what]])
 
     def _show_calls(self) -> None:
         conversation = self._session.find_conversation()

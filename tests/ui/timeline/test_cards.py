@@ -172,7 +172,7 @@ def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
     assert titles[-1] < said.index("Read 5.4k tokens")
     sources = ("No source", "Source", "Sources: 1", "2", "3", "4")
     assert [text for text in pills(pane, 431) if text not in sources] == [
-        "Not sent yet",
+        "For the next compaction",
         "acme/swift",
         "Read 5.4k tokens",
         "Updates Summary of 10 messages",
@@ -247,7 +247,7 @@ def pane(qtbot: QtBot) -> Timeline:
 
 def test_observations_wait_for_their_place(pane: Timeline) -> None:
     pane.set_state(TimelineState((observations_card(5),)))
-    assert card(pane, 5).accessible_name == "Prepared summary · Not sent yet"
+    assert card(pane, 5).accessible_name == "Prepared summary · For the next compaction"
     assert not {"undo", "redo"} & set(names(pane, 5))
 
 

@@ -58,6 +58,10 @@ async def test_a_turn_in_the_background_is_complete_on_return(rig: WindowRig) ->
         assert rig.composer.is_running
         assert rig.window.jobs.job_ids() == ("compaction",), "what began while another one was on screen"
         assert find_card(rig.views.timeline.get(), "running") is not None
+        rig.window.show_page("timeline")
+        assert not rig.window.jobs.job_ids(), "its card is there, with its Stop"
+        rig.window.show_page("chat")
+        assert rig.window.jobs.job_ids() == ("compaction",)
         live = [row for row in rig.rows(AssistantRow) if row.streaming]
         assert [row.text for row in live] == ["One "]
 

@@ -377,7 +377,10 @@ async def test_a_checkpoint_can_be_compared_and_refuses_an_edit_once_another_upd
     transcript = rig.conversation.session.transcript
     first, second = checkpoints(rig)
     versions = recorded_versions(transcript, rig.conversation.session.log)
-    assert [(version.seq, version.state) for version in versions] == [(second, "Not sent yet"), (first, "")]
+    assert [(version.seq, version.state) for version in versions] == [
+        (second, "For the next compaction"),
+        (first, ""),
+    ]
     stored = rig.conversation.session.log[: second - 1]
     assert [version.seq for version in recorded_versions(transcript, stored)] == [first]
     assert version_before(transcript, second) == first
