@@ -1,21 +1,16 @@
-"""The first run, a model server found by a scan, folders that are opened, and a data directory that moves."""
+"""The first run: a model is connected, the sample is tried, folders are opened."""
 
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from msgspec.structs import replace
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QProgressBar, QPushButton, QWidget
-from pytestqt.qtbot import QtBot
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 
-from helix_desktop.app.data_move_window import MoveDataWindow, move_with_window
-from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import WorkspaceMissing
@@ -24,14 +19,10 @@ from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.services.samples import PREPARED_TASKS
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, ToolRow, UserRow
-from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.design.style.theme import reduce_motion
 from helix_desktop.ui.kit.commands import OPEN_WORKSPACE
 from helix_desktop.ui.kit.intents import OpenSample
+from helix_desktop.ui.settings.about_page import MoveData
 from helix_desktop.ui.settings.providers.models import ProviderDraft
-from helix_desktop.ui.settings.view import SettingsPage
 from helix_desktop.ui.window.trust import TrustDialog
 from tests.support.image_bytes import png
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
@@ -49,68 +40,79 @@ def _notices(rig: WindowRig) -> str:
     return "\n".join(widget.accessibleName() for widget in footer.findChildren(QWidget))
 
 
-async def test_the_first_provider_answers_in_a_folder_that_the_demo_model_would_answer(
-    rig: WindowRig,
-) -> None:
-    """Its next message and those of new sessions go to it; a session on the demo says so."""
+async def test_from_the_first_page_a_model_is_connected_and_answers(rig: WindowRig) -> None:
+    """A key is pasted, then a local server is found: its model is the default of folders opened later."""
+    services, page = rig.wiring.services, rig.settings.providers
+    await rig.wiring.workspace_controller.restore_last()
+    welcome = rig.window.places.welcome.get()
+    assert rig.window.top_bar.status() == "No session open"
+    press(welcome, "suggestion:plug")
+    await until(lambda: rig.settings.isVisible() and not page.editor.isHidden(), "the form at once")
+    assert [row.text() for row in page.list.selectedItems()] == ["New provider"]
+    rig.window.leave_settings()
+    field = find_child(welcome, QLineEdit, "pasted_key")
+    QTest.keyClicks(field, "gsk_0123456789abcdef01234567")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    key = find_child(page.editor, QLineEdit, "api_key")
+    await until(lambda: key.text().startswith("gsk_"), "the key is filled in")
+    addresses = [line.text() for line in page.editor.findChildren(QLineEdit)]
+    assert any("api.groq.com" in address for address in addresses)
+    assert field.text() == ""
+    rig.window.leave_settings()
+
     async with run_server(LLAMA_CPP) as server:
+        services.models.local_ports = (1, server.port)
+        assert server.request_lines == [], "nothing asks it before the user does"
+        press(welcome, "find_servers")
+        await until(
+            lambda: "GET /v1/models" in server.request_lines and not welcome.found_servers.text(), "found"
+        )
+        press(welcome.found_servers, "add")
+        await until(lambda: "qwen3.gguf is now the default" in welcome.found_servers.text(), "connected")
+        assert services.settings.model == "llama.cpp/qwen3.gguf"
+        words = [label.text() for label in welcome.findChildren(QLabel)]
+        assert "A model is connected" in words
+        assert "Connect a model" not in words
+        assert rig.window.focusWidget() is welcome.findChild(QPushButton, "suggestion:folder-open")
         await rig.open_folder("project")
-        assert rig.conversation.model.demo
-        assert rig.composer.editor.placeholderText() == "Connect a model to work in this folder"
-        assert rig.chat.empty_state.sentence.text().startswith("Only the demo model is here")
-        press(rig.chat.empty_state, "empty_action")
-        await until(rig.settings.isVisible, "the providers")
-        assert rig.settings.current_page() == "providers"
-        editor = rig.settings.providers.editor
-        models = (ModelEntry(name="qwen3.gguf"),)
-        form = ProviderDraft("", "box", f"http://127.0.0.1:{server.port}/v1", models=models)
-        editor.saved.emit(replace(form, default_model="qwen3.gguf"))
-        await until(lambda: "box/qwen3.gguf is now the default model" in _notices(rig), "saved")
-        assert "New workspaces start with it too." in _notices(rig)
-        assert rig.wiring.services.registry.get(rig.workspace.id).model == "", "it follows the default"
-        assert rig.conversation.model.label == "box/qwen3.gguf"
-        assert rig.composer.editor.placeholderText().startswith("Message: @ for files")
-        assert rig.chat.empty_state.sentence.text().startswith("Start a conversation.")
-        rig.window.leave_settings()
-        await rig.open_folder("second")
-        assert rig.conversation.model.label == "box/qwen3.gguf"
-        rig.type_message("/model demo")
-        await until(lambda: rig.conversation.model.demo, "the demo model by choice")
-        await until(lambda: "demo model" in rig.composer.editor.placeholderText(), "it says so")
-        rig.type_message("/model box")
-        await until(lambda: not rig.conversation.model.demo, "the other one again")
-        assert rig.composer.editor.placeholderText().startswith("Message")
+        assert (rig.conversation.model.label, rig.conversation.model.window) == (
+            "llama.cpp/qwen3.gguf",
+            16_384,
+        )
+        await _check_the_demo_by_choice(rig)
+        await _check_a_second_provider(rig, server.port)
 
 
-async def test_the_first_saved_provider_is_the_default(rig: WindowRig) -> None:
-    """A folder that is opened then has its model, not the demo's; a second provider leaves it."""
-    async with run_server(LLAMA_CPP) as server:
-        await rig.wiring.workspace_controller.restore_last()
-        await rig.wiring.settings.show("providers")
-        page = rig.settings.providers
-        form = ProviderDraft("", "My Box", f"http://127.0.0.1:{server.port}/v1")
-        page.add()
-        page.editor.models_requested.emit(form)
-        await until(lambda: "The server has one model" in _notices(rig), "the list of models")
-        models = page.editor.models.entries
-        page.editor.saved.emit(replace(form, models=models, default_model=models[0].name))
-        await until(lambda: "my-box/qwen3.gguf is now the default model" in _notices(rig), "saved")
-        assert rig.wiring.services.settings.model == "my-box/qwen3.gguf"
-        page.editor.saved.emit(replace(form, name="Other", models=models, default_model=models[0].name))
-        await until(lambda: "Saved: other" in _notices(rig), "the second one saved")
-        assert rig.wiring.services.settings.model == "my-box/qwen3.gguf"
-        press(page.editor.footer, "use_provider")
-        await until(lambda: "other/qwen3.gguf is now the default model" in _notices(rig), "chosen")
-        name = next(field for field in page.editor.findChildren(QLineEdit) if field.text() == "other")
-        name.end(False)
-        QTest.keyClicks(name, " Box")
-        assert not find_buttons(page.editor.footer, "use_provider"), "its only model is the default"
-        press(page.editor.footer, "save_provider")
-        await until(lambda: "Saved: other-box" in _notices(rig), "saved under its new name")
-        assert not page.editor.has_unsaved_edits()
-        rig.window.leave_settings()
-        await rig.open_folder("project")
-        assert rig.conversation.model.label == "other-box/qwen3.gguf"
+async def _check_the_demo_by_choice(rig: WindowRig) -> None:
+    """A session on the demo says so."""
+    rig.type_message("/model demo")
+    await until(lambda: rig.conversation.model.demo, "the demo model by choice")
+    await until(lambda: "demo model" in rig.composer.editor.placeholderText(), "it says so")
+    rig.type_message("/model default")
+    await until(lambda: not rig.conversation.model.demo, "the other one again")
+    assert rig.composer.editor.placeholderText().startswith("Message")
+
+
+async def _check_a_second_provider(rig: WindowRig, port: int) -> None:
+    """The workspace uses it once the user says so; renamed it stays that."""
+    await rig.wiring.settings.show("providers")
+    services, editor = rig.wiring.services, rig.settings.providers.editor
+    models = (ModelEntry(name="qwen3.gguf"),)
+    form = ProviderDraft("", "Other", f"http://127.0.0.1:{port}/v1", models=models)
+    editor.saved.emit(replace(form, default_model="qwen3.gguf"))
+    await until(lambda: "Saved: other" in _notices(rig), "saved")
+    assert services.settings.model == "llama.cpp/qwen3.gguf"
+    press(editor.footer, "use_provider")
+    await until(lambda: "other/qwen3.gguf is now the default model" in _notices(rig), "chosen")
+    name = next(field for field in editor.findChildren(QLineEdit) if field.text() == "other")
+    name.end(False)
+    QTest.keyClicks(name, " Box")
+    assert not find_buttons(editor.footer, "use_provider"), "its only model is the default"
+    press(editor.footer, "save_provider")
+    await until(lambda: "Saved: other-box" in _notices(rig), "saved under its new name")
+    assert not editor.has_unsaved_edits()
+    rig.window.leave_settings()
+    assert rig.conversation.model.label == "other-box/qwen3.gguf"
 
 
 async def test_enter_copies_the_sample_once_and_it_asks_for_approval_once(rig: WindowRig) -> None:
@@ -234,80 +236,6 @@ async def _check_a_first_provider(rig: WindowRig) -> None:
         assert "demo model" in rig.composer.editor.placeholderText()
 
 
-async def test_the_welcome_page_takes_a_pasted_key_and_connects_a_local_server(rig: WindowRig) -> None:
-    """A key is pasted; then there is a server."""
-    await _check_a_pasted_key(rig)
-    await _check_a_local_server_in_settings(rig)
-    await _check_a_local_server(rig)
-
-
-async def _check_a_pasted_key(rig: WindowRig) -> None:
-    """The form of a provider opens at once; a pasted key names its provider and is ready for a test."""
-    await rig.wiring.workspace_controller.restore_last()
-    press(rig.window.places.welcome.get(), "suggestion:plug")
-    dialog = rig.settings
-    editor = dialog.providers.editor
-    await until(lambda: dialog.isVisible() and not editor.isHidden(), "the form at once")
-    assert [row.text() for row in dialog.providers.list.selectedItems()] == ["New provider"]
-    rig.window.leave_settings()
-    field = find_child(rig.window.places.welcome.get(), QLineEdit, "pasted_key")
-    QTest.keyClicks(field, "gsk_0123456789abcdef01234567")
-    QTest.keyClick(field, Qt.Key.Key_Return)
-    await until(lambda: dialog.findChild(QLineEdit, "api_key"), "the page of providers")
-    key = dialog.findChild(QLineEdit, "api_key")
-    await until(lambda: key is not None and key.text().startswith("gsk_"), "the key is filled in")
-    addresses = [line.text() for line in dialog.findChildren(QLineEdit)]
-    assert any("api.groq.com" in address for address in addresses)
-    assert field.text() == ""
-    rig.window.leave_settings()
-
-
-async def _check_a_local_server_in_settings(rig: WindowRig) -> None:
-    """Without a workspace its model is the default once it is added, as on the first page."""
-    services, dialog = rig.wiring.services, rig.settings
-    async with run_server(LLAMA_CPP) as server:
-        services.models.local_ports = (1, server.port)
-        await rig.wiring.settings.show("providers")
-        found = dialog.providers.found_servers
-        press(dialog, "find_servers")
-        await until(lambda: server.request_lines and not found.text(), "found")
-        press(found, "add")
-        await until(lambda: services.settings.model == "llama.cpp/qwen3.gguf", "the default")
-        labels = rig.window.places.welcome.get().findChildren(QLabel)
-        await until(lambda: "A model is connected" in [label.text() for label in labels], "said so")
-        rig.window.leave_settings()
-    assert services.settings.with_provider_removed("llama.cpp").model == ""
-    await services.save_settings(services.settings.with_provider_removed("llama.cpp"))
-    await rig.wiring.settings.show("providers")
-    rig.window.leave_settings()
-
-
-async def _check_a_local_server(rig: WindowRig) -> None:
-    """It is two clicks away; nothing asks it before."""
-    async with run_server(LLAMA_CPP) as server:
-        rig.wiring.services.models.local_ports = (1, server.port)
-        await rig.wiring.workspace_controller.restore_last()
-        welcome = rig.window.places.welcome.get()
-        assert rig.window.top_bar.status() == "No session open"
-        assert server.request_lines == []
-        press(welcome, "find_servers")
-        await until(
-            lambda: "GET /v1/models" in server.request_lines and not welcome.found_servers.text(), "found"
-        )
-        press(welcome.found_servers, "add")
-        await until(lambda: "qwen3.gguf is now the default" in welcome.found_servers.text(), "connected")
-        assert rig.wiring.services.settings.model == "llama.cpp/qwen3.gguf"
-        words = [label.text() for label in welcome.findChildren(QLabel)]
-        assert "A model is connected" in words
-        assert any(line.startswith("llama.cpp/qwen3.gguf is ready") for line in words)
-        assert "Connect a model" not in words
-        assert rig.window.focusWidget() is welcome.findChild(QPushButton, "suggestion:folder-open")
-
-        await rig.open_folder("project")
-        assert rig.conversation.model.label == "llama.cpp/qwen3.gguf"
-        assert rig.conversation.model.window == 16_384
-
-
 async def test_folders_of_the_start_and_later_ones_are_opened(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await _check_folders_of_the_start(rig)
@@ -319,7 +247,7 @@ async def test_folders_of_the_start_and_later_ones_are_opened(qapp: QApplication
         assert rig.window.places.welcome.get().isVisible()
         await _check_a_folder_with_sessions(rig)
         await _check_a_workspace_that_cannot_be_opened(rig)
-        await _check_the_attach_dialog(rig)
+        await _check_a_move_of_the_data(rig)
 
 
 async def _check_folders_of_the_start(rig: WindowRig) -> None:
@@ -361,6 +289,11 @@ async def _check_a_new_folder(rig: WindowRig) -> None:
     press(question, "trust")
     await until(lambda: rig.window.focusWidget() is rig.composer.editor, "the composer in focus")
     assert rig.chat.empty_state.sentence.text().startswith("Only the demo model is here")
+    assert rig.composer.editor.placeholderText() == "Connect a model to work in this folder"
+    press(rig.chat.empty_state, "empty_action")
+    await until(rig.settings.isVisible, "the providers")
+    assert rig.settings.current_page() == "providers"
+    rig.window.leave_settings()
     await rig.run_turn("Hello")
 
 
@@ -407,120 +340,9 @@ async def _check_a_workspace_that_cannot_be_opened(rig: WindowRig) -> None:
     assert all(action.isEnabled() and not action.statusTip() for action in of_workspace)
 
 
-async def _check_the_attach_dialog(rig: WindowRig) -> None:
-    """It starts in the workspace, and then in the last folder."""
-    pictures = rig.folder / "pictures"
-    pictures.mkdir()
-    (pictures / "a.png").write_bytes(png(8, 8, 1))
-    await rig.open_folder("images")
-    dialog = await file_dialog(rig)
-    assert Path(dialog.directory().absolutePath()) == rig.folder / "images"
-    field = find_child(dialog, QLineEdit)
-    field.setText(str(pictures / "a.png"))
-    dialog.accept()
-    await until(rig.attachment_labels, "the image")
-
-    dialog = await file_dialog(rig)
-    assert Path(dialog.directory().absolutePath()) == pictures
-    dialog.reject()
-    await rig.open_folder("other")
-    dialog = await file_dialog(rig)
-    assert Path(dialog.directory().absolutePath()) == rig.folder / "other"
-    dialog.reject()
-
-
-async def file_dialog(rig: WindowRig) -> QFileDialog:
-    """The dialog behind the paper clip."""
-    (clip,) = rig.composer.findChildren(IconButton, "attach")
-    QTest.mouseClick(clip, Qt.MouseButton.LeftButton)
-    return await rig.dialog(QFileDialog)
-
-
-async def ask_for(rig: WindowRig, target: Path, page: SettingsPage) -> None:
-    """Press Move on a page, and choose a folder."""
-    await rig.wiring.settings.show(page)
-    press(getattr(rig.settings, page), "move_data")
-    dialog = await rig.dialog(QFileDialog)
-    dialog.setDirectory(str(target))
-    dialog.accept()
-    await until(lambda: not dialog.isVisible(), "the dialog gone")
-
-
-def words(rig: WindowRig, page: SettingsPage) -> str:
-    labels = getattr(rig.settings, page).findChildren(QLabel)
-    return "\n".join(label.text() for label in labels if not label.isHidden())
-
-
-def refused(rig: WindowRig, page: SettingsPage) -> bool:
-    """Return True if a page says that a folder is in use."""
-    return "isn't empty" in words(rig, page)
-
-
-async def test_it_moves_after_confirmation_and_the_sessions_are_there(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    target, full = tmp_path / "new", tmp_path / "full"
-    target.mkdir()
-    full.mkdir()
-    (full / "mine.txt").write_text("mine")
+async def _check_a_move_of_the_data(rig: WindowRig) -> None:
     agreed: list[tuple[str, bool]] = []
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.run_turn("Hello")
-        rig.wiring.quit_controller.move_confirmed.connect(lambda *args: agreed.append(args))
-        pages: tuple[SettingsPage, ...] = ("about", "data")
-        for page in pages:
-            await ask_for(rig, full, page)
-            await until(partial(refused, rig, page), "the refusal")
-            assert str(tmp_path / "data") in words(rig, page)
-            await ask_for(rig, target, page)
-            press(await rig.dialog(QuestionDialog), "cancel")
-            assert not refused(rig, page)
-        await ask_for(rig, target, "data")
-        press(await rig.dialog(QuestionDialog), "remove")
-        await until(lambda: agreed, "the user's word")
-    assert agreed == [(str(target), True)]
-
-    appearance = Appearance(qapp)
-    assert await move_with_window(DataDir(tmp_path / "data"), target, True, appearance) == target
-    assert [path.name for path in (tmp_path / "data").iterdir()] == ["moved.json"]
-    moved = DataDir.locate(tmp_path / "data", {})
-    assert moved.root == target
-    (tmp_path / "data").rename(tmp_path / "former")
-    target.rename(tmp_path / "data")
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        assert [event.text for event in rig.events(UserSpoke)] == ["Hello"]
-
-
-async def test_a_canceled_move_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
-    data = DataDir(tmp_path / "old")
-    data.ensure()
-    data.settings_file.write_text('theme = "dark"\n')
-
-    in_use = FileLock(f"{data.workspaces_dir}.lock")
-    in_use.acquire()  # the move waits for it, so that it cannot end before the click
-
-    def cancel() -> None:
-        window = next(
-            window for window in QApplication.topLevelWidgets() if isinstance(window, MoveDataWindow)
-        )
-        find_button(window, "cancel_move").click()
-        in_use.release()
-
-    QTimer.singleShot(0, cancel)
-    assert await move_with_window(data, tmp_path / "new", True, Appearance(qapp)) == data.root
-    assert DataDir.locate(data.root, {}) == data
-    assert data.settings_file.read_text() == 'theme = "dark"\n'
-
-
-def test_nothing_moves_before_the_first_file_with_reduced_motion(qtbot: QtBot, tmp_path: Path) -> None:
-    """The bar stands at its beginning then, instead of running to and fro."""
-    reduce_motion("on")
-    try:
-        window = MoveDataWindow(tmp_path)
-    finally:
-        reduce_motion("off")
-    qtbot.addWidget(window)
-    bar = find_child(window, QProgressBar)
-    assert bar.maximum() > bar.value() == 0
+    rig.wiring.quit_controller.move_confirmed.connect(lambda *args: agreed.append(args))
+    rig.perform(MoveData(str(rig.folder / "new"), removes_old=True))
+    await until(lambda: agreed, "the user's word")
+    assert agreed == [(str(rig.folder / "new"), True)]
