@@ -22,7 +22,6 @@ PARTIAL: dict[str, set[Any]] = {
     "ui/outputs/rows.py: COLUMN_INDEX": {"stored"},
     "ui/outputs/rows.py: SAME_STATES": {
         "folded",
-        "handed_over",
         "in_part",
         "index",
         "left_out",

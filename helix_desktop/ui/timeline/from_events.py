@@ -363,12 +363,14 @@ def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> Change
     rewrites = [part for part in parts if not _is_attached(part, own)]
     active = tuple(part.seq for part in rewrites if not (part.is_undone or part.inside))
     undone = tuple(part.seq for part in rewrites if part.is_undone)
+    all_parts = sorted((*parts, *([handover] if handover is not None else [])), key=lambda part: -part.seq)
+    sized = [part for part in all_parts if part.before]
+    before, after = (sized[-1].before, sized[0].after) if sized else (0, 0)
     if handover is not None:
         undo_with = undone if handover.is_undone else active
-        return replace(handover, parts=tuple(parts), undo_with=undo_with)
+        return replace(handover, parts=tuple(parts), undo_with=undo_with, before=before, after=after)
     if len(parts) == 1:
         return None
-    sized = [part for part in parts if part.before]
     oldest = min(rewrites, key=lambda part: part.seq)
     return ChangeCard(
         oldest.seq,
@@ -376,8 +378,8 @@ def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> Change
         tuple(parts),
         active,
         undone,
-        before=sized[-1].before if sized else 0,
-        after=sized[0].after if sized else 0,
+        before=before,
+        after=after,
         is_undone=bool(undone) and not active,
         inside=parts[0].inside if all(part.inside for part in parts) else "",
         retaken=sum(part.retaken for part in parts),

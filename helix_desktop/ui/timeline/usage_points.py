@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.rewrite_sizes import RewriteSize, RewriteSizes
 from helix_desktop.context.window.usage_gauge import (
     UsageGauge,
-    answered_tokens,
     estimate_of,
     is_small_answer,
     latest_report,
@@ -138,8 +138,7 @@ class _UsageReducer:
         self._overhead = fixed_tokens
         self._before_rewrites = list[tuple[int, int]]()  # since the last answer: seq, what it counted before
         self._quoted_before: dict[int, int] = {}  # by handover: how many more the policy of then let it quote
-        self._sizes: dict[int, tuple[int, int]] = {}  # of the next request, by rewrite, before and after it
-        self._freed: dict[int, int] = {}  # tokens, by the rewrites before the next request
+        self._sizes, self._rewrite_sizes = dict[int, RewriteSize](), RewriteSizes()
         self._model = ""  # PROVIDER/NAME of the one that answered or was chosen last
         self._report: ReportedUsage | None = None  # its newest
         self._window, self._at_ms = window_size, 0
@@ -167,12 +166,13 @@ class _UsageReducer:
                 self._rewrite(recorded, _KINDS[type(event)])
             case _:
                 self._skip(recorded)
+        if (size := self._rewrite_sizes.apply(recorded, self._transcript)) is not None:
+            self._sizes[recorded.seq] = size
 
     def complete(self) -> tuple[UsagePoint, ...]:
         """Return all points, those of rewrites with what each made of the next request."""
-        self._end_group(self._used_tokens())
         return tuple(
-            replace(point, before=size[0], after=size[1])
+            replace(point, before=size.before, after=size.after)
             if point.kind != "turn" and (size := self._sizes.get(point.seq))
             else point
             for point in self.points
@@ -191,9 +191,6 @@ class _UsageReducer:
         self._messages += self._transcript.window.entry_tokens(self._transcript.window.entries()[-1])
 
     def _on_response(self, recorded: RecordedEvent, event: AssistantSpoke) -> None:
-        newest_seq = max(self._freed, default=0)
-        if newest_seq and newest_seq <= (event.sent_after or newest_seq):  # else they are of the next request
-            self._end_group(answered_tokens(event) or self._used_tokens())
         if event.estimate:
             missed = [before for seq, before in self._before_rewrites if 0 < event.sent_after < seq]
             messages = missed[0] if missed else self._messages + self._quoted_tokens
@@ -223,31 +220,12 @@ class _UsageReducer:
         words = after - self._overhead - _window_tokens(both)
         self._quoted_before[recorded.seq] = max(0, words) - self._quoted_tokens
         self._recount(recorded.seq, "handover")
-        self._freed[recorded.seq] = event.before - event.after
 
     def _rewrite(self, recorded: RecordedEvent, kind: PointKind) -> None:
         self._add_growth_point(recorded.seq)
         self._transcript.apply(recorded)
         self._find_report(self._model)
         self._recount(recorded.seq, kind)
-        match recorded.event:
-            case SweepMade(reason=SweepReason.HANDOVER):
-                pass  # what it freed is in the handover's figures
-            case (SweepMade() | FoldMade() | ObservationsPlaced() | Excluded()) as rewrite:
-                self._freed[recorded.seq] = self._used_tokens(rewrite.saved) - self._used_tokens()
-
-    def _end_group(self, request: int) -> None:
-        """Say of the rewrites before a request of so many tokens what each made of it.
-
-        Of those that were undone before, what they would have made of it.
-        """
-        rewrites = self._transcript.rewrites
-        undone = {each for seq in rewrites.undone for each in (seq, rewrites.attached_to(seq))}
-        after = request - sum(freed for seq, freed in self._freed.items() if seq in undone)
-        for seq, freed in reversed(self._freed.items()):
-            self._sizes[seq] = after + freed, after
-            after += freed
-        self._freed.clear()
 
     def _add_growth_point(self, seq: int) -> None:
         """Mark what stood there before a rewrite, if something came since the last point.
@@ -277,9 +255,9 @@ class _UsageReducer:
         by_policy = handover_tokens(self._transcript, self._policy, self._window)
         return max(0, by_policy - event.tokens - FRAMING_TOKENS + self._quoted_before.get(seq, 0))
 
-    def _used_tokens(self, more: int = 0) -> int:
-        """Return the tokens of the window as the model counts them, with so many `more` by our count."""
-        counted = self._overhead + self._quoted_tokens + self._messages + more
+    def _used_tokens(self) -> int:
+        """Return the tokens of the window as the model counts them."""
+        counted = self._overhead + self._quoted_tokens + self._messages
         return projected_tokens(counted, self._report, self._ratio)
 
     def _add_point(self, seq: int, kind: PointKind = "turn", is_estimated: bool = True) -> None:

@@ -15,12 +15,7 @@ from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.summaries.sections import gist_bullets
 from helix_desktop.context.window.message_states import MessageStates
-from helix_desktop.context.window.usage_gauge import (
-    answered_tokens,
-    estimate_of,
-    latest_report,
-    projected_tokens,
-)
+from helix_desktop.context.window.rewrite_sizes import ContextRewrite, RewriteSizes
 from helix_desktop.domain.choices import AGENT_NAMES, ForeignAgent, PermissionMode
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -46,7 +41,6 @@ from helix_desktop.domain.events.rewrite import (
     Pinned,
     Redone,
     SweepMade,
-    SweepReason,
     Undone,
     Unpinned,
 )
@@ -133,15 +127,9 @@ _Notice: TypeAlias = (
 MIN_FREED_SHARE = 0.05
 """Share of the context window that the rewrites before a request have to free for a line in the chat."""
 
-ContextRewrite: TypeAlias = SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded
-
 
 class _Group(msgspec.Struct, eq=False):
-    """The rewrites before one request, by their events; sizes in tokens as the model counts them.
-
-    `used` is what the request has, which without them would have `freed` more: what still comes into it
-    counts until it is answered. If they were undone before, it is what it would have had with them.
-    """
+    """The rewrites before one request, by their events; sizes in tokens, as `RewriteSizes` has them."""
 
     seqs: list[int] = []
     text: str = ""  # in place of the sizes
@@ -149,27 +137,13 @@ class _Group(msgspec.Struct, eq=False):
     handover: tuple[str, ...] = ()  # what it did and why: stands for all others
     changes: dict[str, int] = {}  # with what each freed
     reasons: dict[str, None] = {}
-    freed_by: dict[int, int] = {}  # the same by rewrite
-    used: int = 0
-    is_whole: bool = (
-        True  # False: outputs of running calls still come into the request, so it has no size yet
-    )
+    before: int = 0
+    after: int = 0
     retaken: int = 0  # messages among what left that the user had brought back
-
-    @property
-    def freed(self) -> int:
-        return sum(self.changes.values())
-
-    def set_request(self, tokens: int, transcript: Transcript, sent_after: int = 0) -> None:
-        """Take the tokens of the request that comes after them, or was sent after this event."""
-        upto, undone = sent_after or transcript.last_seq, transcript.rewrites.undone
-        self.is_whole = bool(sent_after) or not transcript.messages.has_open_calls
-        without = (freed for seq, freed in self.freed_by.items() if undone.get(seq, upto + 1) <= upto)
-        self.used = tokens - sum(without)
 
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
         """Return the line about them; of those inside others (`around`) nothing is offered."""
-        change = context_change_text(self.used + self.freed, self.used) if self.is_whole else tr("Context")
+        change = context_change_text(self.before, self.after) if self.before else tr("Context")
         by_size = sorted(self.changes, key=lambda words: -self.changes[words])
         words = self.handover if self.handover_seq else (*by_size, reasons_text(self.reasons))
         retaken = retaken_text(self.retaken)
@@ -187,51 +161,18 @@ class _Group(msgspec.Struct, eq=False):
 class ContextLines:
     """One line for all rewrites before a request that freed enough for one.
 
-    Also if a handover is among them, or they took what the user had brought back. Sizes are counted event by
-    event, as the gauge does, from the newest report of the model, until that of the request itself.
+    Also if a handover is among them, or they took what the user had brought back.
     """
 
     def __init__(self) -> None:
         self._group = _Group()
-        self._unsent = [self._group]  # those whose request was not answered, the newest last
         self._shown: list[_Group] = []  # those that have a line
-        self._overhead = 0  # tokens by our count of what is sent beside messages and handover
-        self._handover_tokens: dict[int, int] = {}  # by our count, with the user's words that it quotes
-        self._window = 0  # tokens of the context window; 0: not known yet
+        self._sizes = RewriteSizes()
 
-    def on_answer(self, response: AssistantSpoke, transcript: Transcript) -> list[DividerRow]:
-        """Begin a new group: the request was answered. Return the lines that this changed.
-
-        What was rewritten while the model answered is of the next request, with all before it.
-        """
-        answer = transcript.window.entry_tokens(transcript.messages.items[-1])
-        if response.estimate and not response.sent_after:  # else the window is not what was sent
-            self._overhead = max(0, response.estimate - (self._messages(transcript) - answer))
-        self._window, changed = response.window or self._window, list[DividerRow]()
-        newest_seq = max((seq for group in self._unsent for seq in group.seqs), default=0)
-        if newest_seq <= (response.sent_after or newest_seq):
-            if newest_seq:
-                sent = answered_tokens(response) or self._used(transcript, -answer)
-                changed = self._follow(sent, transcript, response.sent_after or transcript.last_seq)
-            self._unsent.clear()
+    def on_answer(self, recorded: RecordedEvent, transcript: Transcript) -> None:
+        """Begin a new group: the request was answered."""
+        self._sizes.apply(recorded, transcript)
         self._group = _Group()
-        self._unsent.append(self._group)
-        return changed
-
-    def _follow(self, tokens: int, transcript: Transcript, sent_after: int = 0) -> list[DividerRow]:
-        """Let the groups before the next request have its tokens; return their lines."""
-        for group in reversed(self._unsent):
-            group.set_request(tokens, transcript, sent_after)
-            tokens = group.used + group.freed
-        shown = [group for group in self._unsent if group in self._shown]
-        around = covers_around(transcript) if shown else {}
-        return [group.row(transcript, around) for group in shown]
-
-    def unsent_rows(self, transcript: Transcript) -> list[DividerRow]:
-        """Return the lines before the request that is not answered yet, with what came into it since."""
-        if not any(group in self._shown for group in self._unsent):
-            return []
-        return self._follow(self._used(transcript), transcript)
 
     def on_rewrite(
         self, recorded: RecordedEvent, event: ContextRewrite, transcript: Transcript
@@ -242,64 +183,34 @@ class ContextLines:
         is_attached = isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
         if not (is_attached and seq - 1 in group.seqs):  # it falls and returns with the one before it
             group.seqs.append(seq)
-        handover = transcript.rewrites.handovers.get(seq - 1)
-        match event:
-            case HandoverMade(origin=origin):
-                self._learn_handover(seq, event, transcript)
-                freed = event.before - event.after
-                group.handover_seq = group.handover_seq if event.revises else seq
-                group.text = handover_text(event, transcript) if origin else ""
-            case SweepMade(reason=SweepReason.HANDOVER) if handover is not None:
-                self._learn_handover(seq - 1, handover, transcript)
-                freed = 0  # the handover's sizes count it
-            case _:
-                freed = self._used(transcript, event.saved) - self._used(transcript)
+        size = self._sizes.apply(recorded, transcript)
+        freed = 0
+        if size is not None:
+            freed = size.before - size.after
+            group.before, group.after = group.before or size.before, size.after
+        elif not isinstance(event, HandoverMade):
+            freed = event.saved
         group.retaken += transcript.retaken.get(seq, 0)
         reason = rewrite_reason_text(event)
         if isinstance(event, HandoverMade):
+            group.handover_seq = group.handover_seq if event.revises else seq
+            group.text = handover_text(event, transcript) if event.origin else ""
             is_refused = bool(event.refused) and not recorded_writer(event.model)
             group.handover = change, reason, tr("the model's summary wasn't used") if is_refused else ""
         if freed:
             group.changes[change] = group.changes.get(change, 0) + freed
-            by = group.seqs[-1]
-            group.freed_by[by] = group.freed_by.get(by, 0) + freed
             group.reasons |= {reason: None} if reason and not is_attached else {}
-        is_large = group.freed >= MIN_FREED_SHARE * self._window
+        is_large = sum(group.changes.values()) >= MIN_FREED_SHARE * self._sizes.window
         if not (group.handover_seq or group.retaken or is_large):
             return None
         if group not in self._shown:
             self._shown.append(group)
-        group.set_request(self._used(transcript), transcript)
         return group.row(transcript, {})
 
     def rows(self, transcript: Transcript) -> list[DividerRow]:
         """Return all lines as they are now: something may be undone, redone, or inside a later rewrite."""
-        self.unsent_rows(transcript)
         around = covers_around(transcript) if self._shown else {}
         return [group.row(transcript, around) for group in self._shown]
-
-    def _learn_handover(self, seq: int, handover: HandoverMade, transcript: Transcript) -> None:
-        """Learn how much a handover is with the user's words in it, which depend on the policy."""
-        report = latest_report(transcript, transcript.last_model)
-        after = estimate_of(handover.after, report, report.ratio if report is not None else 1.0)
-        quoted = after - self._overhead - transcript.window.tokens[0]
-        self._handover_tokens[seq] = max(handover.tokens, quoted)
-
-    def _messages(self, transcript: Transcript) -> int:
-        """Return the tokens by our count of the messages in the window, and of the handover before them."""
-        tokens, active = transcript.window.tokens[0], transcript.window.handover
-        if active is None:
-            return tokens
-        excluded = transcript.rewrites.excluded.get(active[0])
-        if excluded is not None:
-            return tokens + excluded.tokens
-        return tokens + self._handover_tokens.get(active[0], active[1].tokens)
-
-    def _used(self, transcript: Transcript, more: int = 0) -> int:
-        """Return the tokens of the next request as the model counts them, with so `more` by our count."""
-        report = latest_report(transcript, transcript.last_model)
-        ratio = report.ratio if report is not None else 1.0
-        return projected_tokens(self._overhead + self._messages(transcript) + more, report, ratio)
 
 
 def _handover_row(recorded: RecordedEvent, handover: HandoverMade, transcript: Transcript) -> NoticeRow:
@@ -511,8 +422,6 @@ class ChatRows(ToolRows):
     def apply(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Return the rows that this event adds or changes; `after` is the transcript with it applied."""
         rows = self.add(recorded, transcript)
-        if isinstance(recorded.event, UserSpoke | ToolAnswered | InstructionsAdded | TurnRetried):
-            rows += self._changed(self._context.unsent_rows(transcript))
         match recorded.event:
             case ToolAnswered() | FilesChanged() | TurnRetried():
                 rows += self._updated_staleness(transcript)
@@ -596,7 +505,8 @@ class ChatRows(ToolRows):
                 answer = self._answer_row(recorded, response)
                 rows: list[Row] = [*([answer] if answer else []), *self._call_rows(seq, response)]
                 self.ends.on_answer(recorded, response, rows[0] if rows else None)
-                return [*rows, *self._changed(self._context.on_answer(response, transcript))]
+                self._context.on_answer(recorded, transcript)
+                return rows
             case ToolAnswered() as output:
                 return self._on_answer(seq, output, transcript)
             case SideQuestionAnswered() as side_question:

@@ -268,7 +268,7 @@ def _is_attached(transcript: Transcript, seq: int) -> bool:
 
 
 def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
-    """All that was rewritten before a request, though a message came between."""
+    """Before all that was rewritten for a request and after it, though a message came between."""
     simulator = build_history(12, size=2_000)
     simulator.step("Done.", 0, usage_ratio=1.2)
     before = simulator.gauge().used
@@ -280,19 +280,20 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     words = f"Context: {format_tokens(before)} → {format_tokens(swept)} · outputs cached (stored) · by you"
     assert _context_lines(simulator) == [words]
     simulator.send_message("Go on. " * 300)
-    between = simulator.gauge().used - swept
+    assert _context_lines(simulator) == [words], "what comes later changes no figure"
+    between = simulator.gauge().used
     simulator.hand_over(1_000)
     after = simulator.gauge().used
     simulator.log = [
         msgspec.structs.replace(
             recorded,
-            event=msgspec.structs.replace(recorded.event, before=swept + between, after=after),
+            event=msgspec.structs.replace(recorded.event, before=between, after=after),
         )
         if isinstance(recorded.event, HandoverMade)
         else recorded
         for recorded in simulator.log
     ]
-    sizes = f"{format_tokens(before + between)} → {format_tokens(after)}"
+    sizes = f"{format_tokens(before)} → {format_tokens(after)}"
     words = f"Context: {sizes} · Summary of part of turn 1 · by you"
     assert _context_lines(simulator) == [words]
     simulator.step("Next.", 0, usage_ratio=1.2)
