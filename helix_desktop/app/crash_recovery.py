@@ -18,9 +18,9 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.secret_patterns import ReportRedaction
 from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.text_format import ellipsize_title
-from helix_desktop.domain.text_variants import ReportRedaction
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.files import read_regular
 from helix_desktop.ui.window.quit import RecoverySummary

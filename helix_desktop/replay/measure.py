@@ -19,8 +19,8 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.summaries.covered_facts import NamedIn, covered_facts
 from helix_desktop.context.summaries.index_entry import HEAD
-from helix_desktop.context.summaries.summary_coverage import NamedIn, covered_facts
 from helix_desktop.context.window.usage_gauge import replayed_tokens
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, RECALL_TOOL
 from helix_desktop.domain.errors import (

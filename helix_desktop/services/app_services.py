@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.agent.models import SlowModels
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Approver
 from helix_desktop.agent.session_services import SessionServices
+from helix_desktop.agent.slow_models import SlowModels
 from helix_desktop.agent.subagents import DELEGATE, delegate_spec
 from helix_desktop.config.paths import DataDir, load_prompts, resources_dir
 from helix_desktop.config.secrets import ApiKey, KeySource, SecretStore
@@ -26,13 +26,13 @@ from helix_desktop.domain.errors import HelixError, WorkspaceMissing
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.model_spec import LearnedWindow
-from helix_desktop.domain.text_variants import ReportRedaction
+from helix_desktop.domain.secret_patterns import ReportRedaction
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
-from helix_desktop.services.backup import BackupService, SharingService, texts_in
+from helix_desktop.services.backup import BackupService
 from helix_desktop.services.build_info import BuildInfoService
 from helix_desktop.services.cache_server import CacheEndpoints
 from helix_desktop.services.closed_workspaces import ClosedSessions, check_data_is_there
@@ -52,6 +52,7 @@ from helix_desktop.services.prompt_files import PromptFiles
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.services.samples import SAMPLES, add_sample, play_session
 from helix_desktop.services.search import SearchService
+from helix_desktop.services.sharing import SharingService, texts_in
 from helix_desktop.services.tool_service import ToolService
 from helix_desktop.store.remote.client import RemoteStore, open_store
 from helix_desktop.store.remote.server import SharedStore

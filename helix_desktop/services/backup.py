@@ -1,33 +1,20 @@
-"""Carries workspaces out of their stores into files, and back; sessions for others, without secrets."""
+"""Carries workspaces out of their stores into files, and back."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from helix_desktop.agent.ports import Store
-from helix_desktop.domain.choices import HTML_SUFFIX, JSON_LINES_SUFFIX
 from helix_desktop.domain.errors import ArchiveWriteFailed, HelixError, InvalidInput
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.store import SessionVersions
 from helix_desktop.domain.store_reports import ArchiveInfo, ExportResult, ImportResult
-from helix_desktop.domain.text_variants import REMOVED, ReportRedaction
 from helix_desktop.domain.translatable_text import TextContext, folder_reason
 from helix_desktop.services.closed_workspaces import BorrowStore
-from helix_desktop.store.archive_file import file_name, read_info, refused_write
+from helix_desktop.store.archive_file import file_name, read_info
 from helix_desktop.system.clock import ClockMs
-from helix_desktop.system.files import non_folder_in, write_text_durably
-from helix_desktop.words.session_markdown import markdown_page, session_markdown
-from helix_desktop.words.sessions import session_title
+from helix_desktop.system.files import non_folder_in
 from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
 
@@ -121,119 +108,3 @@ class BackupService:
             for record in self._registry.list_workspaces(include_removed=True)
             if self._registry.store_folder(record.id).is_dir()
         ]
-
-
-class SharedText(msgspec.Struct, frozen=True):
-    """A document to be shared, and at how many places of it something was removed."""
-
-    text: str
-    removed: int = 0
-
-
-class SharingService:
-    def __init__(
-        self,
-        borrow_store: Callable[[str], AbstractAsyncContextManager[Store]],
-        redaction: Callable[[], Awaitable[ReportRedaction]],
-    ) -> None:
-        self._borrow_store, self._redaction = borrow_store, redaction
-
-    async def session_text(
-        self, workspace_id: str, session_id: str, suffix: str, upto: int = 0
-    ) -> SharedText:
-        """Return a session in the format of a file's ending: with its versions, or up to event `upto` alone.
-
-        Keys, tokens, addresses and the home folder are removed as in a diagnostics bundle. Raises StoreError,
-        WorkspaceMissing.
-        """
-        async with self._borrow_store(workspace_id) as store:
-            listed = await store.sessions()
-            versions = (session_id,) if upto else SessionVersions(listed).ids_of(session_id)
-            logs = {version: await store.events(version) for version in versions}
-        if upto:
-            logs[session_id] = logs[session_id][:upto]
-        title = next((summary.title for summary in listed if summary.id == session_id), "")
-        redaction = await self._redaction()
-        return await asyncio.to_thread(_document, title, session_id, logs, suffix, redaction)
-
-    async def handover_text(
-        self, session_id: str, recorded: RecordedEvent, markdown: str, suffix: str
-    ) -> SharedText:
-        """Return a handover, and what it says as Markdown, in the format of a file's ending; as above."""
-        redaction = await self._redaction()
-        if suffix == JSON_LINES_SUFFIX:
-            return await asyncio.to_thread(_json_lines, {session_id: [recorded]}, redaction)
-        shared = await asyncio.to_thread(_redacted, markdown, redaction)
-        return _page(tr("Summary"), shared) if suffix == HTML_SUFFIX else shared
-
-    async def save(self, path: Path, shared: SharedText) -> int:
-        """Write a document; return its size in bytes. Raises ArchiveWriteFailed."""
-        try:
-            await asyncio.to_thread(write_text_durably, path, shared.text)
-        except OSError as error:
-            raise refused_write(path, error) from error
-        return len(shared.text.encode())
-
-
-def _document(
-    title: str,
-    session_id: str,
-    logs: Mapping[str, Sequence[RecordedEvent]],
-    suffix: str,
-    redaction: ReportRedaction,
-) -> SharedText:
-    if suffix == JSON_LINES_SUFFIX:
-        return _json_lines(logs, redaction)
-    numbered = {number: log for number, log in enumerate(logs.values(), 1) if log is not logs[session_id]}
-    shared = _redacted(session_markdown(title, logs[session_id], numbered), redaction)
-    return _page(redaction.redact(session_title(title)), shared) if suffix == HTML_SUFFIX else shared
-
-
-def _page(title: str, shared: SharedText) -> SharedText:
-    return SharedText(markdown_page(title, shared.text), shared.removed)
-
-
-def _redacted(text: str, redaction: ReportRedaction) -> SharedText:
-    redacted = redaction.redact(text)
-    return SharedText(redacted, max(0, redacted.count(REMOVED) - text.count(REMOVED)))
-
-
-def _json_lines(logs: Mapping[str, Sequence[RecordedEvent]], redaction: ReportRedaction) -> SharedText:
-    """Return a line for each event, as `helix-desktop run --json` prints it."""
-    documents = [
-        {"session": session, "seq": entry.seq, "at": entry.at, "event": msgspec.to_builtins(entry.event)}
-        for session, log in logs.items()
-        for entry in log
-    ]
-    texts = texts_in(documents)
-    mark = "\x1e"  # stands on a line of its own between two texts while all are redacted together
-    while any(mark in text for text in texts):
-        mark += "\x1e"
-    shared = _redacted(f"\n{mark}\n".join(texts), redaction)
-    redacted = iter(shared.text.split(f"\n{mark}\n"))
-    lines = (json.dumps(_with_texts(document, redacted), ensure_ascii=False) for document in documents)
-    return SharedText("".join(f"{line}\n" for line in lines), shared.removed)
-
-
-def texts_in(value: Any) -> list[str]:
-    """Return every text in a value of JSON, keys aside, in order."""
-    match value:
-        case str():
-            return [value]
-        case dict():
-            return [text for inner in value.values() for text in texts_in(inner)]
-        case list() | tuple():
-            return [text for inner in value for text in texts_in(inner)]
-    return []
-
-
-def _with_texts(value: Any, texts: Iterator[str]) -> Any:
-    """Return a value with other texts, in the order of `texts_in`."""
-    match value:
-        case str():
-            return next(texts)
-        case dict():
-            return {key: _with_texts(inner, texts) for key, inner in value.items()}
-        case list() | tuple():
-            return [_with_texts(inner, texts) for inner in value]
-    return value

@@ -18,7 +18,7 @@ from helix_desktop.config.languages import LANGUAGE_VARIABLE, unknown_language
 from helix_desktop.config.paths import LOG_FILE, STACKS_FILE, resources_dir
 from helix_desktop.config.settings import Provider, Settings
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.text_variants import ReportRedaction
+from helix_desktop.domain.secret_patterns import ReportRedaction
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, plain_text, system_reason
 from helix_desktop.providers.http import is_loopback
 from helix_desktop.services.app_command import app_command

@@ -23,6 +23,7 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.rewrites import caching
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.rewrites.caching import SweepPlan
+from helix_desktop.context.summaries.covered_facts import check_covered_facts, covered_facts
 from helix_desktop.context.summaries.extractive_handover import extractive_handover
 from helix_desktop.context.summaries.handover import (
     CutPoint,
@@ -38,7 +39,6 @@ from helix_desktop.context.summaries.handover import (
     user_text_budget,
 )
 from helix_desktop.context.summaries.index_entry import build_index_entry
-from helix_desktop.context.summaries.summary_coverage import check_summary_coverage, covered_facts
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
 from helix_desktop.context.window.window import PromptFrame, Window, attachment_text, output_marker, project
 from helix_desktop.domain.digest import bare_marker, digest_of
@@ -435,7 +435,7 @@ class SessionSimulator:
             model="none",
             trigger=HandoverTrigger.MANUAL,
             former=latest[0] if latest else 0,
-            coverage=check_summary_coverage(facts, summary, self.policy.ledger_tokens * 3),
+            coverage=check_covered_facts(facts, summary, self.policy.ledger_tokens * 3),
             words=newest_turn_words(self.transcript, cut.upto, budget),
             mode_note=newest_mode_note(covered),
         )

@@ -18,6 +18,13 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import caching, planner
+from helix_desktop.context.summaries.covered_facts import (
+    CHARS_PER_TOKEN,
+    CoveredFacts,
+    check_covered_facts,
+    covered_facts,
+    user_source,
+)
 from helix_desktop.context.summaries.extractive_handover import extractive_handover, without_repeats
 from helix_desktop.context.summaries.handover import (
     CutPoint,
@@ -46,13 +53,6 @@ from helix_desktop.context.summaries.handover_revision import (
     without_handover,
 )
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
-from helix_desktop.context.summaries.summary_coverage import (
-    CHARS_PER_TOKEN,
-    CoveredFacts,
-    check_summary_coverage,
-    covered_facts,
-    user_source,
-)
 from helix_desktop.context.summaries.summary_task import (
     FOLLOWING_MESSAGES,
     SummaryTask,
@@ -142,7 +142,7 @@ async def checked_handover(session: Session, event: HandoverMade, facts: Covered
     quoted = user_text_seqs(transcript, event.upto, event.kept, policy.user_text_tokens, window_size)
     whole, todo_list = quoted.union(event.words), transcript.todo_list_between(0, event.upto)
     max_chars = policy.ledger_tokens * CHARS_PER_TOKEN
-    coverage = await asyncio.to_thread(check_summary_coverage, facts, text, max_chars, whole, todo_list)
+    coverage = await asyncio.to_thread(check_covered_facts, facts, text, max_chars, whole, todo_list)
     event = msgspec.structs.replace(event, coverage=coverage)
     texts = user_texts(transcript, event, policy.user_text_tokens, window_size)
     as_sent = without_repeats(event, [text for _, text, _ in texts])

@@ -22,6 +22,7 @@ from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.compaction.summarizer import BackgroundJob, SummaryWait
 from helix_desktop.agent.session import EventRecorded, RequestChanged, Session
 from helix_desktop.context.rewrites import planner
+from helix_desktop.context.summaries.covered_facts import covered_facts
 from helix_desktop.context.summaries.handover import (
     CutPoint,
     citable_seqs,
@@ -29,7 +30,6 @@ from helix_desktop.context.summaries.handover import (
     newest_checkpoint,
 )
 from helix_desktop.context.summaries.handover_revision import original_of, revised_handover, to_markdown
-from helix_desktop.context.summaries.summary_coverage import covered_facts
 from helix_desktop.context.window.usage_gauge import FULL_WINDOW, ON_REQUEST, CompactionTrigger, measure_usage
 from helix_desktop.context.window.window import project, tokens_as_sent
 from helix_desktop.domain.cost import SpendReply, spending_of

@@ -14,14 +14,10 @@ from helix_desktop.agent.session import ObservationProgress, Phase, Session
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation
+from helix_desktop.context.summaries.covered_facts import CHARS_PER_TOKEN, check_covered_facts, covered_facts
 from helix_desktop.context.summaries.handover import user_text_budget, whole_texts
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
-from helix_desktop.context.summaries.summary_coverage import (
-    CHARS_PER_TOKEN,
-    check_summary_coverage,
-    covered_facts,
-)
 from helix_desktop.context.summaries.summary_task import (
     FOLLOWING_MESSAGES,
     accept_observations,
@@ -292,7 +288,7 @@ class Observations(BackgroundJob):
         missing_chars, transcript = policy.ledger_tokens * CHARS_PER_TOKEN, self._session.transcript
         todo_list = transcript.todo_list_between(event_range.after, event_range.upto)
         coverage = await asyncio.to_thread(
-            check_summary_coverage, covered, text, missing_chars, whole_seqs, todo_list
+            check_covered_facts, covered, text, missing_chars, whole_seqs, todo_list
         )
         in_text = {
             fact

@@ -12,7 +12,7 @@ import msgspec
 from helix_desktop.agent.change_recorder import ChangeRecorder
 from helix_desktop.agent.compaction.rewriter import EarlyRewrites
 from helix_desktop.agent.intake import Intake, ReceivedOutput
-from helix_desktop.agent.output_forms import HeldOutput, IntakeGate
+from helix_desktop.agent.intake_gate import HeldOutput, IntakeGate
 from helix_desktop.agent.ports import Tools
 from helix_desktop.agent.session import (
     ApprovalRequested,

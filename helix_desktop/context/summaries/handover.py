@@ -15,8 +15,8 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS, user_decision
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.summaries.artifact_ledger import legend_of
+from helix_desktop.context.summaries.covered_facts import also_named
 from helix_desktop.context.summaries.sections import TITLES
-from helix_desktop.context.summaries.summary_coverage import also_named
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke

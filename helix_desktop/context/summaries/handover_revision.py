@@ -12,6 +12,12 @@ import msgspec
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.summaries.covered_facts import (
+    CHARS_PER_TOKEN,
+    CoveredFacts,
+    also_named,
+    check_covered_facts,
+)
 from helix_desktop.context.summaries.extractive_handover import HistoryExtract
 from helix_desktop.context.summaries.handover import (
     NOTHING_RECORDED,
@@ -32,12 +38,6 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.sections import TITLES
-from helix_desktop.context.summaries.summary_coverage import (
-    CHARS_PER_TOKEN,
-    CoveredFacts,
-    also_named,
-    check_summary_coverage,
-)
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
@@ -92,7 +92,7 @@ def preview_handover(transcript: Transcript, policy: ContextPolicy, window_size:
     upto = items[-1].seq if items else 0
     todo_list = transcript.todo_list_between(0, upto)
     quoted = user_text_seqs(transcript, upto, 0, policy.user_text_tokens, window_size)
-    coverage = check_summary_coverage(facts, text, policy.ledger_tokens * CHARS_PER_TOKEN, quoted, todo_list)
+    coverage = check_covered_facts(facts, text, policy.ledger_tokens * CHARS_PER_TOKEN, quoted, todo_list)
     return HandoverPreview(upto, transcript.messages.counts(upto=upto), sections, ledger, coverage)
 
 

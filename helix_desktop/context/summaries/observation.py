@@ -16,6 +16,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem, SummaryBlock, ended_observations
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import LEGEND
+from helix_desktop.context.summaries.covered_facts import also_named, user_source
 from helix_desktop.context.summaries.extractive_handover import extractive_handover
 from helix_desktop.context.summaries.handover import (
     UNSUPPORTED,
@@ -26,7 +27,6 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.message_facts import cut_between_words
 from helix_desktop.context.summaries.sections import KINDS
-from helix_desktop.context.summaries.summary_coverage import also_named, user_source
 from helix_desktop.context.summaries.summary_task import (
     SummaryTask,
     TranscriptLine,

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-import msgspec
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.rule_usage import RuleUsage, read_rule_usage
 from helix_desktop.domain.errors import InvalidInput, StoreError
-from helix_desktop.domain.events.conversation import ApprovalGiven
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.tools import McpChange, PermissionRule, RuleEffect, RuleKind
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.permissions.home_folder import DEFAULT_HOME_NAMES
 from helix_desktop.permissions.reading_programs import DEFAULT_LINES
-from helix_desktop.permissions.rules import parse_rule, rule_names
+from helix_desktop.permissions.rules import parse_rule
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.design.labels import IconLabel, label
@@ -117,13 +115,6 @@ class ChangeTrust(Intent, frozen=True):
     is_trusted: bool
 
 
-class RuleUsage(msgspec.Struct):
-    """How often a rule answered, and when last, in milliseconds since 1970."""
-
-    count: int = 0
-    last_at_ms: int = 0
-
-
 class PermissionsPage(QWidget):
     def __init__(self, session: Session, settings: Values) -> None:
         super().__init__()
@@ -177,7 +168,7 @@ class PermissionsPage(QWidget):
         workspace = self._session.opened
         if workspace is not None and (rules := self._all_rules(workspace)):
             try:
-                usage = await _read_usage(workspace, rules)
+                usage = await read_rule_usage(workspace, rules)
             except StoreError:  # it was closed meanwhile
                 return
             if workspace is self._session.opened:
@@ -334,23 +325,6 @@ class PermissionsPage(QWidget):
             margins=(14, 10, 10, 10), gap=12, stretch=1,
         )  # fmt: skip
         return card(parts)
-
-
-async def _read_usage(workspace: OpenWorkspace, rules: Iterable[PermissionRule]) -> dict[str, RuleUsage]:
-    """Return how often each rule answered, by its text, in all sessions of a workspace."""
-    text_by_name: dict[str, str] = {name: rule.text for rule in rules for name in rule_names(rule)}
-    usage = {text: RuleUsage() for text in text_by_name.values()}
-    here = {conversation.session.id: conversation.session.log for conversation in workspace.conversations}
-    for session in await workspace.store.sessions():
-        log: Sequence[RecordedEvent] | None = here.get(session.id)
-        if log is None:
-            log = await workspace.store.events(session.id)
-        for entry in log[session.branch_seq :]:  # what is shared counts in the parent
-            if isinstance(entry.event, ApprovalGiven) and entry.event.rule in text_by_name:
-                use = usage[text_by_name[entry.event.rule]]
-                use.count += 1
-                use.last_at_ms = max(use.last_at_ms, entry.at)
-    return usage
 
 
 def _usage_text(usage: RuleUsage | None) -> str:

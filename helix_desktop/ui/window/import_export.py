@@ -24,10 +24,10 @@ from helix_desktop.domain.store_reports import ArchiveInfo, ExportResult, Import
 from helix_desktop.domain.text_format import ellipsize_title, first_line
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.services.backup import SharedText
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
 from helix_desktop.services.foreign_import import ForeignImport, ids_of
 from helix_desktop.services.links import Link, parse_link
+from helix_desktop.services.sharing import SharedText
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.agent.models import SlowModel
+from helix_desktop.agent.slow_models import SlowModel
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import (

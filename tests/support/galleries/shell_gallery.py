@@ -11,13 +11,13 @@ from typing import Any
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
+from helix_desktop.agent.rule_usage import RuleUsage
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import card, column
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.settings.permissions_page import RuleUsage
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.window.main_window import LayoutStore, MainWindow, WindowPages
 from helix_desktop.ui.window.sidebar.rail import WorkspaceRow

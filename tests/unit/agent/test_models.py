@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.models import ModelRoles, SlowModels
+from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.session import ModelChange, pending_change
+from helix_desktop.agent.slow_models import SlowModels
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES

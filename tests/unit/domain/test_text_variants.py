@@ -12,15 +12,8 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.redaction import Redaction, RedactionRequest
-from helix_desktop.domain.text_variants import (
-    MIN_BASE64_BYTES,
-    REMOVED,
-    SURE,
-    ReportRedaction,
-    encoded_variants,
-    has_form_of_secret,
-    redact_cut_rest,
-)
+from helix_desktop.domain.secret_patterns import REMOVED, ReportRedaction, has_form_of_secret
+from helix_desktop.domain.text_variants import MIN_BASE64_BYTES, SURE, encoded_variants, redact_cut_rest
 
 TIMESTAMP_MS = 1_800_000_000_000
 SECRETS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=MIN_BASE64_BYTES, max_size=40).filter(

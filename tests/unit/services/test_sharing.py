@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.secret_patterns import ReportRedaction
 from helix_desktop.domain.store import Commit
-from helix_desktop.domain.text_variants import ReportRedaction
-from helix_desktop.services.backup import SharedText, SharingService
+from helix_desktop.services.sharing import SharedText, SharingService
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.words.session_markdown import markdown_page, stretch_markdown
 from tests.support.store.builders import START_MS, make_content, make_summary

@@ -1,16 +1,15 @@
-"""What the user does with changes of files, and the dialogs that ask before they are taken back."""
+"""What the user does with changes of files: reverts, redos, merges, accepted changes."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import msgspec
-from PySide6.QtCore import QUrl, Signal
+from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QButtonGroup, QRadioButton, QSizePolicy, QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.workspace_changes import WorkspaceChanges
@@ -18,28 +17,12 @@ from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.session import ChangesRecorded
-from helix_desktop.domain.file_history.changes import (
-    FileChange,
-    PlannedFile,
-    RevertPlan,
-    RevertSelection,
-    RevertStatus,
-    folders_of,
-)
+from helix_desktop.domain.file_history.changes import FileChange, RevertPlan, RevertSelection
 from helix_desktop.domain.file_history.merge import merge
-from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.files import may_run
-from helix_desktop.ui.changes.change_groups import (
-    KINDS,
-    FileRow,
-    LineCounts,
-    RowKind,
-    counts_texts,
-    files_text,
-    revert_name,
-)
+from helix_desktop.ui.changes.change_groups import FileRow, revert_name
 from helix_desktop.ui.changes.change_list import (
     AcceptChanges,
     CopyPatch,
@@ -51,84 +34,20 @@ from helix_desktop.ui.changes.change_list import (
 )
 from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
+from helix_desktop.ui.changes.reverts.revert_dialog import PlanDialog, PlanView
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import PutAutoRun
-from helix_desktop.ui.design.buttons import PushButton, show_copied
+from helix_desktop.ui.design.buttons import show_copied
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.fields import ComboBox
-from helix_desktop.ui.design.labels import IconLabel, TextLine, label
-from helix_desktop.ui.design.layout import (
-    DIALOG_MARGINS,
-    FlowBox,
-    LazyPage,
-    ListScrollArea,
-    ResponsiveRow,
-    clear_layout,
-    column,
-    pane,
-    row,
-)
-from helix_desktop.ui.design.sized_dialog import SizedDialog
-from helix_desktop.ui.kit.forms import FieldRow, align_labels
+from helix_desktop.ui.design.layout import LazyPage
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.words.direction import dotted
-from helix_desktop.words.file_changes import (
-    changed_files_text,
-    plan_status_text,
-    problem_text,
-    revert_effect_text,
-)
-from helix_desktop.words.translation import Translator, error_text, translate
+from helix_desktop.words.file_changes import changed_files_text
+from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
 text = TextContext("Changes")
-
-
-_CHOICES: dict[RevertChoice, TranslatableText] = {
-    "merged": text("Merge both"),
-    "present": text("Keep current"),
-    "former": text("Restore previous"),
-}
-
-
-def choices_of(file: PlannedFile) -> tuple[RevertChoice, ...]:
-    """Return what can be chosen for a file, the suggested one first."""
-    match file.status:
-        case "merge":
-            return ("merged", "present", "former")
-        case "conflict":
-            return ("present", "former", "merged") if file.merged is not None else ("present", "former")
-    return ()
-
-
-def plan_lead(plan: RevertPlan) -> str:
-    """Return what is special about a plan, and what is to be done."""
-    ready = sum(not change.is_folder for change in plan.counted_files("ready"))
-    blocked, open_files = len(plan.counted_files("blocked")), len(plan.counted_files("merge", "conflict"))
-    parts = (
-        tr.plural(ready, "%n file is ready.", "%n files are ready.") if ready else "",
-        tr.plural(
-            open_files,
-            "%n file was changed since: choose what it becomes.",
-            "%n files were changed since: choose what each becomes.",
-        )
-        if open_files
-        else "",
-        tr.plural(blocked, "%n file can't be reverted.", "%n files can't be reverted.") if blocked else "",
-        tr("Nothing is lost: you can undo this."),
-    )
-    return " ".join(filter(None, parts))
-
-
-def revert_button_text(plan: RevertPlan, changes: Sequence[FileChange]) -> str:
-    """Return what the button says that makes these of a plan's changes."""
-    if changes and all(change.is_folder for change in changes):
-        return tr("Redo") if plan.is_redo else tr("Revert")
-    if plan.is_redo:
-        return tr.plural(len(changes), "Redo %n file", "Redo %n files")
-    return tr.plural(len(changes), "Revert %n file", "Revert %n files")
 
 
 def done_text(plan: RevertPlan, changes: Sequence[FileChange], undone: RevertPlan | None = None) -> str:
@@ -151,275 +70,6 @@ def done_text(plan: RevertPlan, changes: Sequence[FileChange], undone: RevertPla
         case _ if plan.is_redo:
             return tr("Redone: {files}", files=files)
     return tr("Reverted: {files}", files=files)
-
-
-_ORDER: tuple[RevertStatus, ...] = ("conflict", "merge", "blocked", "ready")
-MAX_ROWS = 100  # files of a section with a row of their own; the others get the section's first choice
-_PATH_PX = 220
-
-
-class PlanView(QWidget):
-    changed = Signal()
-    merge_requested = Signal(str)
-    """The path of a file that the user wants to merge by hand."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.plan = RevertPlan(())
-        self._combos: dict[str, ComboBox] = {}
-        self._merges: dict[str, PushButton] = {}
-        self._lines: dict[str, tuple[TextLine, TextLine]] = {}
-        self._effects: list[TextLine] = []  # of the section that is being added
-        self._column = column(margins=(0, 0, 6, 0), gap=4)
-        self.setLayout(column(ListScrollArea(self._column, tr("Files"))))
-
-    @property
-    def choices(self) -> dict[str, RevertChoice]:
-        """What was chosen, by path; only where there is a choice."""
-        choices: dict[str, RevertChoice] = {}
-        for file in self.plan.files:
-            options = choices_of(file)
-            if options:
-                combo = self._combos.get(file.path)
-                choices[file.path] = options[0] if combo is None else combo.currentData()
-        return choices
-
-    def show_plan(self, plan: RevertPlan, choices: Mapping[str, RevertChoice] | None = None) -> None:
-        """Show a plan; what was chosen before stays where it still can be."""
-        previous = {**self.choices, **(choices or {})}
-        self.plan = plan
-        self._combos, self._lines, self._merges = {}, {}, {}
-        clear_layout(self._column)
-        implied = folders_of(file.path for file in plan.files if file.status == "ready")
-        for status in _ORDER:
-            files = [file for file in plan.files if file.status == status and file.path not in implied]
-            if files:
-                self._add_section(status, files, previous)
-        self._column.addStretch(1)
-        self.changed.emit()
-
-    def show_counts(self, counts: Mapping[str, LineCounts]) -> None:
-        for path, lines in counts.items():
-            for part, words in zip(self._lines.get(path, ()), counts_texts(lines), strict=False):
-                part.set_text(words)
-                part.setVisible(bool(words))
-
-    def refuse_merge(self, path: str) -> None:
-        """Say that a file is nothing that can be merged by lines."""
-        if path in self._merges:
-            self._merges[path].setEnabled(False)
-            self._merges[path].setToolTip(tr("Only text can be merged."))
-
-    def _add_section(
-        self, status: RevertStatus, files: Sequence[PlannedFile], previous: Mapping[str, RevertChoice]
-    ) -> None:
-        count = "" if status == "ready" else files_text(len(self.plan.counted_files(status)))
-        heading = label(dotted((plan_status_text(status), count)), "strong", wrap=True)
-        heading.setContentsMargins(0, 8 if self._column.count() else 0, 0, 2)
-        self._column.addWidget(heading)
-        self._effects.clear()
-        for file in files[:MAX_ROWS]:
-            self._column.addWidget(self._row(file, previous.get(file.path)))
-        widest = max((effect.sizeHint().width() for effect in self._effects), default=0)
-        for effect in self._effects:
-            effect.setMinimumWidth(widest)  # so that the counts before them stand in columns
-        if len(files) > MAX_ROWS:
-            more = tr.plural(len(files) - MAX_ROWS, "and %n more file", "and %n more files")
-            if options := choices_of(files[0]):
-                more = tr("{files}: {choice}", files=more, choice=translate(_CHOICES[options[0]]))
-            self._column.addWidget(label(more, "muted", wrap=True))
-
-    def _row(self, file: PlannedFile, choice: RevertChoice | None) -> QWidget:
-        icon, color = "shield-alert", "warn"
-        if file.status != "blocked":
-            kind: RowKind = "deleted" if file.former is None else "changed" if file.present else "created"
-            _, icon, color = KINDS[kind]
-        path = TextLine(escape_hidden_name(file.path), 13, mono=True)
-        counts = TextLine("", 11, 500, "ok"), TextLine("", 11, 500, "error")
-        for part in counts:
-            part.is_fixed_width = True
-            part.hide()
-        self._lines[file.path] = counts
-        if file.status == "blocked":
-            words = TextLine(problem_text(file.problem), 12, role="warn")
-        else:
-            words = TextLine(revert_effect_text(file), 12, role="muted")
-            self._effects.append(words)
-        name = pane(row(IconLabel(icon, px=15, color_token=color), path, *counts, gap=8, stretch=1))
-        name.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        options = choices_of(file)
-        others = self._choice(file, options, choice) if options else [words]
-        return ResponsiveRow(name, others, _PATH_PX)
-
-    def _choice(
-        self, file: PlannedFile, options: Sequence[RevertChoice], choice: RevertChoice | None
-    ) -> Sequence[QWidget]:
-        combo = ComboBox(words=tr("What {file} becomes", file=escape_hidden_name(file.path)))
-        combo.setObjectName(f"choice:{file.path}")
-        for option in options:
-            combo.addItem(translate(_CHOICES[option]), option)
-        combo.setCurrentIndex(options.index(choice) if choice in options else 0)
-        combo.currentIndexChanged.connect(lambda _: self.changed.emit())
-        self._combos[file.path] = combo
-        if not all(
-            state is not None and state.kind == "file" and state.stored
-            for state in (file.former, file.present, file.base)
-        ):
-            return (combo,)
-        merge = PushButton(tr("Compare…"), name=f"merge:{file.path}")
-        merge.setToolTip(tr("Show all versions side by side and merge them yourself"))
-        merge.clicked.connect(lambda: self.merge_requested.emit(file.path))
-        self._merges[file.path] = merge
-        return combo, merge
-
-
-_SIZE, _MIN_SIZE = (700, 520), (460, 320)
-
-
-class PlanDialog(SizedDialog):
-    """Accepted: the plan is to be carried out with `files.choices`."""
-
-    def __init__(self, parent: QWidget, plan: RevertPlan) -> None:
-        title = tr("Redo changes") if plan.is_redo else tr("Revert changes")
-        super().__init__(parent, title, _SIZE, _MIN_SIZE)
-        self.files = PlanView()
-        self.files.changed.connect(self._update_button)
-        self.revert_button = PushButton("", "primary", name="revert", on_click=self.accept)
-        cancel = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
-        lead = label(plan_lead(plan), "muted", wrap=True)
-        words = column(label(title, "title", wrap=True), lead, gap=5)
-        buttons = FlowBox([cancel, self.revert_button], right_from=0)
-        self.setLayout(column(words, self.files, buttons, margins=DIALOG_MARGINS, gap=12, stretch=1))
-        self.files.show_plan(plan)
-
-    def _update_button(self) -> None:
-        changes = self.files.plan.counted_changes(self.files.choices)
-        self.revert_button.setText(revert_button_text(self.files.plan, changes))
-        self.revert_button.setEnabled(bool(changes))
-
-
-RewindPart: TypeAlias = Literal["both", "files", "conversation"]
-_REWIND_SIZE, _REWIND_MIN_SIZE = (680, 600), (480, 420)
-_MESSAGE_CHARS = 90  # of a message in the list
-_RANGE_CHARS = 24  # of a message that are shown at least
-
-
-class RewindDialog(SizedDialog):
-    """Accepted: `part` is to go back to `seq`, with `files.choices`."""
-
-    point_changed = Signal(int)
-    """The event of the message that the user chose."""
-
-    def __init__(self, parent: QWidget, messages: Mapping[int, str], seq: int) -> None:
-        """Offer the user's newest messages, by event in the order of the chat, with one chosen."""
-        super().__init__(parent, tr("Rewind"), _REWIND_SIZE, _REWIND_MIN_SIZE)
-        self._is_planned = False
-        self.message_box = ComboBox(least_chars=_RANGE_CHARS)
-        for event, message in messages.items():
-            shown = ellipsize(" ".join(message.split()), _MESSAGE_CHARS)
-            self.message_box.addItem(shown or tr("Message without text"), event)
-        self.message_box.setCurrentIndex(max(0, self.message_box.findData(seq)))
-        self.message_box.setToolTip(self.message_box.currentText())
-        self.message_box.currentTextChanged.connect(self.message_box.setToolTip)
-        self.message_box.currentIndexChanged.connect(lambda _: self._choose_point())
-        self.buttons: dict[RewindPart, QRadioButton] = {}
-        group = QButtonGroup(self)
-        labels: dict[RewindPart, str] = {
-            "both": tr("Files and conversation"),
-            "files": tr("Files only"),
-            "conversation": tr("Conversation only"),
-        }
-        for part, verb in labels.items():
-            button = QRadioButton(verb)
-            button.setObjectName(f"rewind-{part}")
-            group.addButton(button)
-            self.buttons[part] = button
-        self.files = PlanView()
-        self._conversation_note = label("", "muted", wrap=True)
-        self._conversation_note.setObjectName("rewind-messages")
-        self._files_note = label("", "muted", wrap=True)
-        self._files_note.setObjectName("rewind-files")
-        self.rewind_button = PushButton(tr("Rewind"), "primary", "rewind", name="rewind")
-        self.rewind_button.setDefault(True)
-        self.rewind_button.clicked.connect(self.accept)
-        lead = tr(
-            "Go back to just before a message. Nothing is lost: the conversation continues as a branch, and "
-            "the files can be put back."
-        )
-        words = column(label(tr("Rewind"), "title"), label(lead, "muted", wrap=True), gap=5)
-        cancel = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
-        parts = FlowBox(list(self.buttons.values()))
-        buttons = FlowBox([cancel, self.rewind_button], right_from=0)
-        layout = column(
-            words,
-            *align_labels(FieldRow(tr("Before"), self.message_box)),
-            parts,
-            self._conversation_note,
-            self._files_note,
-            self.files,
-            None,
-            buttons,
-            margins=DIALOG_MARGINS,
-            gap=12,
-        )
-        layout.setStretch(5, 100)
-        self.setLayout(layout)
-        self.buttons["both"].setChecked(True)
-        self.files.changed.connect(self._update)
-        group.buttonToggled.connect(lambda *_: self._update())
-        self._update()
-
-    @property
-    def seq(self) -> int:
-        return int(self.message_box.currentData() or 0)
-
-    @property
-    def part(self) -> RewindPart:
-        return next((part for part, button in self.buttons.items() if button.isChecked()), "both")
-
-    def show_plan(self, plan: RevertPlan) -> None:
-        self._is_planned = True
-        self.files.show_plan(plan)
-        self._update()
-
-    def show_error(self, error: HelixError) -> None:
-        """Say why the files can't go back; the conversation still can."""
-        self._is_planned = True
-        self.files.show_plan(RevertPlan(()))
-        for part in ("both", "files"):
-            self.buttons[part].setEnabled(False)
-        self.buttons["conversation"].setChecked(True)
-        self._update()
-        self._files_note.setText(error_text(error))
-        self._files_note.show()
-
-    def _choose_point(self) -> None:
-        self._is_planned = False
-        self._update()
-        self.point_changed.emit(self.seq)
-
-    def _update(self) -> None:
-        messages = self.message_box.count() - self.message_box.currentIndex()
-        self._conversation_note.setText(
-            tr.plural(
-                messages,
-                "%n of your messages leaves the conversation. It returns to the message input.",
-                "%n of your messages leave the conversation. The first returns to the message input.",
-            )
-        )
-        self._conversation_note.setVisible(self.part != "files")
-        with_files = self.part != "conversation"
-        count = len(self.files.plan.counted_changes(self.files.choices))
-        if not self._is_planned:
-            self._files_note.setText(tr("Looking at the files…"))
-        elif count:
-            self._files_note.setText(tr.plural(count, "%n file goes back.", "%n files go back."))
-        else:
-            self._files_note.setText(tr("No file goes back."))
-        self._files_note.setVisible(with_files)
-        self.files.setVisible(with_files and bool(self.files.plan.files))
-        can_rewind = bool(count) if self.part == "files" else True
-        self.rewind_button.setEnabled(can_rewind and (self._is_planned or not with_files))
 
 
 MakePlan = Callable[[WorkspaceChanges, str], Coroutine[Any, Any, RevertPlan]]

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.intake import Intake
-from helix_desktop.agent.output_forms import CHOICE_TOO_LATE, EXTRACT_TOO_LATE, extract_note
+from helix_desktop.agent.intake_gate import CHOICE_TOO_LATE, EXTRACT_TOO_LATE, extract_note
 from helix_desktop.agent.session import ErrorRaised, EventRecorded, IntakeProgress
 from helix_desktop.context.intake.output_forms import FORMS_OPENING
 from helix_desktop.context.policy import PROFILES

@@ -8,16 +8,16 @@ from hypothesis import given
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.fold import note_lines
-from helix_desktop.context.summaries.extractive_handover import extractive_handover
-from helix_desktop.context.summaries.handover import quote_messages, user_texts, whole_texts
-from helix_desktop.context.summaries.observation import parse_observations, verbatim_seqs
-from helix_desktop.context.summaries.summary_coverage import (
+from helix_desktop.context.summaries.covered_facts import (
     CoveredFacts,
     also_named,
-    check_summary_coverage,
+    check_covered_facts,
     covered_facts,
     user_source,
 )
+from helix_desktop.context.summaries.extractive_handover import extractive_handover
+from helix_desktop.context.summaries.handover import quote_messages, user_texts, whole_texts
+from helix_desktop.context.summaries.observation import parse_observations, verbatim_seqs
 from helix_desktop.context.summaries.summary_task import brief_lines, short_lines, transcript_lines
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
@@ -43,7 +43,7 @@ def history() -> SessionSimulator:
 def measure_file_coverage(summary: str, max_chars: int = 2_000) -> dict[FactKind, SummaryCoverage]:
     """Return what this summary names of the history."""
     facts = covered_facts(history().transcript.messages.items)
-    return {kind.kind: kind for kind in check_summary_coverage(facts, summary, max_chars)}
+    return {kind.kind: kind for kind in check_covered_facts(facts, summary, max_chars)}
 
 
 def test_an_empty_summary_misses_every_fact_and_each_is_listed_with_its_event() -> None:
@@ -114,7 +114,7 @@ def test_an_instruction_that_stays_verbatim_is_counted_and_not_listed() -> None:
     """The user's message stands below the summary anyway."""
     facts = covered_facts(history().transcript.messages.items)
     (instructions,) = (
-        kind for kind in check_summary_coverage(facts, "", 900, {2}) if kind.kind == "instructions"
+        kind for kind in check_covered_facts(facts, "", 900, {2}) if kind.kind == "instructions"
     )
     assert (instructions.named, instructions.verbatim, instructions.missing) == (0, 1, ())
 
@@ -125,9 +125,9 @@ def test_a_number_of_a_message_that_stays_verbatim_is_not_listed() -> None:
     simulator.send_message("A rate older than 10 days counts as missing.")
     simulator.step("The policy says now that rates older than 10 days are missing.", 1)
     facts = covered_facts(simulator.transcript.messages.items)
-    (numbers,) = (kind for kind in check_summary_coverage(facts, "", 900, {2}) if kind.kind == "numbers")
+    (numbers,) = (kind for kind in check_covered_facts(facts, "", 900, {2}) if kind.kind == "numbers")
     assert (numbers.named, numbers.verbatim, numbers.missing) == (0, 1, ())
-    (numbers,) = (kind for kind in check_summary_coverage(facts, "", 900) if kind.kind == "numbers")
+    (numbers,) = (kind for kind in check_covered_facts(facts, "", 900) if kind.kind == "numbers")
     assert (numbers.verbatim, len(numbers.missing)) == (0, 1)
 
 
@@ -135,7 +135,7 @@ def test_what_is_missing_is_bounded_and_the_rest_counted() -> None:
     """Newest first, within its characters; the line says how many more there are."""
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Read them: " + " ".join(f"src/module_{n:03}.py" for n in range(300)))
-    found = check_summary_coverage(covered_facts(simulator.transcript.messages.items), "", 1_000)
+    found = check_covered_facts(covered_facts(simulator.transcript.messages.items), "", 1_000)
     text = also_named(found)
     assert len(text) < 600
     (files,) = found
@@ -153,7 +153,7 @@ def test_a_conclusion_that_several_notes_share_is_named() -> None:
     def missing(source: int) -> int:
         notes = ("maxNesting 20", "Levels: 32", "Schemes have 64", "65,536 cells")
         summary = "\n".join(f"- {note} [e1, e{source}]" for note in notes)
-        found = check_summary_coverage(facts, summary, 900)
+        found = check_covered_facts(facts, summary, 900)
         return sum(len(kind.missing) for kind in found if kind.kind == "conclusions")
 
     assert (missing(entry), missing(entry + 1)) == (0, 1)
@@ -173,7 +173,7 @@ def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
 
     def listed(summary: str, quoted: frozenset[int] = frozenset()) -> list[str]:
         (found,) = [
-            kind for kind in check_summary_coverage(facts, summary, 900, quoted) if kind.kind == "conclusions"
+            kind for kind in check_covered_facts(facts, summary, 900, quoted) if kind.kind == "conclusions"
         ]
         assert found.named + found.verbatim + len(found.missing) == found.total == 2
         return [fact.text for fact in found.missing]
@@ -183,7 +183,7 @@ def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
         "`NamesrvStartup` never sets useTLS.",
     )
     assert listed("") == [second, first]
-    text = also_named(check_summary_coverage(facts, "", 900))
+    text = also_named(check_covered_facts(facts, "", 900))
     assert f"- The agent concluded, newest first: {second} [e10]; {first} [e5]" in text
     assert listed("- In line 851 Broker.getMessage adds to the count again") == [second]
     assert listed("- `NamesrvStartup` sets useT…") == [second, first]
@@ -197,10 +197,10 @@ def test_each_fact_is_named_verbatim_or_missing(simulator: SessionSimulator) -> 
     facts = covered_facts(simulator.transcript.messages.items)
     everything = "\n".join(fact for kind in facts.facts for fact in facts.of_kind(kind))
     seqs = {item.seq for item in simulator.transcript.messages.items}
-    for kind in check_summary_coverage(facts, "", 10**6):
+    for kind in check_covered_facts(facts, "", 10**6):
         assert kind.named + kind.verbatim + len(kind.missing) == kind.total
         assert {seq for fact in kind.missing for seq in fact.sources} <= seqs
-    for kind in check_summary_coverage(facts, everything, 10**6):
+    for kind in check_covered_facts(facts, everything, 10**6):
         assert kind.named == kind.total
 
 
@@ -220,7 +220,7 @@ def test_changed_files_are_listed_before_those_that_were_only_read() -> None:
     simulator.record(base)
     for number in range(40):
         simulator.record(msgspec.structs.replace(base, name="read_file", target=f"src/read_{number}.py"))
-    (files,) = check_summary_coverage(covered_facts(simulator.transcript.messages.items), "", 400)
+    (files,) = check_covered_facts(covered_facts(simulator.transcript.messages.items), "", 400)
     assert files.missing[0].text == "src/written_first.py"
     assert files.missing[1].text == "src/read_39.py"
 
@@ -291,7 +291,7 @@ def test_numbers_that_stand_near_each_other_are_quoted_once() -> None:
     """What stands around one of them has the other as well; one that lies further off has its own line."""
     buckets = ", ".join(f"from {number} to {number + 1} ms" for number in range(40))
     facts = facts_of(f"Make the buckets finer, such as these in their order: {buckets}")
-    coverage = {kind.kind: kind for kind in check_summary_coverage(facts, "", 40_000)}["numbers"]
+    coverage = {kind.kind: kind for kind in check_covered_facts(facts, "", 40_000)}["numbers"]
     quotes = [fact.text for fact in coverage.missing]
     for number in range(1, 41):
         assert any(f"to {number} ms" in quote for quote in quotes)
@@ -313,12 +313,12 @@ def test_what_is_left_on_the_todo_list_stands_below_a_summary_that_does_not_say_
     transcript = simulator.transcript
     seq = transcript.last_seq
     facts, todo_list = covered_facts(transcript.messages.items), transcript.todo_list_between(0, seq)
-    found = {kind.kind: kind for kind in check_summary_coverage(facts, "", 900, (), todo_list)}
+    found = {kind.kind: kind for kind in check_covered_facts(facts, "", 900, (), todo_list)}
     assert (found["tasks"].named, found["tasks"].total) == (0, 2)
     assert "- Left to do on the todo list: " in also_named([found["tasks"]])
     assert {fact.text for fact in found["tasks"].missing} == {items[1].content, items[2].content}
     message = "The lexer's handling of tabs is being reworked: rework it, then measure the pager under load."
-    found = {kind.kind: kind for kind in check_summary_coverage(facts, message, 900, (), todo_list)}
+    found = {kind.kind: kind for kind in check_covered_facts(facts, message, 900, (), todo_list)}
     assert found["tasks"].missing == ()
     assert transcript.todo_list_between(0, seq - 1).items == (), "the messages behind a range have it"
 
@@ -328,9 +328,9 @@ def test_a_task_is_named_where_a_summary_says_what_is_left() -> None:
     tasks = TodoList(3, 4, (TodoItem("src/config.py"), TodoItem("src/auth.py")))
     facts = "- src/config.py reads src/auth.py [e3]"
     text = f"## Technical Details\n{facts}\n## TODO Items\n- To do: src/auth.py [e3]"
-    found = {kind.kind: kind for kind in check_summary_coverage(covered_facts(()), text, 900, (), tasks)}
+    found = {kind.kind: kind for kind in check_covered_facts(covered_facts(()), text, 900, (), tasks)}
     assert [fact.text for fact in found["tasks"].missing] == ["src/config.py"]
-    found = {kind.kind: kind for kind in check_summary_coverage(covered_facts(()), facts, 900, (), tasks)}
+    found = {kind.kind: kind for kind in check_covered_facts(covered_facts(()), facts, 900, (), tasks)}
     assert len(found["tasks"].missing) == 2
 
 
@@ -343,7 +343,7 @@ def test_a_decision_is_named_by_a_line_that_cites_it() -> None:
     seq = simulator.transcript.last_seq
     facts = covered_facts(simulator.transcript.messages.items)
     for text, is_named in ((f"- PrimitiveData stays [e{seq}]", True), ("- PrimitiveData stays", False)):
-        kinds = {kind.kind: kind for kind in check_summary_coverage(facts, text, 900)}
+        kinds = {kind.kind: kind for kind in check_covered_facts(facts, text, 900)}
         missing = {fact.sources for fact in kinds["instructions"].missing}
         assert ((seq,) not in missing) is is_named
 
@@ -424,7 +424,7 @@ def test_a_reply_stands_whole_in_summaries_and_in_what_models_summarize() -> Non
     decision = f"Shall I stop it at hour 40? – {words}"
     facts = covered_facts(items)
     assert any(fact.endswith(decision) for fact in facts.of_kind("instructions"))
-    below = also_named(check_summary_coverage(facts, "", 6_000))
+    below = also_named(check_covered_facts(facts, "", 6_000))
     assert f"{decision} [e{seq}]" in below
     texts = [bullet.text for section in extractive_handover(items, None) for bullet in section.bullets]
     assert any(text.endswith(decision) for text in texts)
@@ -437,7 +437,7 @@ def test_a_reply_stands_whole_in_summaries_and_in_what_models_summarize() -> Non
         ("It is stopped at hour 72", False),
         ("It is not stopped", False),
     ):
-        kinds = {kind.kind: kind for kind in check_summary_coverage(facts, f"- {line} [e{seq}]", 6_000)}
+        kinds = {kind.kind: kind for kind in check_covered_facts(facts, f"- {line} [e{seq}]", 6_000)}
         assert ((seq,) not in {fact.sources for fact in kinds["instructions"].missing}) is is_named
 
 
@@ -464,7 +464,7 @@ def test_an_instruction_in_other_words_is_named_with_its_numbers_names_and_no(
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message(instruction)
     facts = covered_facts(simulator.transcript.messages.items)
-    checked = check_summary_coverage(facts, f"## User Preferences\n- {line}", 2_000)
+    checked = check_covered_facts(facts, f"## User Preferences\n- {line}", 2_000)
     (kind,) = [kind for kind in checked if kind.kind == "instructions"]
     assert (kind.total, kind.named) == (1, int(is_named))
 
@@ -479,7 +479,7 @@ def test_a_conclusion_in_other_words_is_named_by_the_line_that_cites_it() -> Non
         ("A slow import was looked at [e3]", 0),
     ):
         (kind,) = [
-            kind for kind in check_summary_coverage(facts, f"- {line}", 2_000) if kind.kind == "conclusions"
+            kind for kind in check_covered_facts(facts, f"- {line}", 2_000) if kind.kind == "conclusions"
         ]
         assert kind.named == named, line
 
@@ -495,7 +495,7 @@ def test_a_conclusion_that_two_lines_say_is_not_repeated_for_a_third_that_denies
 
     def listed(*lines: str) -> list[str]:
         text = "\n".join(f"- {line} {cited}" for line in lines)
-        coverage = check_summary_coverage(facts, text, 2_000)
+        coverage = check_covered_facts(facts, text, 2_000)
         return [fact.text for kind in coverage if kind.kind == "conclusions" for fact in kind.missing]
 
     plain, runner = "Pages are plain JavaScript, with no dependencies.", "`npm test` runs `node --test`."
@@ -509,12 +509,12 @@ def test_a_task_that_a_list_still_shows_is_named_by_a_line_that_cites_the_list()
     done = "- fix load.py and tests for the five fixes are done, the list is behind"
     for source, missing in (("e44", 2), ("e27, e44", 0)):
         text = f"## Completed Work\n{done} [{source}]\n## TODO Items\n- Publish the release [e50]"
-        found = {kind.kind: kind for kind in check_summary_coverage(covered_facts(()), text, 900, (), tasks)}
+        found = {kind.kind: kind for kind in check_covered_facts(covered_facts(()), text, 900, (), tasks)}
         assert len(found["tasks"].missing) == missing
 
 
 def test_a_file_whose_name_begins_with_a_dot_is_named() -> None:
     facts = facts_of("Go on.", read=(".gitignore", "web/.env"))
     for text, named in (("- .gitignore, then `.env` [e1]", 2), ("- a.gitignore and .environment [e1]", 0)):
-        found = {kind.kind: kind for kind in check_summary_coverage(facts, text, 900)}
+        found = {kind.kind: kind for kind in check_covered_facts(facts, text, 900)}
         assert (found["files"].named, found["files"].total) == (named, 2)

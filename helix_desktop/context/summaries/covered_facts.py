@@ -188,7 +188,7 @@ def covered_facts(items: Iterable[LogItem]) -> CoveredFacts:
     return facts
 
 
-def check_summary_coverage(
+def check_covered_facts(
     facts: CoveredFacts, text: str, max_chars: int, quoted: Container[int] = (), todo_list: TodoList = NO_LIST
 ) -> tuple[SummaryCoverage, ...]:
     """Return by kind how many facts a summary's text names, and those it does not, newest first.
