@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import Cover
+from helix_desktop.context.log.window_layout import Cover, LogItem, WindowEntry
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade
@@ -39,6 +40,16 @@ class MessageStates:
         if cover is None or seq <= cover.after or getattr(cover.event, "kept", 0) == seq:
             return None
         return cover
+
+
+def sent_digests(entries: Iterable[WindowEntry], transcript: Transcript) -> Iterator[str]:
+    """Yield which outputs are sent as they arrived, or recalled whole."""
+    out = transcript.window.masked | transcript.rewrites.excluded.keys()
+    for entry in entries:
+        if isinstance(entry, LogItem) and entry.seq not in out and isinstance(entry.event, ToolAnswered):
+            output = entry.event
+            if not output.recalled or is_in_full(entry.seq, output, transcript):
+                yield output.digest
 
 
 def is_in_full(seq: int, output: ToolAnswered, transcript: Transcript) -> bool:

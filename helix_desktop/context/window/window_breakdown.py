@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Container, Iterator
 from operator import attrgetter
 from typing import Literal
 
@@ -21,7 +20,7 @@ from helix_desktop.context.log.window_layout import (
 )
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.exclusions import can_exclude
-from helix_desktop.context.window.message_states import is_in_full
+from helix_desktop.context.window.message_states import sent_digests
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.digest import RECALL_TOOL
@@ -129,7 +128,7 @@ def break_down_window(
         row = _with_actions(_entry_item(entry, tokens, transcript), entry, transcript)
         seq, name = questions[_turn_of(entry)]
         rows.append(msgspec.structs.replace(row, question=seq, question_name=name))
-    repeated = {*_repeated_digests({row.digest for row in rows if row.state == "cached"}, window, transcript)}
+    repeated = {*sent_digests(window.entries, transcript)}
     why = text("A marker: the same content is in the context below")
     return tuple(
         msgspec.structs.replace(row, state="repeated", why=why)
@@ -137,16 +136,6 @@ def break_down_window(
         else row
         for row in rows
     )
-
-
-def _repeated_digests(cached: Container[str], window: Window, transcript: Transcript) -> Iterator[str]:
-    """Yield which cached outputs are also sent as they arrived another time, or recalled whole."""
-    out = transcript.window.masked | transcript.rewrites.excluded.keys()
-    for entry in window.entries:
-        if isinstance(entry, LogItem) and entry.seq not in out and isinstance(entry.event, ToolAnswered):
-            output = entry.event
-            if output.digest in cached and (not output.recalled or is_in_full(entry.seq, output, transcript)):
-                yield output.digest
 
 
 def _turn_of(entry: WindowEntry) -> int:

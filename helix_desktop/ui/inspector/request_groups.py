@@ -15,7 +15,7 @@ from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import call_title
-from helix_desktop.words.message_states import OUTDATED, STATE_WORDS, explain_outdated
+from helix_desktop.words.message_states import OUTDATED, REPEATED, STATE_WORDS, explain_outdated
 from helix_desktop.words.numbers import format_integer, format_tokens
 from helix_desktop.words.translation import Translator, translate
 
@@ -112,19 +112,24 @@ class WindowRow(WindowItem, frozen=True):
         return tuple(action for action, is_possible in possible.items() if is_possible)
 
     @property
+    def is_in_part(self) -> bool:
+        """Return True if less is sent of it than what its stored output has."""
+        return bool(self.tool and self.digest) and self.state not in ("full", "recalled", "pinned")
+
+    @property
     def tokens_text(self) -> str:
         return format_tokens(self.tokens)
 
     @property
     def state_text(self) -> str:
         """Return in which form it is sent, in a word or two; empty where there is nothing to say."""
-        return "" if self.is_heading else _state_words(self.state)[0]
+        return "" if self.is_heading and not self.seq else _state_words(self.state)[0]
 
     @property
     def unusual_state(self) -> str:
         """Return the same, but nothing of what is sent as it is."""
         is_summary = self.kind == "handover" and not self.excluded
-        is_usual = self.state in ("fixed", "full", "recalled", "repeated")
+        is_usual = self.state in ("fixed", "full", "recalled")
         return "" if is_summary or is_usual else self.state_text
 
     @property
@@ -224,6 +229,7 @@ def _state_words(state: WindowItemState) -> tuple[str, str]:
         "not_read": tr("Not read"),
         "recalled": tr("Recalled"),
         "pinned": tr("Pinned"),
+        "repeated": translate(REPEATED.label),
     }
     words = STATE_WORDS[_STATES.get(state, "in_window")]
     label = sent.get(state) or translate(words.label)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QModelIndex, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAccessibleWidget, QFrame, QScrollArea, QStackedLayout, QWidget
@@ -22,8 +24,10 @@ from helix_desktop.ui.inspector.request_groups import (
     InspectorState,
     ProviderCacheState,
     RequestTexts,
+    RowAction,
+    WindowRow,
 )
-from helix_desktop.ui.inspector.request_list import RequestList
+from helix_desktop.ui.inspector.request_list import ActOnRow, RequestList
 from helix_desktop.ui.kit.boxes import Dot, Pen
 from helix_desktop.ui.kit.commands import ContextCommands, PageKeys
 from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
@@ -163,15 +167,18 @@ class RequestReader(QWidget):
         self._curl_button = PushButton(tr("Copy as curl"), "", "terminal", name="copy-curl")
         self._curl_button.clicked.connect(self._copy_curl)
         self._request_head = ResponsiveRow(self.switch, [self._curl_button])
-        self._place: Intent | None = None  # shows in the chat what is read
+        self._row: WindowRow | None = None  # that is read
         self._place_button = PushButton(tr("Show in chat"), "link", name="show_in_chat")
-        self._place_button.clicked.connect(self._show_place)
-        head = row(back, self._title, self._place_button, gap=6, stretch=1)
+        self._place_button.clicked.connect(partial(self._act, "show"))
+        self._output_button = PushButton(tr("Open output"), "link", name="open_output")
+        self._output_button.clicked.connect(partial(self._act, "open"))
+        links = [self._output_button, self._place_button]
+        head = row(back, ResponsiveRow(self._title, links), gap=6, stretch=1)
         parts = (head, self._note, self._changed, self._request_head, self.page)
         self.setLayout(column(*parts, margins=(12, 9, 12, 12), stretch=4))
 
-    def show_page(self, title: str, text: str, place: Intent | None) -> None:
-        self._show_head(title, "", None, place)
+    def show_page(self, title: str, text: str, window_row: WindowRow | None) -> None:
+        self._show_head(title, "", None, window_row)
         self.page.show_data(text.encode())
 
     def show_request(self, texts: RequestTexts) -> None:
@@ -179,10 +186,11 @@ class RequestReader(QWidget):
         self._show_view(self._view)
 
     def _show_head(
-        self, title: str, note: str, request: RequestTexts | None, place: Intent | None = None
+        self, title: str, note: str, request: RequestTexts | None, window_row: WindowRow | None = None
     ) -> None:
-        self._texts, self._place = request, place
-        self._place_button.setVisible(place is not None)
+        self._texts, self._row = request, window_row
+        self._place_button.setVisible(window_row is not None and bool(window_row.seq))
+        self._output_button.setVisible(window_row is not None and window_row.is_in_part)
         self._title.set_text(title)
         show_text(self._note, note)
         self._request_head.setVisible(request is not None)
@@ -195,9 +203,9 @@ class RequestReader(QWidget):
         self._changed.setVisible(is_changed)
         self._curl_button.setVisible(texts is not None and bool(texts.curl) and not is_changed)
 
-    def _show_place(self) -> None:
-        if self._place is not None:
-            perform(self, self._place)
+    def _act(self, action: RowAction) -> None:
+        if self._row is not None:
+            perform(self, ActOnRow(action, self._row))
 
     def _show_changed(self) -> None:
         perform(self, LookAtStep(0))
@@ -261,9 +269,9 @@ class Inspector(Themed, QWidget):
             breakdown.show_state(state)
         self.requests.show_rows(state.rows)
 
-    def show_page(self, title: str, text: str, place: Intent | None = None) -> None:
-        """Show a text over the overview, until the user goes back; `place` shows it in the chat."""
-        self.reader.show_page(title, text, place)
+    def show_page(self, title: str, text: str, window_row: WindowRow | None = None) -> None:
+        """Show a text over the overview, until the user goes back; of a row it leads to its place."""
+        self.reader.show_page(title, text, window_row)
         self._open_reader()
 
     def show_request(self, texts: RequestTexts) -> None:

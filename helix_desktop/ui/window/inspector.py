@@ -269,7 +269,7 @@ class InspectorPresenter(WindowPart):
     @handles(ShowRowText)
     def _show_row(self, row: WindowRow) -> None:
         text = from_window.request_row_text(*self._past.request_on_screen(), row)
-        self._inspector.show_page(row.label, text, ActOnRow("show", row) if row.seq else None)
+        self._inspector.show_page(row.label, text, row)
 
     @handles(ShowCacheUses)
     def _show_cache_uses(self) -> None:

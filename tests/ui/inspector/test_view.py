@@ -36,7 +36,7 @@ from helix_desktop.words.provider_cache import miss_text
 from helix_desktop.words.times import format_date_and_time, format_moment, format_relative_time
 from tests.support.galleries.panes_samples import NOW_MS, inspector_state, window_rows
 from tests.support.intents import performed
-from tests.support.window.buttons import find_button
+from tests.support.window.buttons import find_button, find_buttons
 
 MINUTE, HOUR = 60_000, 3_600_000
 
@@ -197,8 +197,10 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
     groups = {group.label: [row.seq for row in group.rows] for group in requests.groups.values()}
     assert groups == {"e40": [40, 41], "Question 50": [50, 57, 58, 59], "e60": [60, 61]}
     (heading,) = [at for at, row in enumerate(requests.rows) if row.is_heading]
-    assert requests.row_model.index(heading).data() == "Question 50 · 3 parts, Right opens them · 30"
-    assert not requests.rows[heading].shown_states
+    assert requests.row_model.index(heading).data() == (
+        "Question 50 · 3 parts, Right opens them · 30 · 1 compacted"
+    )
+    assert requests.rows[heading].shown_states == ["Compacted"], "it isn't sent"
     pane.requests.setCurrentIndex(requests.row_model.index(heading))
     with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_Space)
@@ -342,13 +344,21 @@ def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(qtbot: QtBot
         QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=at)
         QTest.keyClick(pane.requests, Qt.Key.Key_Return)
     assert intents == [ShowRowText(row)] * 2
-    pane.show_page(row.label, "What is sent", ActOnRow("show", row))
+    pane.show_page(row.label, "What is sent", row)
     button = find_button(pane, "show_in_chat")
     with performed(pane) as intents:
         button.click()
     assert intents == [ActOnRow("show", row)]
+    assert not find_buttons(pane, "open_output"), "all of it is there"
+    marker = replace(row, kind="output", tool="read_file", digest="d" * 64, state="cached")
+    pane.show_page(marker.label, "[CACHED]", marker)
+    output = find_button(pane, "open_output")
+    with performed(pane) as intents:
+        output.click()
+    assert intents == [ActOnRow("open", marker)]
     pane.show_page("Always sent", "You are an agent.")
     assert button.isHidden()
+    assert output.isHidden()
 
 
 def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:

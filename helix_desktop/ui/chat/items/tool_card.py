@@ -84,7 +84,7 @@ from helix_desktop.ui.kit.boxes import (
 from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry, OpenSession
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
-from helix_desktop.words.message_states import OUTDATED, STATE_WORDS, explain_outdated
+from helix_desktop.words.message_states import OUTDATED, REPEATED, STATE_WORDS, explain_outdated
 from helix_desktop.words.models import slow_model_text
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
 from helix_desktop.words.times import format_date, format_elapsed, format_exact_duration
@@ -109,7 +109,8 @@ def window_state_text(row: ToolRow) -> str:
     """Return where the output and the arguments of a call are now, in sentences."""
     output = ""
     if not row.removed_at_ms and row.badge != "" and row.badge != "in_window" and row.badge != "recalled":  # noqa: PLR1714 - mypy narrows so
-        output = STATE_WORDS[row.badge].tooltip
+        words = REPEATED if row.badge == "repeated" else STATE_WORDS[row.badge]
+        output = words.tooltip
         if row.badge == "cached" and row.form != "full":
             output = join_sentences(output, _WAS_IN_PART)
     cached = _ARGUMENTS_CACHED if row.arguments_cached else ""

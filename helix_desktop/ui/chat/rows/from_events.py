@@ -425,6 +425,8 @@ class ChatRows(ToolRows):
         match recorded.event:
             case ToolAnswered() | FilesChanged() | TurnRetried():
                 rows += self._updated_staleness(transcript)
+                if self._is_seen_again(recorded.event):
+                    rows += self._updated_badges(transcript)
                 rows += self._update_notes(
                     lambda row, note: replace(
                         note, is_outdated=is_outdated(note.attachment.digest, row.key.seq, transcript)

@@ -37,7 +37,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
 from helix_desktop.words.call_targets import call_title, call_verb, failed_tests_text, shown_target
-from helix_desktop.words.message_states import OUTDATED, STATE_WORDS
+from helix_desktop.words.message_states import OUTDATED, REPEATED, STATE_WORDS
 from helix_desktop.words.numbers import (
     format_integer,
     format_size,
@@ -127,6 +127,8 @@ def badge_text(badge: Badge) -> str:
             return tr("Recalled", "state of an output")
         case "pinned":
             return tr("Pinned", "state of an output")
+        case "repeated":
+            return translate(REPEATED.label)
     return translate(STATE_WORDS[badge].label)
 
 

@@ -60,7 +60,7 @@ MAX_LINES, MAX_BYTES = 1_000, 96 * 1024  # that a card lays out within 16 ms
 ToolState: TypeAlias = Literal[
     "waiting", "approval", "question", "running", "ok", "failed", "denied", "interrupted", "stopped"
 ]
-Badge: TypeAlias = MessageState | Literal["recalled", ""]
+Badge: TypeAlias = MessageState | Literal["recalled", "repeated", ""]
 FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal["context", "past", "interrupted", "attempt", "note"]
 """A `note` is on what was set or changed."""
@@ -187,7 +187,9 @@ class ExcerptContent(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-_REFORMABLE: frozenset[Badge] = frozenset({"in_window", "cached", "excluded", "recalled", "pinned"})
+_REFORMABLE: frozenset[Badge] = frozenset(
+    {"in_window", "cached", "repeated", "excluded", "recalled", "pinned"}
+)
 
 
 _TARGET_NAMES = ("path", "command", "pattern", "hash", "query", "title", "task", "question")

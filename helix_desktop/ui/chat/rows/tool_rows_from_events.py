@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from io import BytesIO
 from itertools import islice
 from typing import Any, TypeAlias
@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.message_states import MessageStates
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.context.window.message_states import MessageStates, sent_digests
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnRetried
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
@@ -180,11 +181,18 @@ class ToolRows:
         outdated = is_outdated(digest, row.answer_seq, transcript)
         return {"changed_since": transcript.stale_digests.get(digest, 0), "is_outdated": outdated}
 
+    def _is_seen_again(self, event: Event) -> bool:
+        """Return True if an output is of a content that came before, or if some may be gone from the end."""
+        if isinstance(event, ToolAnswered):
+            return len(self._keys_by_source.get(event.recalled or event.digest, ())) > 1
+        return isinstance(event, TurnRetried)
+
     def _updated_badges(self, transcript: Transcript) -> list[Row]:
         """Let calls say where their output stands, and in which form, since the window was rewritten."""
         states, rows = MessageStates(transcript), list[Row]()
+        sent = {*sent_digests(transcript.window.entries(), transcript)}
         for key in self._keys_of_answers:
-            rows += self._update_badge(key, states, transcript)
+            rows += self._update_badge(key, states, transcript, sent)
         # Of an answer that the user left out, calls are sent, without the arguments.
         marked = transcript.window.masked | transcript.rewrites.excluded.keys()
         for seq, keys in self._masked_calls.items():
@@ -193,12 +201,16 @@ class ToolRows:
                 rows += self._change(key, arguments_cached=is_cached)
         return rows
 
-    def _update_badge(self, key: RowKey, states: MessageStates, transcript: Transcript) -> list[Row]:
+    def _update_badge(
+        self, key: RowKey, states: MessageStates, transcript: Transcript, sent: Container[str] = ()
+    ) -> list[Row]:
         row = self.rows[key]
         assert isinstance(row, ToolRow)
         badge: Badge = states.state_of(row.answer_seq) if row.digest or row.removed_at_ms else ""
         if badge == "in_window" and row.answer.recalled:
             badge = "recalled"
+        elif badge == "cached" and row.digest in sent:
+            badge = "repeated"
         form = transcript.rewrites.chosen_forms.get(row.answer_seq)
         return self._change(key, badge=badge, user_form=form, **self._staleness(key, transcript))
 

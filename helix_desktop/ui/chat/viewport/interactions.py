@@ -251,7 +251,9 @@ class ApprovalClickGuard(QObject):
             self._shown_since[ask.key] = self._clock()
 
 
-_NOT_IN_WINDOW = frozenset({"cached", "excluded", "folded", "left_out", "observed", "handed_over"})
+_NOT_IN_WINDOW = frozenset(
+    {"cached", "repeated", "excluded", "folded", "left_out", "observed", "handed_over"}
+)
 _CACHABLE = frozenset({"in_window", "recalled"})
 _MIN_FORM_BYTES = 4 * 1024  # bytes; a smaller output has nothing to leave out
 
@@ -319,7 +321,7 @@ def _form_entries(row: ToolRow) -> list[MenuEntry]:
     if not row.can_change_form:
         return []
     forms: list[tuple[Form, str, str]] = []
-    if row.form != "full" or row.badge == "cached":
+    if row.form != "full" or row.badge in ("cached", "repeated"):
         forms.append(("full", tr("Recall full output"), "maximize-2"))
     if row.answer.size >= _MIN_FORM_BYTES:
         if row.form != "preview":

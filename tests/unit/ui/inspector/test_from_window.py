@@ -28,6 +28,7 @@ from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.tools.find_tools import CallTool, FindTools
 from helix_desktop.tools.tool import spec_of
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from helix_desktop.ui.chat.rows.row_texts import badge_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.inspector.from_window import (
     inspector_state,
@@ -299,8 +300,8 @@ def check_an_output_is_named_by_its_call_and_target(simulator: SessionSimulator)
             assert name in " ".join(item.event.target.split())
 
 
-@pytest.mark.parametrize(("words", "state"), [(20, ""), (500, "Cached")])
-def test_a_cached_output_whose_content_was_recalled_whole_is_in_context(words: int, state: str) -> None:
+@pytest.mark.parametrize(("words", "state"), [(20, "In context below"), (500, "Cached")])
+def test_a_cached_output_whose_content_was_recalled_whole_says_so(words: int, state: str) -> None:
     simulator = build_history(0)
     simulator.send_message("Read it.")
     simulator.step("Reading.", 1)
@@ -313,6 +314,8 @@ def test_a_cached_output_whose_content_was_recalled_whole_is_in_context(words: i
     simulator.recall(digest)
     (row,) = [row for row in _state(simulator).rows if row.seq == seq]
     assert row.unusual_state == state
+    card = next(row for row in rows_from_log(simulator.log)[1] if isinstance(row, ToolRow))
+    assert badge_text(card.badge) == state, "the chat says the same"
     check_panel_and_outputs_call_the_same_contents_cached(simulator)
 
 

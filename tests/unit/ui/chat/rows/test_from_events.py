@@ -130,7 +130,7 @@ def check_each_card_shows_its_output_s_state_in_the_request(simulator: SessionSi
         if card.badge == "pinned":
             assert card.answer_seq in transcript.rewrites.pinned
             assert card.answer_seq in live or card.answer_seq in copies
-        elif card.badge == "cached":
+        elif card.badge in ("cached", "repeated"):
             assert render_message(live[card.answer_seq], transcript).text.startswith("[CACHED]")
         elif card.badge == "excluded":
             assert "excluded by the user" in render_message(live[card.answer_seq], transcript).text
@@ -163,7 +163,7 @@ def check_a_card_s_badge_names_the_cover_of_its_step(simulator: SessionSimulator
         if covers:
             assert card.badge in names[type(covers[0].event)]
         else:
-            assert card.badge in ("in_window", "cached", "excluded", "recalled")
+            assert card.badge in ("in_window", "cached", "repeated", "excluded", "recalled")
 
 
 def check_a_message_that_is_no_longer_sent_says_so(simulator: SessionSimulator) -> None:
