@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
@@ -10,16 +11,16 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.messages import QueuedMessage
 from helix_desktop.ui.chat.composer.strips import NextMessages
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, QuestionRow, Row, UserRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, QuestionRow, Row, ToolRow, ToolState, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.focus import TabsInReadingOrder
-from helix_desktop.ui.design.labels import ElidedLabel
+from helix_desktop.ui.design.labels import ElidedLabel, TextLine
 from helix_desktop.ui.design.layout import column
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import DARK
 from tests.support.galleries.chat_gallery import QUESTION
 from tests.support.window.buttons import find_button
-from tests.support.window.chat_geometry import row_key
+from tests.support.window.chat_geometry import row_key, tool_row
 from tests.support.window.keyboard_focus import focused_widget
 from tests.support.window.looks import ShowLook
 
@@ -165,3 +166,50 @@ def test_the_scroll_bar_is_disabled_when_nothing_scrolls(view: ChatView) -> None
     assert view.verticalScrollBar().isEnabled()
     view.chat_viewport.model.reset([])
     assert not view.verticalScrollBar().isEnabled()
+
+
+@pytest.mark.parametrize("place", ["conversation", "message"])
+def test_numbers_mark_an_option_unless_they_begin_a_text(qtbot: QtBot, place: str) -> None:
+    page = ChatPage()
+    qtbot.addWidget(page)
+    page.resize(800, 700)
+    page.model.reset([QuestionRow(row_key("q"), QUESTION)])
+    with qtbot.waitActive(page):
+        page.show()
+    takes_keys = page.view if place == "conversation" else page.composer.editor
+    takes_keys.setFocus()
+    marked = page.view.chat_viewport.item_cache.chosen
+    (card,) = page.model.asks()
+    assert isinstance(card, QuestionRow)
+    for key in (Qt.Key.Key_Escape, Qt.Key.Key_Backspace):
+        QTest.keyClick(takes_keys, Qt.Key.Key_2)
+        assert (marked(card), page.composer.text()) == (("A server",), "")
+        QTest.keyClick(takes_keys, key)
+        assert marked(card) == ()
+    for letter in "2 of":
+        QTest.keyClicks(focused_widget(), letter)
+    assert (marked(card), page.composer.text()) == ((), "2 of")
+
+
+def test_the_newest_list_of_the_turn_that_runs_stands_above_the_message(qtbot: QtBot) -> None:
+    """None of a turn before, and none that was refused."""
+    page = ChatPage()
+    qtbot.addWidget(page)
+    page.show()
+
+    def write(name: str, *statuses: str, state: ToolState = "ok") -> ToolRow:
+        items = [{"content": f"step {at}", "status": status} for at, status in enumerate(statuses)]
+        return tool_row(name, "todo", arguments={"items": items}, state=state)
+
+    panel = page.todo_panel
+    page.model.reset([UserRow(row_key("u0"), "Go"), write("t0", "in_progress", "pending")])
+    page.model.append(write("t1", "done", "in_progress"))
+    assert not panel.isVisible(), "no turn runs"
+    panel.set_running(True)
+    page.model.append(write("t2", "pending", "pending", state="failed"))
+    assert (panel.isVisible(), [item.status for item in panel.items]) == (True, ["done", "in_progress"])
+    assert [line.text for line in panel.findChildren(TextLine)] == ["step 0", "step 1"]
+    page.model.append(UserRow(row_key("u1"), "And now?"))
+    assert not panel.isVisible()
+    panel.set_running(False)
+    assert not panel.isVisible()

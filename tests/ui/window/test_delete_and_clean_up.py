@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu
+from PySide6.QtWidgets import QApplication, QMenu
 
 from helix_desktop.agent.ports import StoreRetention
 from helix_desktop.domain.digest import digest_of
@@ -23,17 +23,20 @@ from helix_desktop.domain.store import Commit, Content
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
 from helix_desktop.store.retention import RowRetention
+from helix_desktop.ui.chat.actions import ToggleSection
 from helix_desktop.ui.chat.drafts import OutgoingMessage, UnsavedDraft
+from helix_desktop.ui.chat.rows.row_texts import accessible_name
+from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.design.fields import ComboBox
-from helix_desktop.ui.kit.intents import RemoveSecret, TrashSession
+from helix_desktop.ui.kit.intents import OpenCacheEntry, RemoveSecret, TrashSession
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.outputs.entry_actions import TrashEntries
 from helix_desktop.ui.outputs.filter_bar import state_option
-from helix_desktop.ui.settings.data_page import DataPage
 from helix_desktop.ui.window.redaction import confirmation_word
 from helix_desktop.ui.window.session_lists import DELETED_SESSION
 from helix_desktop.ui.workspace_dialogs.cleanup import TrashDialog
+from helix_desktop.words.times import format_date
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -43,6 +46,7 @@ from tests.support.model_servers.chat_server import (
 )
 from tests.support.store.builders import make_content, make_summary, tool_answer_event
 from tests.support.window.buttons import find_buttons, press
+from tests.support.window.chat_geometry import click_area
 from tests.support.window.redact_dialog import forget_dialog, labels
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
 
@@ -149,7 +153,6 @@ async def test_sessions_are_deleted_and_restored_and_a_secret_is_forgotten(
     async with open_window(qapp, tmp_path) as rig:
         await _check_a_deleted_session(rig)
         await _check_the_only_session(rig)
-        await _check_failed_redactions(rig)
         await _check_a_secret_in_a_session(rig)
         await _check_an_output_of_the_cache(rig)
 
@@ -201,28 +204,6 @@ async def _check_the_only_session(rig: WindowRig) -> None:
     assert rig.conversation.session.transcript.messages.turns == 0
 
 
-async def _check_failed_redactions(rig: WindowRig) -> None:
-    await rig.open_folder("nothing")
-    rig.window.commands.forget.trigger()
-    dialog = await forget_dialog(rig)
-    dialog.text_input.setPlainText("abc")
-    press(dialog, "search")
-    await until(lambda: "at least 4 characters" in labels(dialog), "the refusal")
-    assert dialog.step == "ask"
-    dialog.text_input.setPlainText("nowhere at all")
-    assert "at least" not in labels(dialog)
-    press(dialog, "search")
-    await until(lambda: dialog.step == "found", "nothing")
-    assert "No occurrences found." in labels(dialog)
-    assert dialog.redact_button.isHidden()
-    dialog.show_matches([f"{number} of many places" for number in range(80)])
-    await until(dialog.confirm_input.hasFocus, "the confirmation")
-    assert dialog.frameGeometry().height() <= dialog.screen().availableGeometry().height()
-    assert dialog.rect().contains(dialog.redact_button.geometry()), "below the places, which scroll"
-    QTest.keyClick(dialog, Qt.Key.Key_Escape)
-    await until(lambda: rig.wiring.redaction.dialog is None, "the dialog gone")
-
-
 async def _check_an_output_of_the_cache(rig: WindowRig) -> None:
     async with ChatServer(replies_in_order(reading(), text_reply("Read."))) as server:
         await leaked(rig, server, "from-the-cache")
@@ -241,6 +222,7 @@ async def _check_an_output_of_the_cache(rig: WindowRig) -> None:
         await until(lambda: on_screen(rig), "the session again")
         assert rig.events(ToolAnswered)[0].text.startswith("[FORGOTTEN ")
         assert rig.events(UserSpoke)[0].text.startswith(f"My key is {SECRET}")
+        await _check_the_card_of_a_removed_output(rig, output.digest)
 
 
 async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
@@ -273,6 +255,10 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         rig.window.commands.forget.trigger()
         dialog = await forget_dialog(rig)
         assert not dialog.search_button.isEnabled()
+        dialog.text_input.setPlainText("abc")
+        press(dialog, "search")
+        await until(lambda: "at least 4 characters" in labels(dialog), "the refusal")
+        assert dialog.step == "ask"
         dialog.text_input.setPlainText(SECRET + "\n")
         press(dialog, "search")
         await until(lambda: dialog.step == "found", "what was found")
@@ -297,6 +283,27 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         await rig.wiring.workspace_controller.open_session(session_id)
         assert await rig.workspace.store.redaction.redacted_at(output.digest)
         assert _files_with_the_secret(rig) == []
+        await _check_the_card_of_a_removed_output(rig, output.digest)
+
+
+async def _check_the_card_of_a_removed_output(rig: WindowRig, digest: str) -> None:
+    """It says when that was and leads nowhere, as a link of a card in the timeline does."""
+    await until(lambda: rig.rows(ToolRow)[0].removed_at_ms, "the card")
+    row, viewport = rig.rows(ToolRow)[0], rig.chat.view.chat_viewport
+    assert "removed as a secret" in accessible_name(row)
+    assert "in context" not in accessible_name(row)
+    assert [entry.name for group in menu_groups(row) for entry in group] == []
+    click_area(rig.chat.view, row.key, "open:card")
+    index = viewport.model.index_of(row.key)
+    assert index is not None
+    await until(lambda: viewport.item(index).hit_area_for(ToggleSection), "the open card")
+    item = viewport.item(index)
+    words = "\n".join(text.document.toPlainText() for text in item.texts)
+    assert f"You removed this output as a secret on {format_date(row.removed_at_ms)}." in words
+    assert item.hit_area("cache:open") is None
+    rig.perform(OpenCacheEntry(digest))
+    await until(lambda: "You removed this output as a secret on" in rig.banner_text(), "the notice")
+    assert rig.views.chat.isVisible(), "not a page without the entry"
 
 
 def _files_with_the_secret(rig: WindowRig) -> list[Path]:
@@ -329,10 +336,7 @@ def history_of_a_deleted_session(rig: WindowRig) -> FileHistoryDatabase:
 async def test_the_trash_is_filled_listed_restored_and_emptied_and_a_cleanup_follows_its_rule(
     qapp: QApplication, tmp_path: Path, unreferenced_contents: list[Content]
 ) -> None:
-    """Each step has a workspace of its own. A clean-up comes by hand, on opening, and by the page Data.
-
-    What is needed or pinned stays.
-    """
+    """Each step has a workspace of its own. A clean-up comes by hand, and on opening."""
     async with open_window(qapp, tmp_path) as rig:
         await _check_a_key(rig, unreferenced_contents)
         await _check_very_many(rig)
@@ -340,7 +344,6 @@ async def test_the_trash_is_filled_listed_restored_and_emptied_and_a_cleanup_fol
         await _check_the_list(rig, unreferenced_contents)
         await _check_a_cleanup_by_hand(rig, unreferenced_contents)
         await _check_a_quota(rig, unreferenced_contents)
-        await _check_the_data_page(rig, unreferenced_contents)
         await _check_what_is_pinned_or_needed(rig, unreferenced_contents)
 
 
@@ -391,59 +394,6 @@ async def _check_a_quota(rig: WindowRig, unreferenced_contents: list[Content]) -
             await asyncio.sleep(0.01)
 
 
-def _choose(page: DataPage, name: str, place: int) -> None:
-    """Choose from the list of a setting."""
-    box = page.findChild(ComboBox, name)
-    assert isinstance(box, ComboBox)
-    box.setCurrentIndex(place)
-    box.activated.emit(place)
-
-
-async def _check_the_data_page(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
-    """The data page displays the size and saves the rule and what the file history covers."""
-    identity = await rig.open_folder("page")
-    await old(rig, unreferenced_contents)
-    settings, keep = rig.wiring.settings, rig.workspace.store.retention
-    await settings.show("data")
-    page, registry = settings.view.data, rig.wiring.services.registry
-    assert page.stored.text().startswith("Outputs: 3 entries, ")
-    assert page.removable.text() == "Nothing can be removed now"
-    all_data = page.all_data.text()
-    assert all_data.startswith("All data with session logs and search index: ")
-    assert " 0 B" not in all_data
-    advance_clock(keep, 2 * DAY_MS)
-    _choose(page, "quota", 2)
-    await until(lambda: registry.get(identity).quota == 500 << 20, "the rule on record")
-    await until(lambda: page.removable.text().startswith("3 can be removed"), "the new plan")
-
-    card = page.forms[1]
-    place = card.findChild(QLineEdit)
-    assert isinstance(place, QLineEdit)
-    place.setText("../elsewhere")
-    press(card, "include_place")
-    error = "The place must be a path in this workspace (got ../elsewhere)."
-    await until(lambda: any(error in words.text() for words in card.findChildren(QLabel)), "the error")
-    assert place.text() == "../elsewhere", "to be corrected"
-    place.setText("build/output/")
-    press(card, "include_place")
-    await until(lambda: registry.get(identity).history_included == ("build/output",), "the place")
-    await until(lambda: not place.text(), "the place on screen")
-    _choose(page, "history_max_file", 0)
-    await until(lambda: registry.get(identity).history_max_file == 1 << 20, "the limit")
-    press(card, "exclude:build/output")
-    await until(lambda: not registry.get(identity).history_included, "no place")
-
-    press(page, "clean_up")
-    tidying = rig.wiring.cleanup
-    await until(lambda: tidying.cleanup_dialog, "the dialog")
-    assert settings.view.isVisible(), "the page stays below it"
-    assert tidying.cleanup_dialog is not None
-    assert tidying.cleanup_dialog.rule == RetentionRule(quota=500 << 20)
-    assert tidying.cleanup_dialog.values.get("automatic")
-    press(tidying.cleanup_dialog, "cancel")
-    await until(lambda: tidying.cleanup_dialog is None, "the dialog gone")
-
-
 async def _check_a_key(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
     """An entry is trashed with a key and restored."""
     await rig.open_folder("key")
@@ -469,19 +419,14 @@ async def _check_very_many(rig: WindowRig) -> None:
     contents = [Content(digest_of(each), each, "grep", "a.py", "of very many", 4) for each in data]
     await rig.open_folder("many")
     await rig.workspace.store.commit(Commit("old", contents=contents))
-    for answer, left in (("cancel", 1_001), ("trash", 0)):
-        rig.perform(TrashEntries(tuple(content.digest for content in contents)))
-        await until(QApplication.activeModalWidget, "the question")
-        dialog = QApplication.activeModalWidget()
-        assert dialog is not None
-        assert dialog.windowTitle() == "Move 1,001 entries to the trash?"
-        press(dialog, answer)
-        await until(lambda: not QApplication.activeModalWidget(), "its end")
-        if not left:
-            await until(lambda: "1,001 entries moved to the trash" in rig.banner_text(), "the outcome")
-        trash = await rig.workspace.store.retention.trash()
-        assert len(trash.entries) == 1_001 - left
-    assert not rig.window.jobs.job_ids()
+    rig.perform(TrashEntries(tuple(content.digest for content in contents)))
+    await until(QApplication.activeModalWidget, "the question")
+    dialog = QApplication.activeModalWidget()
+    assert dialog is not None
+    assert dialog.windowTitle() == "Move 1,001 entries to the trash?"
+    press(dialog, "cancel")
+    await until(lambda: not QApplication.activeModalWidget(), "its end")
+    assert (await rig.workspace.store.retention.trash()).entries == ()
 
 
 async def _check_the_dialog(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
@@ -543,28 +488,11 @@ async def _check_the_list(rig: WindowRig, unreferenced_contents: list[Content]) 
 
 
 async def _check_what_is_pinned_or_needed(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
-    """An entry is pinned from its menu; it stays like one that a session needs, with the reason."""
+    """It stays, with the reason."""
     async with ChatServer(replies_in_order(reading(), text_reply("Read."))) as server:
         await leaked(rig, server, "pinned")
-        digest, cache = rig.events(ToolAnswered)[0].digest, rig.views.cache.get()
+        digest = rig.events(ToolAnswered)[0].digest
         rig.window.show_page("cache")
-        await until(lambda: cache.table.current_row() is not None, "the entry")
-
-        def is_pinned() -> bool:
-            row = cache.table.current_row()
-            return row is not None and row.pinned
-
-        assert not is_pinned()
-        for on in (True, False):
-            cache.table.menu_requested.emit(cache.mapToGlobal(cache.rect().center()))
-            (menu,) = [menu for menu in cache.table.findChildren(QMenu) if menu.isVisible()]
-            (action,) = [action for action in menu.actions() if action.objectName() == "cache-pin"]
-            assert action.text() == ("Pin\tP" if on else "Unpin\tP")
-            action.trigger()
-            menu.close()
-            await until(is_pinned if on else lambda: not is_pinned(), "the sign")
-            assert (await rig.workspace.store.entry(digest)).pinned is on
-
         await rig.workspace.store.commit(Commit("old", contents=unreferenced_contents[:1]))
         await rig.workspace.store.retention.pin(unreferenced_contents[0].digest, True)
         rig.perform(TrashEntries((digest,)))

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QMenu
 
+from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Redone, SweepMade
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.inspector.request_groups import WindowRow
-from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, text_reply
-from tests.support.window.buttons import find_buttons, press
+from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
+from tests.support.window.buttons import find_button, find_buttons, press
 from tests.support.window.chat_geometry import press_action
 from tests.support.window.usage_checks import inspector_rows
 from tests.support.window.window_rig import WindowRig, until
@@ -51,118 +53,99 @@ async def answer(rig: WindowRig, button: str) -> str:
     return dialog.windowTitle()
 
 
-async def test_rows_count_exclude_cache_and_recall(rig: WindowRig) -> None:
-    """Each step has a session of its own."""
-    await _check_the_estimate(rig)
-    await _check_the_keyboard(rig)
-    await _check_a_marker(rig)
-    await _check_a_longer_line(rig)
-    await _check_recall_from_the_cache(rig)
-
-
-async def _check_the_estimate(rig: WindowRig) -> None:
-    """Also: what a change sends again is no question where the provider reports no cache."""
+async def test_rows_are_read_excluded_cached_and_recalled(rig: WindowRig) -> None:
+    """In the panel, the chat and the cache; what a change costs is asked before, and notices take it back."""
     async with rig.answered_by(reader, "project", FILES) as server:
         rig.type_message("Read it", send=False)
         await until(lambda: "Message: ≈" in rig.composer._status.full_text(), "the estimate")
         words = rig.composer._status.full_text()
-        await rig.use_server(server, window=1_500)
-        await until(lambda: "room for" in rig.composer._status.full_text(), "too small a window")
-        await rig.use_server(server)
-        await until(lambda: "room for" not in rig.composer._status.full_text(), "a window with room again")
-        rig.composer.set_text("")
-        await rig.run_turn("Read it")
+        await rig.run_turn("")
         assert f"Message: ≈ {row(rig, 'user').tokens} tokens" in words
-        assert not row(rig, "output").resent
+        await until(lambda: row(rig, "output").cachable > 0, "the row of the output")
+        await _check_a_marker(rig)
+        await _check_a_longer_line(rig)
+        await _check_the_request(rig, server)
+    await _check_recall_from_the_cache(rig)
+
+
+async def _check_the_request(rig: WindowRig, server: ChatServer) -> None:
+    """Its JSON is what the server gets; a newer one takes its place on request."""
+    rig.window.commands.show_request.trigger()
+    reader = rig.views.inspector.reader
+    text = reader.page.text
+    await until(lambda: text.isVisible() and text.toPlainText(), "its text")
+    assert output_marker(rig.events(ToolAnswered)[0]) in text.toPlainText()
+    reader.switch.view_selected.emit("json")
+    reader.page.copy_content()
+    copied, shown = json.loads(QGuiApplication.clipboard().text()), text.toPlainText()
+    curl = find_button(reader, "copy-curl")
+    assert not reader.changed_button.isVisible()
+    await rig.run_turn("And now?")
+    sent = next(body for body in server.bodies if body["messages"][-1]["content"] == "And now?")
+    assert copied == sent | {"messages": sent["messages"][: len(copied["messages"])]}
+    await until(reader.changed_button.isVisible, "the line that says so")
+    assert not curl.isVisible(), "it would be of the old one"
+    assert text.toPlainText() == shown, "nothing moves while it is read"
+    reader.changed_button.click()
+    await until(lambda: "And now?" in text.toPlainText(), "the next request")
+    assert not reader.changed_button.isVisible()
+    rig.views.inspector.go_back()
 
 
 async def _check_a_longer_line(rig: WindowRig) -> None:
     """Of what is shorter than the line in its place it says before what that costs; the ring stays."""
-    async with rig.answered_by(reader):
-        await rig.run_turn("Read it")
-        await until(lambda: row(rig, "user").can_exclude, "the row of the message")
-        before = row(rig, "user").tokens
-        select(rig, "user")
-        rig.window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
-        QTest.keyClick(rig.views.inspector.requests, Qt.Key.Key_X)
-        question = await rig.dialog(QuestionDialog)
-        words = [label.text() for label in question.findChildren(QLabel)]
-        assert "Read it" in await answer(rig, "exclude")
-        await until(lambda: row(rig, "user").state == "excluded", "the excluded row")
-        assert len(rig.events(Excluded)) == 1
-        rig.window.commands.undo_compaction.trigger()
-        await until(lambda: row(rig, "user").state != "excluded", "undone")
-        rig.window.commands.redo_compaction.trigger()
-        await until(lambda: row(rig, "user").state == "excluded", "excluded again")
-        added = row(rig, "user").tokens - before
-        cost = f"Adds {added} tokens to every later request: the line in its place is longer."
-        assert any(text.startswith(cost) for text in words), words
-        rig.window.activateWindow()
-        await until(rig.views.inspector.requests.hasFocus, "the keyboard in the list again")
-        is_by_keyboard = Qt.WidgetAttribute.WA_KeyboardFocusChange
-        await until(lambda: rig.window.testAttribute(is_by_keyboard), "the ring again")
+    await until(lambda: row(rig, "user").can_exclude, "the row of the message")
+    before = row(rig, "user").tokens
+    select(rig, "user")
+    rig.window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+    QTest.keyClick(rig.views.inspector.requests, Qt.Key.Key_X)
+    question = await rig.dialog(QuestionDialog)
+    words = [label.text() for label in question.findChildren(QLabel)]
+    assert "Read it" in await answer(rig, "exclude")
+    await until(lambda: row(rig, "user").state == "excluded", "the excluded row")
+    assert len(rig.events(Excluded)) == 1
+    rig.window.commands.undo_compaction.trigger()
+    await until(lambda: row(rig, "user").state != "excluded", "undone")
+    rig.window.commands.redo_compaction.trigger()
+    await until(lambda: row(rig, "user").state == "excluded", "excluded again")
+    added = row(rig, "user").tokens - before
+    cost = f"Adds {added} tokens to every later request: the line in its place is longer."
+    assert any(text.startswith(cost) for text in words), words
+    rig.window.activateWindow()
+    await until(rig.views.inspector.requests.hasFocus, "the keyboard in the list again")
+    is_by_keyboard = Qt.WidgetAttribute.WA_KeyboardFocusChange
+    await until(lambda: rig.window.testAttribute(is_by_keyboard), "the ring again")
 
 
 async def _check_a_marker(rig: WindowRig) -> None:
     """An output becomes a marker at once and is recalled."""
-    async with rig.answered_by(reader):
-        await rig.run_turn("Read it")
-        await until(lambda: row(rig, "output").cachable > 0, "the row of the output")
-        full = row(rig, "output").tokens
-        select(rig, "output")
-        requests = rig.views.inspector.requests
-        requests.button.click()
-        await until(lambda: requests.findChildren(QMenu), "the menu")
-        (menu,) = requests.findChildren(QMenu)
-        entries = {action.objectName(): action for action in menu.actions()}
-        assert {"row_cache", "row_pin", "row_exclude"} <= entries.keys()
-        entries["row_cache"].trigger()
-        menu.close()
-        await answer(rig, "cache")
-        await until(lambda: row(rig, "output").state == "cached", "the marker")
-        assert "Cached “" in rig.banner_text()
-        press(rig.window.notices, "undo")
-        await until(lambda: row(rig, "output").tokens == full, "undone by the notice")
-        commands = rig.window.commands
-        commands.redo_compaction.trigger()
-        await until(lambda: row(rig, "output").state == "cached", "the marker again")
-        assert [event.reason.value for event in rig.events(SweepMade)] == ["manual"]
-        assert row(rig, "output").tokens < full
-        select(rig, "output")
-        QTest.keyClick(rig.views.inspector.requests, Qt.Key.Key_R)
-        await until(lambda: row(rig, "output").state == "full", "the output in full")
-        press_action(rig.chat.view, rig.rows(ToolRow)[0], "cache_now")
-        await answer(rig, "cache")
-        await until(lambda: row(rig, "output").state == "cached", "the marker again")
-
-
-async def _check_the_keyboard(rig: WindowRig) -> None:
-    """A text moves neither page nor chat; arrows and the keys of the rows work after it, from any page."""
-    async with rig.answered_by(reader):
-        await rig.run_turn("Read it")
-        await until(lambda: row(rig, "output").can_exclude, "the row of the output")
-        rig.window.show_page("cache")
-        requests = rig.views.inspector.requests
-        select(rig, "output")
-        place = requests.visualRect(requests.currentIndex()).center()
-        rig.composer.editor.setFocus()
-        QTest.mouseClick(requests.viewport(), Qt.MouseButton.LeftButton, pos=place)
-        text = rig.views.inspector.reader.page.text
-        assert rig.window.page() == "cache"
-        assert text.hasFocus()
-        press(rig.views.inspector, "show_in_chat")
-        assert rig.window.page() == "chat"
-        QTest.keyClick(text, Qt.Key.Key_Escape)
-        assert requests.hasFocus()
-        at = requests.currentIndex().row()
-        QTest.keyClick(requests, Qt.Key.Key_Up)
-        assert requests.currentIndex().row() == at - 1
-        QTest.keyClick(requests, Qt.Key.Key_Return)
-        assert text.hasFocus()
-        QTest.keyClick(text, Qt.Key.Key_Escape)
-        QTest.keyClick(requests, Qt.Key.Key_Down)
-        QTest.keyClick(requests, Qt.Key.Key_P)
-        await until(lambda: rig.conversation.session.transcript.rewrites.pinned, "the pin")
+    await until(lambda: row(rig, "output").cachable > 0, "the row of the output")
+    full = row(rig, "output").tokens
+    select(rig, "output")
+    requests = rig.views.inspector.requests
+    requests.button.click()
+    await until(lambda: requests.findChildren(QMenu), "the menu")
+    (menu,) = requests.findChildren(QMenu)
+    entries = {action.objectName(): action for action in menu.actions()}
+    assert {"row_cache", "row_pin", "row_exclude"} <= entries.keys()
+    entries["row_cache"].trigger()
+    menu.close()
+    await answer(rig, "cache")
+    await until(lambda: row(rig, "output").state == "cached", "the marker")
+    assert "Cached “" in rig.banner_text()
+    press(rig.window.notices, "undo")
+    await until(lambda: row(rig, "output").tokens == full, "undone by the notice")
+    commands = rig.window.commands
+    commands.redo_compaction.trigger()
+    await until(lambda: row(rig, "output").state == "cached", "the marker again")
+    assert [event.reason.value for event in rig.events(SweepMade)] == ["manual"]
+    assert row(rig, "output").tokens < full
+    select(rig, "output")
+    QTest.keyClick(rig.views.inspector.requests, Qt.Key.Key_R)
+    await until(lambda: row(rig, "output").state == "full", "the output in full")
+    press_action(rig.chat.view, rig.rows(ToolRow)[-1], "cache_now")
+    await answer(rig, "cache")
+    await until(lambda: row(rig, "output").state == "cached", "the marker again")
 
 
 async def _check_recall_from_the_cache(rig: WindowRig) -> None:

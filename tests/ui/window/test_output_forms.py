@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QDialog, QLabel
+from PySide6.QtWidgets import QDialog
 
 from helix_desktop.context.intake.output_forms import FORMS_OPENING as QUESTION
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
@@ -29,8 +29,8 @@ from tests.support.model_servers.chat_server import (
     Wait,
     text_reply,
 )
-from tests.support.window.buttons import find_buttons, press
-from tests.support.window.chat_geometry import click_area, press_action
+from tests.support.window.buttons import press
+from tests.support.window.chat_geometry import press_action
 from tests.support.window.usage_checks import inspector_rows
 from tests.support.window.window_rig import WindowRig, until
 
@@ -111,6 +111,10 @@ async def _check_choices_of_the_user(rig: WindowRig) -> None:
         await _check_leaving_the_dialog(rig, reader)
         before = rig.conversation.window.measure()[0]
         assert card(rig).form == "preview"
+        rig.perform(ReadContent(card(rig).key, in_full=True))
+        await until(lambda: card(rig).original, "all lines of the original")
+        assert (read := card(rig).original) is not None
+        assert read.head_and_tail.head == FILES["long.txt"].removesuffix("\n")
         await _check_one_number(rig)
         press_action(rig.chat.view, card(rig), "form:full")
         await until(lambda: card(rig).form == "full", "all of it")
@@ -185,44 +189,6 @@ async def _check_an_extract(rig: WindowRig, reader: Reader) -> None:
     assert card(rig).shown.asked == "every tenth line"
     assert "The gist of it." in card(rig).shown.text
     assert [event.form for event in rig.events(FormChosen)] == ["full", "compact"]
-
-
-async def test_a_model_that_was_too_slow_is_shown_and_tried_again(rig: WindowRig) -> None:
-    """Its large output is a preview, the card offers the extract, and the settings name the model."""
-    reader = Reader("1: compact: the number of lines")
-    async with ChatServer(reader) as server:
-        slow_models = rig.wiring.services.slow_models
-        await rig.begin("project", FILES, server, **LARGE)
-        await rig.wiring.settings.show("roles")
-        roles = rig.settings.roles
-        assert not find_buttons(roles, "try_again")
-        slow_models.add("box/small", 10)  # as in another workspace
-        text = "box/small needed more than 10 s."
-        assert [label.text() for label in roles.findChildren(QLabel) if "needed" in label.text()] == [text]
-
-        await rig.run_turn("Read it")
-        assert reader.prompts == []
-        assert not rig.events(OutputHeld)
-        assert form_choice_text(card(rig)) == (
-            "Shortened: it is over the size limit. box/small wasn't asked how to keep it: "
-            "it was too slow before. "
-            "To ask it again, go to Settings → Model roles."
-        )
-        rig.chat.view.toggle(card(rig).key, "card")
-        click_area(rig.chat.view, card(rig).key, "extract:card")
-        dialog = await rig.dialog(TextInputDialog)
-        dialog.field.setText("every tenth line")
-        press(dialog, "accept")
-        await until(lambda: card(rig).form == "compact", "the extract")
-        assert "The gist of it." in card(rig).shown.text
-        assert card(rig).chosen_by == "user"
-
-        press(roles, "try_again")
-        assert slow_models.remembered == ()
-        await until(lambda: not find_buttons(roles, "try_again"), "the model gone from the page")
-        rig.window.leave_settings()
-        await rig.run_turn("Read it again")
-        assert (card(rig).form, card(rig).chosen_by) == ("compact", "agent")
 
 
 async def _check_a_refusal(rig: WindowRig) -> None:

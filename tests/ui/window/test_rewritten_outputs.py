@@ -1,13 +1,11 @@
-"""Folds, pins, arguments as markers and originals, seen in the chat of the real window."""
+"""Folds, pins and arguments as markers, seen in the chat of the real window."""
 
 from __future__ import annotations
 
 import pytest
 
 from helix_desktop.context.log.window_layout import PinnedCopy
-from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.ui.chat.actions import ReadContent
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
 from helix_desktop.ui.kit.intents import Undo
 from tests.support.model_servers.chat_server import (
@@ -40,11 +38,10 @@ def card(rig: WindowRig, target: str) -> ToolRow:
     return next(row for row in rig.rows(ToolRow) if row.target == target)
 
 
-async def test_folds_markers_and_originals_appear_in_the_chat(rig: WindowRig) -> None:
+async def test_folds_and_cached_arguments_are_undone_pinned_and_recalled_in_the_chat(rig: WindowRig) -> None:
     """Each step has a workspace of its own."""
     await _check_a_fold(rig)
     await _check_arguments(rig)
-    await _check_an_original(rig)
 
 
 async def _check_a_fold(rig: WindowRig) -> None:
@@ -122,28 +119,3 @@ async def _check_arguments(rig: WindowRig) -> None:
         ]:
             rig.perform(Undo((sweep_entry.seq,)))
         await until(lambda: not card(rig, "new.py").arguments_cached, "the arguments back")
-
-
-async def _check_an_original(rig: WindowRig) -> None:
-    async with reads_all(COUNT) as server:
-        previews = {"intake_above": 300, "intake_ask": False, "preview_tokens": 120}
-        await rig.begin("originals", FILES, server, **(NO_FOLDS | previews))
-        await rig.run_turn("Read everything")
-        row = card(rig, "part3.txt")
-        assert row.form == "preview"
-        assert row.original is None
-        rig.chat.view.jump_to(row.key)
-        rig.perform(ReadContent(row.key))
-        await until(lambda: card(rig, "part3.txt").original, "the original")
-        original = card(rig, "part3.txt").original
-        assert original is not None
-        assert original.head_and_tail.lines == FILES["part3.txt"].count("\n")
-        assert original.head_and_tail.head.startswith("Part 3.")
-        assert original.tokens > row.tokens
-        assert card(rig, "part3.txt").shown_lines.head == row.shown_lines.head
-
-        rig.perform(ReadContent(row.key, in_full=True))
-        await until(lambda: not card(rig, "part3.txt").original.head_and_tail.hidden_lines, "all lines")  # type: ignore[union-attr]  # it is there
-        answer = next(event for event in rig.events(ToolAnswered) if event.target == "part3.txt")
-        original_text = (await rig.workspace.store.get(answer.digest)).decode()
-        assert card(rig, "part3.txt").original.head_and_tail.head == original_text.removesuffix("\n")  # type: ignore[union-attr]  # it is there

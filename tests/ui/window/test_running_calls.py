@@ -1,9 +1,10 @@
-"""A command at work in the real window: its newest lines, its clock, and the button that ends it alone."""
+"""A command at work in the real window: its newest lines, its clock, and the ways to end it."""
 
 from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -11,27 +12,21 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow, UserRow
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import ElidedLabel
 from tests.support.model_servers.chat_server import (
     Call,
-    ChatServer,
+    Reply,
     StreamedReply,
-    replies_in_order,
     text_reply,
 )
+from tests.support.window.buttons import press
 from tests.support.window.chat_geometry import click_area
 from tests.support.window.keyboard_focus import focused_widget
 from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
-WAITS = "echo first; echo second; read line < go; echo third"
-
-
-def runs(command: str) -> ChatServer:
-    call = StreamedReply(Call("run_command", json.dumps({"command": command})))
-    return ChatServer(replies_in_order(call, text_reply("It ran.")))
 
 
 def card(rig: WindowRig) -> ToolRow:
@@ -49,107 +44,80 @@ def composer_y(rig: WindowRig) -> int:
     return rig.composer.mapToGlobal(QPoint()).y()
 
 
-def press_stop(rig: WindowRig) -> None:
-    click_area(rig.chat.view, card(rig).key, "stop:card")
-
-
 async def test_a_command_at_work_shows_its_lines_and_clock_and_is_stopped(rig: WindowRig) -> None:
-    """Each step has a workspace of its own."""
-    await _check_the_job(rig)
-    await _check_the_lines(rig)
-    await _check_a_silent_call(rig)
-    await _check_stopping_one_call(rig)
-    await _check_esc_esc(rig)
+    """By its card, its line below another page, a queued message, and Esc Esc."""
+    commands = {
+        "Wait": ("echo first; echo second; sleep 60",),
+        "Silence": ("sleep 60",),
+        "Two": ("sleep 61", "touch later"),
+        "Last": ("echo last; sleep 60",),
+    }
 
+    def reply(request: dict[str, Any]) -> Reply:
+        wanted = commands.get(str(request["messages"][-1]["content"]), ())
+        calls = [Call("run_command", json.dumps({"command": line}), id=line) for line in wanted]
+        return StreamedReply(*calls) if calls else text_reply("Fine.")
 
-async def _check_the_job(rig: WindowRig) -> None:
-    async with runs("echo before; sleep 60") as server:
-        await rig.open_folder("job")
-        await rig.use_server(server)
-        rig.type_message("Run it")
+    async with rig.answered_by(reply, "project") as server:
+        rig.type_message("Wait")
         await until(lambda: rig.rows(ApprovalRow), "a question")
-        before = composer_y(rig)
-        await rig.answer_approval("once")
-        jobs = rig.window.jobs
-        await until(lambda: card(rig).running_output is not None, "its clock in the card")
-        await until(lambda: lines(rig) == ("before",), "its output so far")
-        assert not jobs.job_ids(), "the card has its own stop"
-        assert composer_y(rig) == before
-        rig.window.show_page("timeline")
-        await until(lambda: [job for job in jobs.job_ids() if job.startswith("call:")], "its line")
-        (line,) = (words.full_text() for words in jobs.findChildren(ElidedLabel))
-        assert re.match(r"Running echo before; sleep 60 · 0:\d\d", line), line
-        (stop,) = jobs.findChildren(PushButton, "stop_job")
-        assert stop.text() == "Stop"
-        assert stop.toolTip() == "Stop this command only. Its output so far is kept."
-        stop.click()
-        await rig.wait_for_turn_end()
-        assert "before" in rig.last_output("run_command").text
-        await until(lambda: not jobs.job_ids(), "the end of the line")
-        rig.window.show_page("chat")
-
-
-async def _check_the_lines(rig: WindowRig) -> None:
-    async with runs("mkfifo go; " + WAITS) as server:
-        await rig.open_folder("lines")
-        await rig.use_server(server)
-        rig.type_message("Run it")
+        before, jobs, turn = composer_y(rig), rig.window.jobs, rig.window.commands
         await rig.answer_approval("once")
         await until(lambda: lines(rig) == ("first", "second"), "two lines")
         assert card(rig).state == "running"
-        (rig.folder / "lines" / "go").write_text("on\n")
-        await rig.wait_for_turn_end()
-        assert (card(rig).state, card(rig).running_output) == ("ok", None)
-        assert rig.last_output("run_command").text.endswith("first\nsecond\nthird\n")
-
-
-async def _check_a_silent_call(rig: WindowRig) -> None:
-    """No output ever comes: clock and button appear all the same, once it has run for a moment."""
-    async with runs("mkfifo go; read line < go") as server:
-        await rig.open_folder("silent")
-        await rig.use_server(server)
-        rig.type_message("Run it")
-        await rig.answer_approval("once")
-        await until(lambda: card(rig).running_output is not None, "the clock")
-        press_stop(rig)
-        await rig.wait_for_turn_end()
-        assert rig.last_output("run_command").outcome == "stopped"
-
-
-async def _check_stopping_one_call(rig: WindowRig) -> None:
-    async with runs("mkfifo go; " + WAITS) as server:
-        await rig.open_folder("stopped")
-        await rig.use_server(server)
-        rig.type_message("Run it")
-        await rig.answer_approval("once")
-        await until(lambda: lines(rig) == ("first", "second"), "two lines")
+        assert not jobs.job_ids(), "the card has its own stop"
+        assert composer_y(rig) == before
         await rig.wiring.chat.load()
         assert lines(rig) == ("first", "second"), "also after another session was on screen"
-        press_stop(rig)
+        click_area(rig.chat.view, card(rig).key, "stop:card")
         await rig.wait_for_turn_end()
         answer = rig.last_output("run_command")
-        assert (answer.outcome, answer.ok) == ("stopped", False)
+        assert (answer.outcome, answer.ok, card(rig).state) == ("stopped", False, "stopped")
         assert "the user stopped it" in answer.text
         assert answer.text.endswith("first\nsecond\n")
-        assert card(rig).state == "stopped"
         assert [event.how for event in rig.events(TurnEnded)] == ["done"]
-        assert len(rig.events(ToolAnswered)) == 1
 
-
-async def _check_esc_esc(rig: WindowRig) -> None:
-    """Esc Esc stops the turn with the keyboard on a card, where the first Esc leads to the composer, too."""
-    async with runs("mkfifo go; " + WAITS) as server:
-        await rig.open_folder("escaped")
-        await rig.use_server(server)
-        rig.type_message("Run it")
+        rig.type_message("Silence")
         await rig.answer_approval("once")
-        await until(lambda: card(rig).running_output, "output")
+        await until(lambda: card(rig).running_output is not None, "its clock, though no output ever comes")
+        rig.window.show_page("timeline")
+        await until(lambda: [job for job in jobs.job_ids() if job.startswith("call:")], "its line")
+        (line,) = (words.full_text() for words in jobs.findChildren(ElidedLabel))
+        assert re.match(r"Running sleep 60 · 0:\d\d", line), line
+        (stop,) = jobs.findChildren(PushButton, "stop_job")
+        assert stop.toolTip() == "Stop this command only. Its output so far is kept."
+        stop.click()
+        await rig.wait_for_turn_end()
+        assert rig.last_output("run_command").outcome == "stopped"
+        await until(lambda: not jobs.job_ids(), "the end of the line")
+        rig.window.show_page("chat")
+
+        assert not turn.stop.isEnabled()
+        rig.type_message("Two")
+        await until(lambda: len(rig.conversation.asks) == 2, "two questions")
+        for ask in rig.conversation.asks:
+            rig.conversation.decide(ask.call_id, "once")
+        await until(lambda: rig.conversation.running_calls.running, "the first runs")
+        assert [turn.stop.isEnabled(), turn.stop_and_send.isEnabled()] == [True, False]
+        rig.type_message("Only a.txt")
+        await until(turn.stop_and_send.isEnabled, "it waits in sight")
+        await until(rig.next_message_lines, "its line")
+        press(rig.chat.next_messages, "stop_and_send")
+        await rig.wait_for_turn_end()
+        assert (rig.rows(UserRow)[-1].text, rig.rows(UserRow)[-1].steered) == ("Only a.txt", True)
+        assert [event.outcome for event in rig.events(ToolAnswered)][2:] == ["stopped", "stopped"]
+        assert [message["role"] for message in server.bodies[-1]["messages"][-3:]] == ["tool", "tool", "user"]
+        assert not (rig.folder / "project" / "later").exists()
+
+        rig.type_message("Last")
+        await rig.answer_approval("once")
+        await until(lambda: lines(rig) == ("last",), "output")
         rig.chat.view.setFocus()
         QTest.keyClick(rig.chat.view, Qt.Key.Key_Tab)
         focused = focused_widget()
         assert rig.chat.view.viewport().isAncestorOf(focused)
         QTest.keyClick(focused, Qt.Key.Key_Escape)
-        assert rig.composer.editor.hasFocus()
+        assert rig.composer.editor.hasFocus(), "the first Esc leads there, too"
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Escape)
         await rig.wait_for_turn_end()
-        assert [event.how for event in rig.events(TurnEnded)] == ["stopped"]
+        assert [event.how for event in rig.events(TurnEnded)] == ["done", "done", "done", "stopped"]
