@@ -288,8 +288,8 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     `asked_part` is the part of a command that may do more than read, where all others only read.
     `is_reading`: the command only reads, and whoever allows it, it runs so that it can do nothing else.
     `effect` says in a line what it may do (empty: `summary` does), `lasting_refusal` why it is allowed once
-    only, if so. `variables` are those that it sets and because of which the rule `uncovering_rule` does not
-    allow it.
+    only, if so. `uncovering_rule` allows a part of it, but not all; if only because of variables that it
+    sets, these are `variables`.
     """
 
     call_id: str

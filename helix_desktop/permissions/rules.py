@@ -82,14 +82,23 @@ def evaluate(
 def allowed_but_for(
     rules: Iterable[PermissionRule], request: ApprovalRequest
 ) -> tuple[PermissionRule, tuple[str, ...]] | None:
-    """Return the rule that would allow a command if it set no variables, and these; None: that isn't why."""
+    """Return the rule that would allow a command if it did no more, and the variables that it sets.
+
+    Without variables it has parts beside the one of the rule, or sends its output elsewhere. None: no rule.
+    """
     command, variables = without_settings(request.subject, request.root)
-    if request.kind != "command" or not variables:
+    if request.kind != "command" or not request.confined:
         return None
     plain = msgspec.structs.replace(request, subject=command)
-    patterns = (rule for rule in rules if (rule.kind, rule.effect) == ("pattern", "allow"))
-    rule = next((rule for rule in patterns if rule_applies(rule, plain)), None)
-    return (rule, variables) if rule is not None else None
+    patterns = [rule for rule in rules if (rule.kind, rule.effect) == ("pattern", "allow")]
+    if variables and (rule := next((rule for rule in patterns if rule_applies(rule, plain)), None)):
+        return rule, variables
+    near = (
+        rule
+        for rule in patterns
+        if possibly_matches(rule.subject, command) == "yes" and not rule_applies(rule, request)
+    )
+    return next(((rule, ()) for rule in near), None)
 
 
 def _evaluate_one(

@@ -153,15 +153,14 @@ class ApprovalService:
         while True:
             rules, mode = self._rules(), self._session_permissions.mode
             if _takes_long(request):
-                decision, is_safe, coverage = await asyncio.to_thread(_evaluate, rules, request, mode)
+                decision, is_safe, coverage, near = await asyncio.to_thread(_evaluate, rules, request, mode)
             else:
-                decision, is_safe, coverage = _evaluate(rules, request, mode)
+                decision, is_safe, coverage, near = _evaluate(rules, request, mode)
             if (rules, mode) != (self._rules(), self._session_permissions.mode):
                 continue
             if decision.effect != "ask":
                 return _automatic_outcome(decision)
             coverage = self._new_places(coverage)
-            near = allowed_but_for(rules, request) if decision.rule is None else None
             question = msgspec.structs.replace(
                 request,
                 coverage=coverage,
@@ -240,9 +239,9 @@ def _takes_long(ask: ApprovalRequest) -> bool:
 
 def _evaluate(
     rules: Iterable[PermissionRule], ask: ApprovalRequest, mode: PermissionMode
-) -> tuple[PermissionDecision, bool, FileCoverage | None]:
-    """Return the decision; where it asks, if the call is safe (see ApprovalRequest), and what of what it
-    changes can't be undone.
+) -> tuple[PermissionDecision, bool, FileCoverage | None, tuple[PermissionRule, tuple[str, ...]] | None]:
+    """Return the decision; where it asks, if the call is safe (see ApprovalRequest), what of what it changes
+    can't be undone, and the rule that allows a part of it.
 
     Takes up to a second for a contrived command: for a thread.
     """
@@ -258,7 +257,8 @@ def _evaluate(
             (*effects.lost, *(place for place in coverage.places if place.path in changed))
         )
         coverage = FileCoverage(places=tuple(places), uncovered=len(places), is_complete=True)
-    return decision, is_safe, coverage
+    asks_by_itself = decision.effect == "ask" and decision.rule is None
+    return decision, is_safe, coverage, allowed_but_for(rules, ask) if asks_by_itself else None
 
 
 def _automatic_outcome(decision: PermissionDecision) -> ApprovalOutcome:

@@ -202,6 +202,17 @@ def test_a_variable_that_may_change_what_runs_asks_and_says_why(name: str, form:
 
 
 @pytest.mark.parametrize(
+    "text", ["pytest -q; git commit -a", "pytest -q > result.txt", "make && pytest", "pytest; rm -r build"]
+)
+def test_a_command_that_does_more_than_a_rule_allows_names_that_rule(text: str) -> None:
+    saved = PermissionRule("run_command", "pytest *", kind="pattern", confined=True)
+    assert evaluate([saved], command(text)).effect == "ask"
+    assert allowed_but_for([saved], command(text)) == (saved, ())
+    assert allowed_but_for([saved], command("make test")) is None
+    assert allowed_but_for([saved], msgspec.structs.replace(command(text), confined=False)) is None
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "PYTHONPATH=src python3 -m pytest -q", "PYTHONPATH=./src:lib/a-1.zip python3 -m pytest",

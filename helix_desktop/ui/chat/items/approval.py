@@ -108,6 +108,9 @@ def _reason_texts(row: ApprovalRow) -> list[str]:
     if request.asking_rule:
         matched = escape_command(request.asking_rule)
         reasons.append(tr("Approval required by rule: {rule}", rule=matched))
+    if request.uncovering_rule and not request.variables:
+        rule = escape_command(request.uncovering_rule)
+        reasons.append(tr("Your rule “{rule}” doesn't cover it: it may do more than that.", rule=rule))
     if request.variables:
         names = ", ".join(map(escape_invisible, request.variables))
         rule = escape_command(request.uncovering_rule)

@@ -139,6 +139,12 @@ def test_it_says_why_a_saved_rule_does_not_cover_a_command(qtbot: QtBot) -> None
     assert "Your rule “python3 -m unittest *” doesn't cover it: PYTHONPATH can change what runs." in words
 
 
+def test_it_says_that_a_saved_rule_covers_only_a_part_of_a_command(qtbot: QtBot) -> None:
+    near = msgspec.structs.replace(_CONFINED, uncovering_rule="pytest *")
+    words = _shown(qtbot, near)[1].accessible_text()
+    assert "Your rule “pytest *” doesn't cover it: it may do more than that." in words
+
+
 def test_it_calls_a_sandbox_with_network_what_it_is(qtbot: QtBot) -> None:
     assert _shown(qtbot, _CONFINED)[1].sandbox_text == "Sandboxed"
     networked = msgspec.structs.replace(_CONFINED, confined=False, has_network=True)

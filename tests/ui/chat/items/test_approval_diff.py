@@ -177,9 +177,33 @@ def test_the_answers_are_visible_with_the_card(qtbot: QtBot, size: tuple[int, in
     more = widget.item.hit_area("open:detail")
     assert more is not None
     click_area(view, row.key, "open:detail")
-    shown = "\n".join(text.text() for text in viewport.item(len(viewport.model) - 1).texts)
-    assert shown.count("echo" if kind != "edit" else "+ x") == (500 if kind != "edit" else 90)
+    dialogs = view.findChildren(DiffsDialog) + view.findChildren(TextsDialog)
+    assert [dialog.isVisible() for dialog in dialogs] == [True], "the card has no room for both"
+    assert all(find_child(dialogs[0], PushButton, f"decide:{answer}") for answer in ("once", "deny"))
+    item = viewport.item(len(viewport.model) - 1)
+    assert item.height < view.viewport().height(), "the card stays as it was"
     view.highlighter.finish()
+
+
+def test_all_of_a_command_is_in_sight_with_its_answers(qtbot: QtBot) -> None:
+    """Its last lines pushed Allow and Deny out of sight."""
+    view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(view)
+    view.resize(900, 720)
+    with qtbot.waitExposed(view):
+        view.show()
+    viewport, row = view.chat_viewport, _command(20)
+    viewport.model.reset(questions_and_answers(5))
+    viewport.model.put(row)
+    viewport.show_ask(len(viewport.model) - 1)
+    click_area(view, row.key, "open:detail")
+    widget = row_widget(view, "c")
+    assert widget.item is not None
+    assert any(text.text().count("echo") == 20 for text in widget.item.texts)
+    for name in ("decide:once", "decide:deny"):
+        area = widget.item.hit_area(name)
+        assert area is not None
+        assert widget.y() + area.rect.bottom() < view.viewport().height()
 
 
 def _command(lines: int) -> ApprovalRow:
@@ -189,6 +213,7 @@ def _command(lines: int) -> ApprovalRow:
 
 def test_what_a_long_command_hides_is_met_before_allow(view: ChatView) -> None:
     """A button stands where lines are left out, and is where the keyboard comes in."""
+    view.resize(900, 1_200)
     view.chat_viewport.model.reset([_command(40)])
     item = view.chat_viewport.item(0)
     areas = {area.name: area for area in item.hit_areas}
