@@ -52,7 +52,7 @@ class SearchText(UnguardedTool[SearchTextArguments]):
         try:
             result = await self._ripgrep.run(self._options(args, root), root.cwd)
             where = "/".join(part for part in (root.path, escape_undecodable(root.file_name)) if part)
-            where_text = where or "the workspace"
+            where_text = (where or "the workspace") + (f" (only {args.glob})" if args.glob else "")
             ignore_file, marked = self._jail.limits.ignore_file, MarkedIgnoreFiles(root.cwd)
             data = await asyncio.to_thread(
                 _grouped, result.output, root.path, args.pattern, where_text, ignore_file, marked

@@ -154,6 +154,8 @@ async def test_a_search_groups_lines_by_file(root: Path) -> None:
     )
     no_match = await text_of(root, "search_text", pattern="zebra")
     assert no_match.startswith("No match for 'zebra' in the workspace; files that may hold keys")
+    in_some = await text_of(root, "search_text", pattern="two", glob="*.md", path="src")
+    assert in_some.startswith("No match for 'two' in src (only *.md)"), "a glob may be why"
     assert (await text_of(root, "search_text", pattern=r"zebra\d")).startswith(r"No match for 'zebra\d' in")
 
 
