@@ -339,6 +339,7 @@ OWN_PLACE = Need(text("A subagent is listed with its session"))
 RUNNING_AGENT = Need(_in_session("The agent isn't running"))
 SENDABLE_MESSAGE = Need(_in_session("No message waits for a running command"))
 WAITING_APPROVAL = Need(_in_session("No approval is waiting"))
+SENT_MESSAGE = Need(_in_session("Needs a message in this session"))
 UNDOABLE_CHANGE = Need(_in_session("Nothing to undo in the context"))
 REDOABLE_CHANGE = Need(_in_session("Nothing to redo in the context"))
 
@@ -452,8 +453,9 @@ class WindowCommands(WindowCommandTable):
         with_arguments=intents.SetBudget, is_in_menu=False, also=_also("cost limit money tokens"))
     change_policy = _session(text("Context policy…"), intents.OpenSettings("policy"), group=4,
         also=_also("change threshold handover profile compaction"))
-    compact_now = _session(text("Compact conversation…"), intents.Compact(), "Ctrl+Shift+K", group=5,
-        slash="compact", with_arguments=intents.Compact, also=_also("handover summary summarize shrink"))
+    compact_now = _agent(text("Compact conversation…"), intents.Compact(), "Ctrl+Shift+K", group=5,
+        needs=(OPEN_SESSION, SENT_MESSAGE), slash="compact", with_arguments=intents.Compact,
+        also=_also("handover summary summarize shrink"))
     continue_session = _session(text("New session from a summary…"), intents.ShowHandovers(), group=5,
         is_in_menu=False, also=_also("handover continue summaries"))
     observe_now = _session(text("Prepare next compaction"), intents.Observe(), group=5, slash="observe",
@@ -467,10 +469,10 @@ class WindowCommands(WindowCommandTable):
     show_survival = _session(text("Compare with and without Helix"), intents.ShowPage("survives"), group=5,
         slash="survives", is_in_menu=False,
         also=_also("replay compaction lost details what survives picture"))
-    branch_session = _session(text("Branch session"), intents.BranchSession(), "Ctrl+Shift+B", group=6,
-        slash="branch", also=_also("fork copy"))
-    rewind = _session(text("Rewind…"), intents.RewindTo(), group=6, slash="rewind",
-        also=_also("go back checkpoint restore files"))
+    branch_session = _agent(text("Branch session"), intents.BranchSession(), "Ctrl+Shift+B", group=6,
+        needs=(OPEN_SESSION, SENT_MESSAGE), slash="branch", also=_also("fork copy"))
+    rewind = _agent(text("Rewind…"), intents.RewindTo(), group=6, needs=(OPEN_SESSION, SENT_MESSAGE),
+        slash="rewind", also=_also("go back checkpoint restore files"))
     rename_session = _session(text("Rename session"), intents.RenameSession(), "F2", group=7, slash="rename",
         with_arguments=intents.RenameSession, also=_also("title"))
     pin_session = _agent(text("Pin session"), intents.PinSession(), group=7, needs=(OPEN_SESSION, OWN_PLACE),

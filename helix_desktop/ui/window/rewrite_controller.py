@@ -34,7 +34,7 @@ from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.handover.versions import NOW
 from helix_desktop.ui.handover.window import HandoverWindow, Place
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.commands import REDOABLE_CHANGE, UNDOABLE_CHANGE, keep_tip
+from helix_desktop.ui.kit.commands import REDOABLE_CHANGE, SENT_MESSAGE, UNDOABLE_CHANGE, keep_tip
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
 from helix_desktop.ui.timeline.cards import TimelineCard, UndoCard
@@ -69,7 +69,7 @@ class RewriteController(WindowPart):
         session.on(HoldSet, lambda _: self._show_hold())
         session.on(HoldSet, lambda event: window.pages.chat.view.announce(hold_text(event.on)))
         session.on(Undone, self._show_after_undo)
-        session.on(RewriteEvent, lambda _: self._offer())
+        session.on(RewriteEvent | UserSpoke, lambda _: self._offer())
         self._offer()
 
     @handles(intents.Undo)
@@ -219,6 +219,7 @@ class RewriteController(WindowPart):
         self._start(self._session.conversation.hold(on), "hold")
 
     def _offer(self) -> None:
+        self._window.commands.set_met(SENT_MESSAGE, bool(self._session.transcript.messages.items))
         self._window.commands.set_met(UNDOABLE_CHANGE, has_change(self._session.transcript))
         self._window.commands.set_met(REDOABLE_CHANGE, has_undone(self._session.transcript))
 

@@ -244,11 +244,11 @@ def test_the_layout_is_stored_on_each_change_not_only_at_the_end(
 
 def test_session_commands_need_a_session(window: MainWindow) -> None:
     window.show_center_page("welcome")
-    assert not window.commands.compact_now.isEnabled()
+    assert not window.commands.hold_compaction.isEnabled()
     assert not window.sidebar.isVisible()
 
     work(window)
-    assert window.commands.compact_now.isEnabled()
+    assert window.commands.hold_compaction.isEnabled()
 
 
 def test_esc_twice_stops_and_once_does_not(qtbot: QtBot, window: MainWindow) -> None:

@@ -27,7 +27,7 @@ from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.handover.versions import FORMER_DRAFT, NOW
 from helix_desktop.ui.handover.window import HandoverWindow
-from helix_desktop.ui.kit.intents import EditHandover, ExportHandover, Undo
+from helix_desktop.ui.kit.intents import Compact, EditHandover, ExportHandover, Undo
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.window.import_export import ShareDialog
@@ -120,7 +120,7 @@ async def test_a_draft_is_written_changed_and_handed_over(rig: WindowRig) -> Non
 
 async def _check_an_empty_history(rig: WindowRig) -> None:
     """Without anything to compact no dialog opens: a banner says so until there is something."""
-    rig.window.commands.compact_now.trigger()
+    rig.wiring.session.perform(Compact())
     await until(lambda: "Nothing to compact yet" in rig.banner_text(), "the reason")
     frames = rig.window.notices.findChildren(QFrame)
     assert [frame.property("level") for frame in frames if frame.property("role") == "notice"] == ["info"]

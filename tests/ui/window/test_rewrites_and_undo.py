@@ -118,7 +118,12 @@ async def test_a_handover_and_its_undo_appear_everywhere(rig: WindowRig) -> None
             (False, "Nothing to undo in the context"),
             (False, "Nothing to redo in the context"),
         ]
+        of_messages = (commands.compact_now, commands.branch_session, commands.rewind)
+        assert [(action.isEnabled(), action.statusTip()) for action in of_messages] == [
+            (False, "Needs a message in this session")
+        ] * 3
         await rig.run_turn("Read everything")
+        assert all(action.isEnabled() for action in of_messages)
         await rig.run_turn("And now?")
         session, first = rig.conversation.session, rig.workspace.id
         before = rig.conversation.window.measure()
