@@ -8,6 +8,7 @@ later one repeats; the result of a call that was made again; a probe that failed
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -35,6 +36,7 @@ _Part = tuple[str, int]
 """A part of a message that is superseded for itself: a call of an answer ("" in an output), and which
 of its files, from 0."""
 _OUTPUT: _Part = ("", 0)
+_FILE_NAME = re.compile(r"[\w@./-]+")
 _NO_HITS = ("no match", "no file", "no result", "no hits", "nothing found", "found 0", "0 match", "0 result")
 _REFUSED = ("<tool_use_error>", "the user doesn't want to proceed")
 
@@ -116,6 +118,7 @@ class Staleness:
         self._edited_paths: dict[str, int] = {}  # each with its newest edit in the running turn
         self._open_calls: dict[str, ToolCall] = {}  # those of the newest answer without an output
         self._runs: dict[str, tuple[int, int]] = {}  # in it, too: newest result and number, by command
+        self._named_files: dict[str, tuple[str, ...]] = {}  # words of its messages, by their last component
         self._recalls: dict[str, int] = {}  # in it, too: the newest output of each recall, by its arguments
         self.file_versions: dict[str, FileVersion] = {}
         self.unannounced: dict[str, ChangedFile] = {}
@@ -144,13 +147,27 @@ class Staleness:
         in_work.update({seq: max(seq, self._step) for seq in recalls})
         return in_work
 
+    @property
+    def named_by_user(self) -> dict[int, int]:
+        """Return the newest texts of files that the user's words of the running turn name, as `in_work`."""
+        return {
+            text.seq: max(text.seq, self._step)
+            for path, texts in self._newest_texts.items()
+            if any(_is_named(path, name) for name in self._named_files.get(posixpath.basename(path), ()))
+            for text in texts
+        }
+
     def apply(self, seq: int, event: StalenessEvent) -> None:
         self._in_work = None
         match event:
             case UserSpoke():
                 if not event.steered:
                     self._edited_paths, self._runs, self._recalls = {}, {}, {}
+                    self._named_files = {}
                     self.unannounced = {}  # its note tells of them
+                for name in {posixpath.normpath(word.rstrip(".")) for word in _FILE_NAME.findall(event.text)}:
+                    base = posixpath.basename(name)
+                    self._named_files[base] = (*self._named_files.get(base, ()), name)
                 self._add_attachments(seq, event)
             case AssistantSpoke():
                 self._add_step(seq, event)
@@ -402,6 +419,10 @@ class Staleness:
         names = self._names.get(posixpath.basename(path), ())
         same = [] if path in names else [other for other in names if _is_same_file(path, other)]
         return max(same, key=len) if same else path
+
+
+def _is_named(path: str, name: str) -> bool:
+    return f"/{path}".endswith(f"/{name}") or f"/{name}".endswith(f"/{path}")
 
 
 def _is_same_file(path: str, other: str) -> bool:

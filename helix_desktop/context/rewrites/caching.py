@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 import msgspec
 
@@ -15,7 +15,9 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 _IN_WORK_FACTOR = 2
 _LEAST_IN_WORK = 3_000  # tokens: some texts of a file and the result of its tests are as large in any window
 _FRESH_TOKENS = 5_000  # a large output that is still sent whole, and what was looked up for it
-_ROOMY_BELOW = 0.23  # of the window: keeping more than that bills 0.4 points more in 32,000 tokens
+_ROOMY_BELOW = 0.215  # of the window: with 0.23 the bill in 32,000 tokens is 0.05 points more
+_NAMED_SHARE = 0.25  # of a small window, for files that the user named, until it is fuller than the next
+_NAMED_BELOW = 0.6
 _RECALLED_STEPS = 3  # what was recalled is needed for the next calls
 MIN_PROTECTED_STEPS = 2  # the newest model calls that are protected whatever the policy says
 PROVIDER_CACHED_PRICE = 0.1  # price of a token the provider has cached, against a fresh one
@@ -49,16 +51,11 @@ class WorkingSet(msgspec.Struct, frozen=True):
     never_cached: Set[int] = frozenset()
 
     @classmethod
-    def of(cls, transcript: Transcript, policy: ContextPolicy) -> WorkingSet:
+    def of(cls, transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> WorkingSet:
         seqs, never_cached = transcript.staleness.in_work, _never_cached(transcript, policy)
-        max_tokens = max(_IN_WORK_FACTOR * policy.protect_tokens, _LEAST_IN_WORK)
-        newest: set[int] = set()
-        for seq in sorted(seqs.keys() - transcript.window.masked, reverse=True):
-            item = transcript.messages.item(seq)
-            max_tokens -= item.tokens if item is not None else 0
-            if max_tokens < 0:
-                break
-            newest.add(seq)
+        if gauge.window < REFERENCE_WINDOW:  # in a larger one what the user named stays long enough anyway
+            seqs = seqs | transcript.staleness.named_by_user
+        newest = _newest_of(seqs, transcript, max(_IN_WORK_FACTOR * policy.protect_tokens, _LEAST_IN_WORK))
         with_never_cached = {**seqs, **{seq: seq for seq in never_cached}} if never_cached else seqs
         return cls(with_never_cached, newest, never_cached)
 
@@ -77,6 +74,18 @@ class WorkingSet(msgspec.Struct, frozen=True):
             return max(by_age, worker.step + policy.fold_after_steps)
         by_distance = transcript.messages.step_beyond(item, _IN_WORK_FACTOR * policy.protect_tokens)
         return by_age if by_distance is None else min(by_age, max(by_distance, item.step + least_steps))
+
+
+def _newest_of(seqs: Iterable[int], transcript: Transcript, max_tokens: float) -> set[int]:
+    """Return the newest of these messages that are sent whole, in so many tokens together."""
+    newest: set[int] = set()
+    for seq in sorted(set(seqs) - transcript.window.masked, reverse=True):
+        item = transcript.messages.item(seq)
+        max_tokens -= item.tokens if item is not None else 0
+        if max_tokens < 0:
+            break
+        newest.add(seq)
+    return newest
 
 
 class SweepCandidate(msgspec.Struct, frozen=True):
@@ -105,18 +114,19 @@ def sweep_candidates(
     """Return the outputs and arguments that may become markers now, oldest first.
 
     The newest tail is protected: `protect_steps` model calls and `protect_tokens` tokens, whichever ends
-    first, at least two calls; more in a small window, see `_fresh_outputs`; arguments have their own number
-    of steps. What is superseded is not protected but by these two calls. What the running turn works on is
-    protected twice as long: by age alone the newest of it, up to twice `protect_tokens` together, 3,000 at
-    least; a file also `fold_after_steps` calls from each edit on, what the turn recalled until its end. Of
-    the last two turns only what is superseded is a candidate in a small context; see `whole_from`. Never
-    candidates: what the user pinned, the newest copy of often recalled content, and user messages, whose
-    images have a sweep of their own. Masked is a state: a marker is never a candidate again (invariant 5).
+    first, at least two calls; more in a small window, see `_fresh_outputs` and `_named_files`; arguments have
+    their own number of steps. What is superseded is not protected but by these two calls. What the running
+    turn works on is protected twice as long: by age alone the newest of it, up to twice `protect_tokens`
+    together, 3,000 at least; a file also `fold_after_steps` calls from each edit on, what the turn recalled,
+    or the user named for it in a small window, until its end. Of the last two turns only what is superseded
+    is a candidate in a small context; see `whole_from`. Never candidates: what the user pinned, the newest
+    copy of often recalled content, and user messages, whose images have a sweep of their own. Masked is a
+    state: a marker is never a candidate again (invariant 5).
     """
     candidates = []
-    in_work, steps = WorkingSet.of(transcript, policy), transcript.messages.steps
+    in_work, steps = WorkingSet.of(transcript, policy, gauge), transcript.messages.steps
     first_kept, oldest_protected = whole_from(transcript, policy, gauge), None
-    fresh = _fresh_outputs(transcript, policy, gauge)
+    fresh, named = _fresh_outputs(transcript, policy, gauge), _named_files(transcript, gauge)
     for item, saving in _maskable_items(transcript, policy, MIN_PROTECTED_STEPS):
         is_in_work = item.seq in in_work.seqs
         is_superseded = not is_in_work and item.seq in transcript.superseded
@@ -127,7 +137,7 @@ def sweep_candidates(
         since = _eligible_since(item, transcript, policy, in_work)
         if since is not None and not is_superseded and item.seq in fresh:
             since = max(since, item.step + policy.protect_steps)
-        if since is not None and since <= steps:
+        if since is not None and since <= steps and item.seq not in named:
             candidates.append(SweepCandidate(item.seq, saving, steps - since))
         elif since is not None and not is_in_work:
             oldest_protected = oldest_protected or item
@@ -156,6 +166,17 @@ def _fresh_outputs(transcript: Transcript, policy: ContextPolicy, gauge: UsageGa
                 break
             fresh.add(item.seq)
     return fresh
+
+
+def _named_files(transcript: Transcript, gauge: UsageGauge) -> Set[int]:
+    """Return the texts of files that the user named, which stay in a small window until the turn has ended.
+
+    Else files to be reviewed are cached before the answer is written, and recalled for it.
+    """
+    is_crowded = transcript.window.tokens[0] > _NAMED_BELOW * gauge.window
+    if gauge.window >= REFERENCE_WINDOW or is_crowded or not transcript.turn_open:
+        return frozenset()
+    return _newest_of(transcript.staleness.named_by_user, transcript, _NAMED_SHARE * gauge.window)
 
 
 def _leaves_after(

@@ -120,7 +120,7 @@ def due_folds(
     )
     if transcript.window.wordless_tokens(*tail) < least:  # no fold frees more
         return []
-    runs = _foldable_runs(transcript, policy, tail, edges)
+    runs = _foldable_runs(transcript, policy, gauge, tail, edges)
     names = sum(names_line_tokens(policy, run.gain) for run in runs)
     gain = sum(run.gain for run in runs) - names
     if not runs or gain < least:
@@ -152,10 +152,14 @@ def _pays_off(
 
 
 def _foldable_runs(
-    transcript: Transcript, policy: ContextPolicy, tail: tuple[int, int], edges: Sequence[int]
+    transcript: Transcript,
+    policy: ContextPolicy,
+    gauge: UsageGauge,
+    tail: tuple[int, int],
+    edges: Sequence[int],
 ) -> list[_Run]:
     """Return the runs of old closed steps shown raw in the window, split at entries of other kinds."""
-    newest, spared = _newest_user_seq(transcript), _places_in_work(transcript, policy)
+    newest, spared = _newest_user_seq(transcript), _places_in_work(transcript, policy, gauge)
     staying = spared | _restored_places(transcript)
     edges = sorted({*edges, *edges_of(transcript.window.covers)})
     runs = [_Run()]
@@ -200,8 +204,10 @@ def _place(item: LogItem) -> tuple[int, bool]:
     return item.step, isinstance(item.event, UserSpoke)
 
 
-def _places_in_work(transcript: Transcript, policy: ContextPolicy) -> set[tuple[int, bool]]:
-    in_work = WorkingSet.of(transcript, policy)
+def _places_in_work(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge
+) -> set[tuple[int, bool]]:
+    in_work = WorkingSet.of(transcript, policy, gauge)
     items = (transcript.messages.item(seq) for seq in in_work.seqs.keys() - transcript.window.masked)
     return {
         _place(item)
@@ -318,7 +324,7 @@ def _segments(
 ) -> list[list[LogItem | SummaryBlock]]:
     """Return the runs of these notes, with the messages between them that were too few for their own note."""
     newest, first_kept = _newest_user_seq(transcript), whole_from(transcript, policy, gauge)
-    spared = _places_in_work(transcript, policy) | _restored_places(transcript)
+    spared = _places_in_work(transcript, policy, gauge) | _restored_places(transcript)
     turn = transcript.complete_turn
     turn_first, turn_end = transcript.messages.first_seq(turn), transcript.messages.first_seq(turn + 1)
     edges = (*edges, *edges_of(transcript.window.covers))

@@ -191,6 +191,25 @@ def test_the_running_turn_works_on_what_it_recalled() -> None:
     assert log.transcript.in_work == frozenset()
 
 
+def test_the_running_turn_works_on_files_that_the_user_named() -> None:
+    """By their path, or the end of it; not on another file of that name."""
+    log = CallLog()
+    first, named = log.call("read_file", path="a.py"), log.call("read_file", path="/w/src/b.py")
+    other = log.call("read_file", path="lib/b.py")
+    log.add(TurnEnded("done"))
+    log.add(UserSpoke("Is ./src/b.py right? Then mend...", 1))
+    assert log.transcript.in_work == {named}
+    log.add(UserSpoke("And (a.py).", 1, steered=True))
+    assert log.transcript.in_work == {first, named}
+    again = log.call("read_file", path="a.py")
+    assert log.transcript.in_work == {again, named}
+    log.add(UserSpoke("All of b.py, too.", 1, steered=True))
+    assert log.transcript.in_work == {again, named, other}
+    log.add(TurnEnded("done"))
+    log.add(UserSpoke("next", 1))
+    assert log.transcript.in_work == frozenset()
+
+
 def test_a_recalled_file_is_stale_with_it() -> None:
     log = CallLog()
     read = log.call("read_file", "v1", path="a.py")

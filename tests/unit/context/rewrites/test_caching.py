@@ -200,3 +200,23 @@ def test_what_the_running_turn_recalled_stays_in_it() -> None:
     assert isinstance(recalled.event, ToolAnswered)
     assert recalled.event.text in outputs_sent(simulator)
     assert simulator.transcript.window.masked
+
+
+def test_files_that_the_user_named_stay_until_the_answer() -> None:
+    """A review of three files in a small window, with what was looked up for it; the next turn frees them."""
+    simulator = small_window(BALANCED)
+    for number in range(3):
+        simulator.send_message("Look around.")
+        read_text(simulator, f"earlier{number}", 1_500)
+        simulator.step("I looked.", 0)
+    simulator.send_message("Review src/one.txt, two.txt and three.txt.")
+    files = {read_text(simulator, name, 1_400) for name in ("src/one", "two", "three")}
+    for number in range(3):
+        read_text(simulator, f"hit{number}", 900)
+    simulator.step("I check one thing.", 1)
+    assert files <= outputs_sent(simulator)
+    simulator.step("They are fine.", 0)
+    simulator.send_message("Thanks. Now something else.")
+    for number in range(6):
+        read_text(simulator, f"other{number}", 1_500)
+    assert not files & outputs_sent(simulator)

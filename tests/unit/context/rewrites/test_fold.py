@@ -187,7 +187,7 @@ def test_a_fold_never_takes_what_the_turn_works_on() -> None:
     simulator.send_message("Look around.")
     looked = [search(simulator, str(n), 400) for n in range(8)]
     simulator.step("Done.", 0)
-    simulator.send_message("Change a.py.")
+    simulator.send_message("Change that file.")
     read = call(simulator, "read_file", '{"path": "a.py"}', "a line of a.py\n" * 150)
     for change in range(8):
         edit(simulator, change)
