@@ -58,7 +58,8 @@ def masked_contents_text(outputs: int, calls: int, image_messages: int) -> str:
     if outputs:
         contents.append(tr.plural(outputs, "%n output", "%n outputs"))
     if calls:
-        contents.append(tr.plural(calls, "text of %n call", "texts of %n calls"))
+        written = tr.plural(calls, "what the agent wrote in %n call", "what the agent wrote in %n calls")
+        contents.append(written)
     if image_messages:
         contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
     return tr("Cached: {contents}", contents=tuple(contents))

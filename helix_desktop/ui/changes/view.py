@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -128,11 +127,10 @@ class ChangesFilterBar(QWidget):
 
     def show_changes(self, grouped: GroupedChanges) -> None:
         """Offer those who made the changes where there are several."""
-        count = Counter(capture.source for capture in grouped.changes.captures)
+        sources = {capture.source for capture in grouped.changes.captures}
         for source, chip in self._sources.items():
-            chip.setText(tr("{kind} {count}", kind=translate(SOURCE_WORDS[source]), count=count[source]))
-            chip.setVisible(source in count and len(count) > 1)
-        self._chips.setVisible(len(count) > 1)
+            chip.setVisible(source in sources and len(sources) > 1)
+        self._chips.setVisible(len(sources) > 1)
         self._chips.rearrange()
         self._controls.rearrange()
 

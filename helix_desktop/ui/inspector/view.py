@@ -135,8 +135,9 @@ class Breakdown(QWidget):
         segments = {segment.kind: segment for segment in state.segments}
         for kind, part in self._legend.items():
             segment = segments.get(kind)
-            # What is free is said by the line below the bar.
-            part.setVisible(segment is not None and segment.tokens > 0 and kind != "free")
+            # What isn't sent is no part of the sum; the bar shows it.
+            is_sent = kind not in ("free", "reserve")
+            part.setVisible(segment is not None and segment.tokens > 0 and is_sent)
             if segment is not None:
                 part.set_value(segment.label, format_tokens(segment.tokens))
         self.provider_cache.show_state(state.provider_cache)

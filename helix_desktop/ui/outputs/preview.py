@@ -521,7 +521,7 @@ class Preview(Themed, QWidget):
         if self._selection is not None:
             return self._selection.words, self._selection.cost
         tokens, (first, last) = self._state.row.tokens if self._state else 0, self.lines
-        words = tr("Attach to message") if self._is_in_context else tr("Recall into message")
+        words = tr("Recall into message")
         if last:
             tokens = max(1, round(tokens * self.content.text.content.byte_share(first, last)))
             words = tr("Recall line {line}", line=first)
@@ -532,9 +532,7 @@ class Preview(Themed, QWidget):
     def _fit(self) -> None:
         """Shorten the buttons' texts, the least needed first, until the title fits."""
         words, cost = self.recall_texts()
-        short = tr("Attach") if self._is_in_context else tr("Recall")
-        if self._selection is not None:
-            short = self._selection.short_words
+        short = tr("Recall") if self._selection is None else self._selection.short_words
         self._outdated.setVisible(self._state is not None and self._state.row.changed_since > 0)
         recall_texts = (_joined(words, cost), _joined(short, cost), short, "")
         for button in (self.export_button, self.recall_button):

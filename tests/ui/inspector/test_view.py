@@ -63,10 +63,11 @@ def test_the_numbers_state_their_source(pane: Inspector) -> None:
 
 
 def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -> None:
-    """All parts of the bar but for what is free; segments of nothing have no row."""
+    """They add up to what is sent: the bar alone has what is free or kept for the answer."""
     pane.details.click()
     state = inspector_state()
-    parts = [segment for segment in state.segments if segment.kind != "free"]
+    parts = [segment for segment in state.segments if segment.kind not in ("free", "reserve")]
+    assert sum(segment.tokens for segment in parts) == state.gauge.used
     legend = pane.breakdown._legend
     shown = [kind for kind, row in legend.items() if not row.isHidden()]
     assert shown == [segment.kind for segment in parts if segment.tokens]
@@ -114,7 +115,8 @@ def test_all_but_total_and_list_is_in_the_breakdown_which_is_closed(pane: Inspec
     assert pane.requests.isVisible()
     assert pane.details.text() == "Breakdown"
     pane.details.click()
-    shown = [parts._legend[segment.kind] for segment in inspector_state().segments if segment.kind != "free"]
+    kinds = {segment.kind for segment in inspector_state().segments} - {"free", "reserve"}
+    shown = [parts._legend[kind] for kind in kinds]
     assert all(part.isVisible() for part in (*hidden, *shown))
 
 

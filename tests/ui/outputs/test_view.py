@@ -96,6 +96,9 @@ async def test_recall_keeps_its_verb_when_room_is_short(qtbot: QtBot, scope: Tas
         pane.preview.resize(width, 300)
         texts.append(pane.preview.recall_button.text())
     assert all(text.startswith("Recall") for text in texts)
+    pane.show_preview(PreviewState(replace(cache_row(7), state="in_window"), CODE))
+    assert pane.preview.recall_button.text().startswith("Recall"), "the same act, also of what is in context"
+    pane.show_preview(PreviewState(cache_row(7), CODE))
     assert texts == sorted(texts, key=len, reverse=True)
 
 
