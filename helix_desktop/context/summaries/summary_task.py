@@ -38,6 +38,9 @@ _text = TextContext("Context")
 
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
 _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, and of one in a note
+_SMALL = (
+    1_000  # characters of an output that is shown whole, a marker or not: each line of it may be a result
+)
 _CONCLUSION = 3_000  # the same of one in a note with which the agent ended a turn
 _CALLS = 300  # characters of a call's arguments, and of an output's target
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
@@ -74,7 +77,8 @@ def transcript_lines(
     """Return the transcript lines of these messages.
 
     Observed messages are represented by their active observations that are not over, and the user's own
-    messages. Folded steps and outputs that are markers in the window are shown in part.
+    messages. Folded steps are shown in part; so are outputs that are markers in the window, or recalled: what
+    they were recalled for is in the agent's words.
     """
     ended = ended_observations(cover.event for cover in covers if isinstance(cover.event, ObservationsMade))
     lines: list[TranscriptLine] = []
@@ -82,7 +86,7 @@ def transcript_lines(
     for item in items:
         cover = next((cover for cover in covers if cover.after < item.seq <= cover.upto), None)
         if cover is None or not isinstance(cover.event, ObservationsMade | FoldMade):
-            lines.append(_item_line(item, _CACHED if item.seq in masked else FULL_CHARS))
+            lines.append(_item_line(item, _shown_chars(item, masked)))
         elif isinstance(cover.event, FoldMade):
             lines.append(_folded_line(item))
         else:
@@ -95,6 +99,13 @@ def transcript_lines(
             ):
                 lines.append(_item_line(item, _FOLDED))
     return tuple(lines)
+
+
+def _shown_chars(item: LogItem, masked: Set[int]) -> int:
+    output = item.event if isinstance(item.event, ToolAnswered) else None
+    if output is not None and len(output.text) <= _SMALL:
+        return _SMALL
+    return _CACHED if item.seq in masked or (output is not None and output.recalled) else FULL_CHARS
 
 
 def brief_lines(items: Iterable[LogItem]) -> tuple[TranscriptLine, ...]:

@@ -243,6 +243,19 @@ def test_items_of_a_list_on_both_sides_of_what_is_left_out_are_two_lines() -> No
     assert "\n" not in truncate_middle(" ".join(items), 90)
 
 
+def test_a_record_cuts_what_was_recalled_and_no_small_output() -> None:
+    """A recalled copy like its cached original; of a small output each line may be a result."""
+    file, script = "a line of a file\n" * 200, "\n".join(f"result {n} of the script" for n in range(30))
+    items = [
+        LogItem(seq, 0, 1, 1, ToolAnswered("c", "tool", text, "d" * 64, 9, 9, 9, recalled=recalled), 9, 9)
+        for seq, (text, recalled) in enumerate([(file, ""), (script, ""), (file, "d" * 64)], 2)
+    ]
+    cached, small, copy = (line.text for line in transcript_lines(items, masked={2, 3}))
+    assert copy.removeprefix("e4") == cached.removeprefix("e2")
+    assert len(copy) < 800
+    assert all(line in small for line in script.splitlines())
+
+
 def test_a_todo_list_stands_with_its_tasks_in_a_record() -> None:
     """With "0 of 2 done" alone, a handover can name no task of it."""
     text = list_text((TodoItem("Rework the lexer", "in_progress"), TodoItem("Measure the pager")))
