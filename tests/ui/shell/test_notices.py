@@ -16,6 +16,7 @@ from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.kit.notices import Answer, ErrorNotices, Notice
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.quit import RecoverySummary
 from helix_desktop.ui.window.status_lines import JobAction, JobLines, JobRow
 from tests.support.window.buttons import find_button, find_child, press
 
@@ -321,3 +322,8 @@ def test_two_short_jobs_have_a_half_each_and_two_long_ones_too(qtbot: QtBot) -> 
     for words in ((SHORT, "Reading files"), (LONG, f"{LONG} again")):
         first, second = _shown(qtbot, *words)
         assert abs(first.width() - second.width()) <= 1, words
+
+
+def test_a_crash_without_running_work_says_so() -> None:
+    assert RecoverySummary().text.startswith("No work was interrupted.")
+    assert RecoverySummary(queued=2).text.startswith("Recovered: 2 queued messages.")

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer
+from helix_desktop.ui.chat.actions import OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, TurnFooterRow, UserRow
 from helix_desktop.ui.kit.intents import BranchSession, RestoreSession, TrashSession
 from tests.support.model_servers.chat_server import Reply, text_reply
@@ -47,7 +47,6 @@ async def test_messages_are_edited_retried_and_sessions_branch(rig: WindowRig) -
     await _check_an_edit(rig)
     await _check_a_retry(rig)
     await _check_a_branch(rig)
-    await _check_versions_by_keyboard_search_and_restart(rig)
 
 
 async def _check_an_edit(rig: WindowRig) -> None:
@@ -130,58 +129,6 @@ async def _check_a_branch(rig: WindowRig) -> None:
         depths = {item.id: item.depth for item in rig.window.sidebar.session_list.sessions()}
         assert depths[original] == 0
         assert sorted(depths.values()) in ([0, 1, 1], [0, 1, 2])
-
-
-async def _check_versions_by_keyboard_search_and_restart(rig: WindowRig) -> None:
-    """The arrows keep the keyboard and the place; a search opens the version that has the words."""
-    async with rig.answered_by(Echo(), "versions"):
-        await rig.run_turn("One")
-        original = rig.conversation.session.id
-        for text in ("better", "best"):
-            rig.perform(EditMessage(rig.rows(UserRow)[0].key.seq))
-            await until(lambda: rig.composer.text() != "", "the message in the composer")
-            rig.composer.editor.selectAll()
-            rig.composer.editor.insertPlainText(f"One, {text}")
-            await rig.run_turn("")
-        await until(lambda: _place(rig) == (3, 2), "three versions")
-        assert len(rig.window.sidebar.session_list.sessions()) == 1
-        view = rig.chat.view
-        key = rig.rows(UserRow)[0].key
-        top = view.chat_viewport.placed_row(0)
-        assert view.focus_area(key, "version:previous")
-        QTest.keyClick(QApplication.focusWidget() or rig.window, Qt.Key.Key_Return)
-        await until(lambda: _place(rig) == (3, 1), "the second version")
-        await until(lambda: _focused(rig) == "version:previous", "the same arrow has the keyboard")
-        QTest.keyClick(QApplication.focusWidget() or rig.window, Qt.Key.Key_Return)
-        await until(lambda: _place(rig) == (3, 0), "the first version")
-        await until(lambda: _focused(rig) == "version:next", "the other arrow: there is no earlier one")
-        assert view.chat_viewport.placed_row(0) == top
-        assert rig.conversation.session.id == original
-
-        rig.window.sidebar.search.setText("better")
-        await until(
-            lambda: [row.found is not None for row in rig.window.sidebar.session_list.sessions()] == [True],
-            "found",
-        )
-        rig.window.sidebar.session_list.open_first()
-        await until(lambda: _place(rig) == (3, 1), "the version that has it")
-        rig.window.sidebar.search.setText("one")
-        await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 3, "each version that has it")
-        rig.window.sidebar.search.clear()
-        (row,) = rig.window.sidebar.session_list.sessions()
-        assert (row.id, row.active) == (rig.conversation.session.id, True)
-
-
-def _place(rig: WindowRig) -> tuple[int, int] | None:
-    rows = rig.rows(UserRow)
-    versions = rows[0].versions if rows else None
-    return (len(versions.session_ids), versions.place) if versions is not None else None
-
-
-def _focused(rig: WindowRig) -> str:
-    """Return the name of the place of the chat that has the keyboard."""
-    widget = rig.chat.view.chat_viewport.widget_pool.focused_widget()
-    return widget.stop_name if widget is not None else ""
 
 
 async def test_a_version_from_before_a_handover_says_so(rig: WindowRig) -> None:

@@ -80,7 +80,6 @@ async def test_a_workspace_that_is_missing_in_use_or_named_like_another_is_repor
         await rig.wiring.workspace_controller.restore_last()
         await _check_a_missing_folder(rig, missing)
         await _check_a_workspace_in_use(rig, first, second)
-        await _check_equal_names(rig)
 
 
 async def _check_a_missing_folder(rig: WindowRig, identity: str) -> None:
@@ -110,24 +109,6 @@ async def _check_a_workspace_in_use(rig: WindowRig, first: str, second: str) -> 
     await other.close()
     await rig.wiring.workspace_controller.open_workspace(first)
     assert [row.text for row in rig.rows(UserRow)] == ["Look"]
-
-
-async def _check_equal_names(rig: WindowRig) -> None:
-    """Two folders with the same name are distinguishable everywhere."""
-    (rig.folder / "work").mkdir()
-    (rig.folder / "home").mkdir()
-    first = await rig.open_folder("work/app")
-    second = await rig.open_folder("home/app")
-    await rig.wiring.sidebar.refresh()
-
-    buttons = [rig.window.rail.button(workspace_id).workspace for workspace_id in (first, second)]
-    assert [button.name for button in buttons] == ["app (work)", "app (home)"]
-    assert {button.initials for button in buttons} == {"AP"}
-    assert buttons[0].color != buttons[1].color
-    rig.window.switcher.open()
-    names = {workspace.name for workspace in workspaces_in(rig.window.switcher)}
-    assert {name for name in names if name.startswith("app")} == {"app (work)", "app (home)"}
-    rig.window.switcher.hide()
 
 
 async def test_damaged_settings_a_gone_model_and_removing_a_workspace_lose_nothing(
@@ -303,8 +284,3 @@ async def _check_the_notice(rig: WindowRig) -> None:
     QTest.mouseClick(dialog.viewer.copy_button, Qt.MouseButton.LeftButton)
     assert QGuiApplication.clipboard().text() == "the stacks"
     dialog.accept()
-
-
-def test_a_crash_without_running_work_is_reported() -> None:
-    assert RecoverySummary().text.startswith("No work was interrupted.")
-    assert RecoverySummary(queued=2).text.startswith("Recovered: 2 queued messages.")

@@ -1,14 +1,13 @@
-"""What the user is told: notices where they belong, desktop notifications, the git state; no stray window."""
+"""What the user is told: notices where they belong, desktop notifications, the git state."""
 
 from __future__ import annotations
 
 import asyncio
 from functools import partial
-from pathlib import Path
 
 import msgspec
 import pytest
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -16,17 +15,11 @@ from helix_desktop.agent.session import CompactionProgress, Update
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.changes.view import ChangesPage
-from helix_desktop.ui.chat.actions import EditMessage
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
-from helix_desktop.ui.design.buttons import TabButton
-from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.git_label import GitLabel
-from helix_desktop.ui.design.style.theme import is_motion_reduced, reduce_motion
 from helix_desktop.ui.kit.intents import TrashSession
-from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.quit import LONG_TURN_S, NotificationController, NotifiedUpdate, Tray
-from helix_desktop.ui.window.top_bar import PAGES
 from tests.support.git_checkouts import git, make_checkout, needs_git
 from tests.support.manual_clock import ManualClock
 from tests.support.model_servers.chat_server import (
@@ -36,9 +29,9 @@ from tests.support.model_servers.chat_server import (
     api_error,
     text_reply,
 )
-from tests.support.window.buttons import find_button, find_child, press
+from tests.support.window.buttons import find_child
 from tests.support.window.list_contents import workspaces_in
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -109,30 +102,6 @@ async def _check_events(rig: WindowRig) -> None:
     assert "moved to the trash" not in rig.banner_text()
     await rig.wiring.workspace_controller.open_workspace(other)
     assert "moved to the trash" in rig.banner_text()
-
-
-async def test_in_a_low_window_undo_is_seen_above_what_the_opened_session_says(rig: WindowRig) -> None:
-    """The deletion of the session on screen opens another one, which brings a notice of its own."""
-    rig.window.resize(1024, 680)
-    rig.window.notices.notify(Notice("crash", "It didn't close properly.", level="warning"))
-    await rig.open_folder("low")
-    await rig.run_turn("Hello")
-    original = rig.conversation.session.id
-    await rig.wiring.workspace_controller.new_session()
-    await rig.run_turn("Hello again")
-    other = rig.conversation.session.id
-    rig.perform(EditMessage(rig.rows(UserRow)[0].key.seq))
-    await until(lambda: rig.conversation.session.id != other, "the version")
-    await rig.wiring.workspace_controller.open_session(original)
-    await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 2, "both in the list")
-
-    rig.window.perform(TrashSession(original))
-    await until(lambda: "moved to the trash" in rig.banner_text(), "the newest notice")
-    assert find_button(rig.window.notices, original).isVisible()
-    assert "Editing" not in rig.banner_text()
-    press(rig.window.notices, "all-notices")
-    assert "Editing" in rig.banner_text()
-    assert "close properly" in rig.banner_text()
 
 
 class Messages(Tray):
@@ -272,32 +241,6 @@ async def _check_a_long_turn(rig: WindowRig) -> None:
         assert notifying.parent() is rig.window
 
 
-async def test_the_choices_are_saved(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.wiring.settings.show("appearance")
-        page = rig.settings.appearance
-        assert find_button(page, "notify").isChecked()
-        find_button(page, "notify_job").click()
-        find_button(page, "notify_sound").click()
-        services = rig.wiring.services
-        await until(lambda: services.settings.notify_off == ("job",), "one of them is off")
-        await until(lambda: services.settings.notify_sound, "there is a sound")
-        motion = page.controls["reduce_motion"]
-        assert isinstance(motion, ComboBox)
-        motion.setCurrentIndex(motion.findData("on"))
-        motion.activated.emit(motion.currentIndex())
-        await until(lambda: services.settings.reduce_motion == "on", "motion is reduced")
-        assert is_motion_reduced()
-        reduce_motion("off")
-        find_button(page, "notify").click()
-        await until(lambda: not services.settings.notify, "it is off")
-        assert not page.controls["notify_sound"].isEnabled()
-        rig.window.leave_settings()
-    async with open_window(qapp, tmp_path) as rig:
-        assert not rig.wiring.services.settings.notify
-
-
 def _adds(page: ChangesPage, text: str) -> bool:
     """Return True once the diff on screen adds this one line."""
     diff = page.detail.diff.diff if page.detail.has_diff else None
@@ -307,25 +250,9 @@ def _adds(page: ChangesPage, text: str) -> bool:
 
 
 @needs_git
-async def test_the_state_follows_what_is_done_outside_and_leads_to_it(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    """Each step has a workspace of its own; the last one has its page open before git was read.
-
-    As when the window starts with that page: the last commit is offered there.
-    """
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_the_branch(rig)
-        await _check_the_state(rig)
-        make_checkout(rig.folder / "project", {"a.txt": "1\n"})
-        await rig.open_folder("project")
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        rig.window.show_page("changes")
-        page = rig.views.changes.get()
-        await until(lambda: page.state.grouped is not None, "the changes")
-        switch = find_child(page.filter_bar, TabButton, "changes-of-commit")
-        await until(switch.isVisible, "the choice")
+async def test_the_git_state_follows_what_is_done_outside_and_leads_to_it(rig: WindowRig) -> None:
+    await _check_the_branch(rig)
+    await _check_the_state(rig)
 
 
 async def _check_the_branch(rig: WindowRig) -> None:
@@ -379,44 +306,3 @@ async def _check_the_state(rig: WindowRig) -> None:
     await until(in_bar.isVisible, "the state again")
     await rig.open_folder("plain")
     await until(lambda: not in_bar.isVisible(), "a folder that is in no checkout")
-
-
-OWN_WINDOWS = (Qt.WindowType.Dialog, Qt.WindowType.Popup, Qt.WindowType.ToolTip, Qt.WindowType.Tool)
-
-
-class StrayWindows(QObject):
-    """Names each part of a window that is shown as a window."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """See what is shown."""
-        if (
-            event.type() == QEvent.Type.Show
-            and isinstance(watched, QWidget)
-            and watched.isWindow()
-            and watched.windowType() not in OWN_WINDOWS
-            and not isinstance(watched, MainWindow)
-        ):
-            self.names.append(f"{type(watched).__name__} {watched.objectName()}")
-        return False
-
-
-async def test_only_windows_are_windows(qapp: QApplication, tmp_path: Path) -> None:
-    """From the start to all pages of a session, a notice and the settings."""
-    stray = StrayWindows()
-    qapp.installEventFilter(stray)
-    try:
-        async with open_window(qapp, tmp_path) as rig:
-            await rig.open_folder("project", {"a.txt": "words"})
-            await rig.run_turn("Hello")
-            for page, _, _ in PAGES:
-                rig.window.show_page(page)
-            rig.window.notices.notify(Notice("words", "Something happened"))
-            await rig.wiring.settings.show("policy")
-            rig.window.leave_settings()
-    finally:
-        qapp.removeEventFilter(stray)
-    assert not stray.names

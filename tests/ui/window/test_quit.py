@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from helix_desktop.app.run import StartTargets, StoredWindows
 from helix_desktop.ui.design.dialogs import QuestionDialog
@@ -98,40 +98,25 @@ async def _check_a_running_turn(rig: WindowRig) -> None:
         assert rig.conversation.is_running
         assert not agreed
 
-        rig.wiring.quit_controller.tray = TrayIcon(rig.window)
-        rig.window.close()
-        await until(lambda: question(rig), "the question with a tray")
-        press(question(rig)[0], "hide")
-        await until(lambda: not rig.window.isVisible(), "the window hidden")
-        assert rig.conversation.is_running
-
-        rig.window.close()
-        await until(lambda: question(rig), "the question over the window, which is back")
-        press(question(rig)[0], "quit")
-        await until(lambda: agreed, "it ends")
-        go.set()
-
-
-async def test_all_windows_go_to_the_tray_and_come_back(qapp: QApplication, rig: WindowRig) -> None:
-    go = asyncio.Event()
-    reply = StreamedReply(Text("One "), Wait(go), Text("two"))
-    async with rig.answered_by(lambda _: reply, "busy"):
-        rig.type_message("Count slowly")
-        await until(lambda: rig.conversation.response.text == "One ", "the beginning")
         windows = rig.wiring.windows
         await windows.open_window(rig.workspace.id)
         shown_sessions = [opened.shown_session for opened in windows.windows]
         rig.wiring.quit_controller.tray = TrayIcon(rig.window)
         rig.window.perform(Quit())
-        await until(lambda: question(rig), "the question")
+        await until(lambda: question(rig), "the question with a tray")
         press(question(rig)[0], "hide")
         await until(lambda: not rig.window.isVisible(), "the window hidden")
         assert not any(opened.window.isVisible() for opened in windows.windows)
+        assert rig.conversation.is_running
         StartTargets(windows, StoredWindows()).open_later("")
-        assert all(opened.window.isVisible() for opened in windows.windows)
+        assert all(opened.window.isVisible() for opened in windows.windows), "all are back"
         assert [opened.shown_session for opened in windows.open_windows] == shown_sessions
+
+        rig.window.perform(Quit())
+        await until(lambda: question(rig), "the question again")
+        press(question(rig)[0], "quit")
+        await until(lambda: agreed, "it ends")
         go.set()
-        await rig.wait_for_turn_end()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="open files can't be deleted there")

@@ -72,6 +72,7 @@ async def test_results_open_where_they_stand(tmp_path: Path, rig: WindowRig) -> 
     await _check_a_message_of_another_workspace(rig, lexer)
     await _check_an_output_and_the_filters(rig)
     await _check_what_is_said(rig)
+    await _check_more_of_a_session(tmp_path, rig, lexer)
 
 
 async def _check_a_message_of_another_workspace(rig: WindowRig, lexer: str) -> None:
@@ -123,19 +124,19 @@ async def _check_what_is_said(rig: WindowRig) -> None:
     assert panel.search.selectedText() == "x" * 300, "the words of the last search"
 
 
-async def test_more_of_a_session_is_found_and_a_workspace_that_cannot_be_read_is_named(
-    tmp_path: Path, rig: WindowRig
-) -> None:
-    broken = await import_session(rig, tmp_path, "broken", *GAUGE)
+async def _check_more_of_a_session(folder: Path, rig: WindowRig, broken: str) -> None:
+    """Beside a workspace that cannot be read, which is named."""
     many = [{"role": "user", "content": f"the tide rises {number}"} for number in range(12)]
-    await import_session(rig, tmp_path, "tides", *many)
+    await import_session(rig, folder, "tides", *many)
     await rig.wiring.workspace_controller.close_workspace(broken)
     version = rig.wiring.services.registry.store_folder(broken) / "format"
     version.write_text(version.read_text().replace('"schema":1', '"schema":99'))
+    rig.window.commands.search_messages.trigger()
+    find_button(rig.window.search_panel.get(), "clear_filters").click()
+    rig.window.search_panel.get().search.clear()
     panel = await search(rig, "tide", "More in this session")
     assert len(rows(panel)) == 7
-    await until(lambda: "Can't be searched: broken" in panel.note.text(), "which one")
-    assert "Still indexing" not in panel.note.text()
+    await until(lambda: "Can't be searched: lexer" in panel.note.text(), "which one")
     while panel.list_view.currentIndex().data() != "More in this session":
         QTest.keyClick(panel.search, Qt.Key.Key_Down)
     QTest.keyClick(panel.search, Qt.Key.Key_Return)

@@ -199,6 +199,7 @@ async def test_errors_of_the_server_are_tried_again_or_lead_to_what_ends_them(ri
         rig.type_message("Still there?")
         await until(lambda: _activity(rig) == ("Retrying", "Retrying", "warn"), "a state")
         port = server.port
+    await rig.wiring.chat.load()  # as after another session was on screen
     (notice,) = [row for row in rig.rows(NoticeRow) if "try_now" in action_names(row)]
     press_action(rig.chat.view, notice, "try_now")  # no server is there yet
     await until(lambda: any("attempt 3" in row.what for row in rig.rows(NoticeRow)), "another pause")

@@ -8,20 +8,22 @@ from typing import Any
 
 import msgspec
 import pytest
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QTextCursor
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
-from helix_desktop.config.view_states import VIEWS_FILE, ViewState, ViewStates
+from helix_desktop.config.view_states import ViewState
 from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.store import SavedFilter
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.design.layout import LazyPage
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.intents import Compact, SetTheme, Undo, Zoom
+from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import SessionMissing
-from helix_desktop.ui.outputs.filter_bar import SIZE_OPTIONS, age_options, tool_option
+from helix_desktop.ui.outputs.filter_bar import age_options, tool_option
+from helix_desktop.ui.window.main_window import MainWindow
 from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -96,7 +98,46 @@ async def _check_a_page_of_opening_that_comes_too_late(rig: WindowRig) -> None:
     assert rig.chat.isVisible()
 
 
-async def test_a_page_is_built_once_the_user_goes_there(rig: WindowRig) -> None:
+OWN_WINDOWS = (Qt.WindowType.Dialog, Qt.WindowType.Popup, Qt.WindowType.ToolTip, Qt.WindowType.Tool)
+
+
+class StrayWindows(QObject):
+    """Names each part of a window that is shown as a window."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """See what is shown."""
+        if (
+            event.type() == QEvent.Type.Show
+            and isinstance(watched, QWidget)
+            and watched.isWindow()
+            and watched.windowType() not in OWN_WINDOWS
+            and not isinstance(watched, MainWindow)
+        ):
+            self.names.append(f"{type(watched).__name__} {watched.objectName()}")
+        return False
+
+
+async def test_a_page_is_built_once_the_user_goes_there_and_no_part_is_a_window(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    stray = StrayWindows()
+    qapp.installEventFilter(stray)
+    try:
+        async with open_window(qapp, tmp_path) as rig:
+            await _check_pages(rig)
+            rig.window.notices.notify(Notice("words", "Something happened"))
+            await rig.wiring.settings.show("policy")
+            rig.window.leave_settings()
+    finally:
+        qapp.removeEventFilter(stray)
+    assert not stray.names
+
+
+async def _check_pages(rig: WindowRig) -> None:
     await rig.open_folder("project", {"a.txt": "words"})
     await rig.run_turn("Hello")
     pages, window = rig.views, rig.window
@@ -134,7 +175,7 @@ def selected_words(rig: WindowRig) -> str:
     return rig.composer.editor.textCursor().selectedText()
 
 
-async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_path: Path) -> None:
+async def test_scroll_selection_page_and_filter_are_restored(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         rig.window.resize(900, 560)
         await rig.open_folder("project", {f"{name}.txt": "words" for name in "abc"})
@@ -154,9 +195,13 @@ async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_pa
         rig.window.show_page("cache")
         rig.views.cache.get().select(digest)
         await until(lambda: rig.views.cache.get().table.current_digest() == digest, "the entry selected")
+        bar = rig.views.cache.get().filter_bar
+        for option in (tool_option("list_directory"), age_options(0)[2]):
+            bar.toggle(option)
+        last = bar.saved_filter
 
         await rig.wiring.workspace_controller.new_session()
-        assert first_row_count(rig) == 0
+        assert not len(rig.chat.model)
         await rig.wiring.workspace_controller.open_session(session_id)
         assert first_row(rig) == place
         assert selected_words(rig) == "thought😀😀"
@@ -171,6 +216,9 @@ async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_pa
         await until(
             lambda: rig.views.cache.get().table.current_digest() == digest, "the entry selected again"
         )
+        bar = rig.views.cache.get().filter_bar
+        assert bar.saved_filter == last
+        assert bar.current_filter.entry_filter.since > 0, "an age counts from now, not from when it was set"
         views = rig.wiring.services.view_states
         views.put(session_id, msgspec.structs.replace(views.get(session_id), card=3))
         rig.chat.view.chat_viewport.go_to_end()
@@ -178,49 +226,5 @@ async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_pa
         assert views.get(session_id) == ViewState(cursor=18, mark=7, entry=digest, card=3), (
             "not looked at: kept"
         )
-
-
-async def test_the_last_filter_of_the_cache_stays_with_its_workspace(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    """Over a restart; an age counts from then on. Named filters of earlier versions stay in the record."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        bar, workspace_id = rig.views.cache.get().filter_bar, rig.workspace.id
-        registry, named = rig.wiring.services.registry, SavedFilter("Large", "log")
-        registry.change(workspace_id, cache_filters=(named,))
-        for option in (tool_option("run_command"), SIZE_OPTIONS[0], age_options(0)[2]):
-            bar.toggle(option)
-        bar.field.setText("failed")
-        bar.session.click()
-        last = bar.saved_filter
         await rig.open_folder("other")
-        assert not bar.current_filter.is_narrowing
-        assert registry.get(workspace_id).cache_filters == (named, last)
-        bar.toggle(SIZE_OPTIONS[1])
-        await rig.open_folder("project")
-        assert bar.saved_filter == last
-
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        bar = rig.views.cache.get().filter_bar
-        assert bar.saved_filter == last
-        assert bar.current_filter.entry_filter.tool == "run_command"
-        assert bar.current_filter.entry_filter.since > 0, "it counts from now, not from when it was set"
-
-
-def first_row_count(rig: WindowRig) -> int:
-    return len(rig.chat.model)
-
-
-def test_the_last_sessions_are_stored_and_a_damaged_file_loses_only_the_positions(tmp_path: Path) -> None:
-    place = tmp_path / VIEWS_FILE
-    states = ViewStates(place)
-    for number in range(400):
-        states.put(f"s{number}", ViewState(row="e3", offset=4.5, card=number))
-    states.save()
-    again = ViewStates(place)
-    assert again.get("s399") == ViewState(row="e3", offset=4.5, card=399)
-    assert again.get("s0") == ViewState()
-    place.write_bytes(b"{")
-    assert ViewStates(place).get("s399") == ViewState()
+        assert not bar.current_filter.is_narrowing, "it stays with its workspace"

@@ -10,14 +10,12 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import CompactionProgress
-from helix_desktop.context.log.steps import read_steps
 from helix_desktop.domain.errors import DigestUnknown, StoreWriteFailed
-from helix_desktop.domain.store import Commit, SessionSummary
+from helix_desktop.domain.store import Commit
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.store.remote.client import connect
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, ToolRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from tests.support.model_servers.chat_server import (
     Call,
@@ -25,7 +23,6 @@ from tests.support.model_servers.chat_server import (
     StreamedReply,
     Text,
     Wait,
-    api_error,
     replies_in_order,
     text_reply,
 )
@@ -84,10 +81,8 @@ async def test_a_turn_in_the_background_is_complete_on_return(rig: WindowRig) ->
 
 async def test_switching_loses_nothing_and_mixes_nothing_up(tmp_path: Path, rig: WindowRig) -> None:
     """What runs, waits or is typed belongs to its session; each step has a workspace of its own."""
-    await _check_a_pending_retry(rig)
     await _check_quick_switches(rig)
     await _check_a_draft_that_loads(rig)
-    await _check_a_long_session(rig)
     await _check_a_message_on_its_way(rig)
     await _check_a_message_refused_while_its_draft_is_saved(rig)
     await _check_a_draft_behind_an_unsaved_one(rig)
@@ -96,34 +91,6 @@ async def test_switching_loses_nothing_and_mixes_nothing_up(tmp_path: Path, rig:
     await _check_a_held_key(rig)
     await _check_separate_data(rig)
     await _check_sessions_of_another_process(rig)
-    await _check_an_older_reading(rig)
-
-
-async def _check_a_pending_retry(rig: WindowRig) -> None:
-    go = asyncio.Event()
-    busy = api_error(503, "busy", headers={"retry-after": "2"})
-    reply = StreamedReply(Wait(go), Text("Here."))
-    async with rig.answered_by(replies_in_order(busy, reply), "retry"):
-        rig.type_message("Go")
-        await until(lambda: rig.rows(NoticeRow), "the announcement")
-        notice, waiting = rig.rows(NoticeRow)[0], rig.conversation.session.id
-        await rig.wiring.workspace_controller.new_session()
-        assert not rig.rows(NoticeRow)
-
-        await rig.wiring.workspace_controller.open_session(waiting)
-        (again,) = rig.rows(NoticeRow)
-        assert again.why == notice.why
-        assert again.what.startswith("Retrying ")
-        await until(lambda: "Retrying now" in rig.rows(NoticeRow)[0].what, "the end of the wait")
-        await until(lambda: not rig.rows(NoticeRow), "the end of a notice that nothing proves")
-        assert rig.rows(AssistantRow)[0].waiting_since_ms
-
-        go.set()
-        await rig.wait_for_turn_end()
-        await rig.wiring.workspace_controller.new_session()
-        await rig.wiring.workspace_controller.open_session(waiting)
-        assert [row.text for row in rig.rows(AssistantRow)] == ["Here."]
-        assert not rig.rows(NoticeRow)
 
 
 async def _check_quick_switches(rig: WindowRig) -> None:
@@ -158,31 +125,6 @@ async def _check_a_draft_that_loads(rig: WindowRig) -> None:
     rig.type_message(" typed", send=False)
     await switching
     assert rig.composer.text() == "draft typed"
-
-
-async def _check_a_long_session(rig: WindowRig) -> None:
-    """Its draft, title and mark in the list come together, and no row of the session before stays."""
-    await rig.open_folder("long")
-    await rig.run_turn("Hello")
-    messages = [user_message_event(seq, "Long") for seq in range(1, 2_100)]
-    await rig.workspace.store.commit(Commit("long", messages, summary=make_summary("long")))
-    await rig.workspace.store.save_draft("long", "draft", ())
-    seen: list[tuple[str, set[str], bool, str, list[str]]] = []
-
-    def note() -> None:
-        marked = [session.id for session in rig.window.sidebar.session_list.sessions() if session.active]
-        texts = {row.text for row in rig.rows(UserRow)}
-        is_invited = rig.chat.empty_state.isVisibleTo(rig.chat)
-        seen.append((rig.composer.text(), texts, is_invited, rig.window.top_bar.title.title(), marked))
-
-    await rig.wiring.sidebar.refresh()  # what is written into the store directly announces itself to nobody
-    assert len(rig.window.sidebar.session_list.sessions()) == 2
-    draft_shown = rig.wiring.composer.attachments.changed
-    draft_shown.connect(note)
-    await rig.wiring.workspace_controller.open_session("long")
-    draft_shown.disconnect(note)
-    assert seen == [("draft", set(), False, "New session", ["long"])]
-    assert {row.text for row in rig.rows(UserRow)} == {"Long"}
 
 
 async def _check_a_message_on_its_way(rig: WindowRig) -> None:
@@ -363,22 +305,6 @@ async def _check_sessions_of_another_process(rig: WindowRig) -> None:
         await guest.close()
 
 
-async def _check_an_older_reading(rig: WindowRig) -> None:
-    await rig.open_folder("timeline", {"a.txt": "words"})
-    await rig.run_turn("What is here?")
-    slow, timeline = _SlowFirst(rig.workspace), rig.views.timeline.get()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rig.workspace, "sessions", slow.sessions)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(timeline.refresh())
-            await until(lambda: slow.readings, "the older reading waits")
-            await rig.run_turn("And what more?")
-            await timeline.refresh()
-            slow.release.set()
-    steps = read_steps(rig.conversation.session.log)
-    assert rig.views.timeline.get().chart.scrubber.steps == steps
-
-
 async def type_while_a_draft_is_loaded(rig: WindowRig) -> None:
     """What is typed before the stored draft is on screen stands behind it once."""
     shown, conversation = rig.wiring.session, rig.conversation
@@ -424,16 +350,3 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(
         assert [row.text for row in rig.rows(UserRow)] == ["Hello"]
         assert rig.context.appearance.mode == "dark"
         assert (rig.window.width(), rig.window.height()) == (700, 600)
-
-
-class _SlowFirst:
-    """The sessions of a workspace, the first answer held back: a read that a newer one overtakes."""
-
-    def __init__(self, workspace: OpenWorkspace) -> None:
-        self._read, self.release, self.readings = workspace.sessions, asyncio.Event(), 0
-
-    async def sessions(self) -> list[SessionSummary]:
-        self.readings += 1
-        if self.readings == 1:
-            await self.release.wait()
-        return list(await self._read())

@@ -9,14 +9,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
 
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.design.style.theme import current_theme
-from helix_desktop.ui.kit.intents import OpenListedSession
 from helix_desktop.ui.window.switcher import MessageRow, Switcher
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
-from tests.support.window.window_rig import TIMEOUT_S, WindowRig, until
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -142,55 +140,3 @@ async def _check_an_opening_workspace(rig: WindowRig, workspace_id: str) -> None
     await opening
     await until(lambda: lines(switcher) == ["[Messages]", "The lexer is fixed"], "the message")
     assert "Still opening" not in switcher.note.text()
-
-
-async def test_a_session_opened_while_messages_are_searched_does_not_end_the_search(rig: WindowRig) -> None:
-    replies = replies_in_order(text_reply("The lexer is fixed"))
-    async with rig.answered_by(replies, "first"):
-        await rig.run_turn("Look")
-        await rig.wiring.workspace_controller.new_session()
-        sidebar, open_id = rig.window.sidebar, rig.conversation.session.id
-        sidebar.search.setText("fixed")
-        sidebar.messages_requested.emit("fixed")
-        for _ in range(50):
-            rig.window.perform(OpenListedSession(open_id))
-            await asyncio.sleep(0.001)
-        note = "Titles and messages of this workspace."
-        await until(
-            lambda: any(text.text() == note for text in sidebar.findChildren(QLabel)), "the end of the search"
-        )
-
-
-async def test_sessions_and_messages_of_closed_workspaces_are_found_and_opened(rig: WindowRig) -> None:
-    """As after a restart. Only stores are opened, until the panel closes; one that can't be is left out."""
-    async with ChatServer(replies_in_order(text_reply("The lexer is fixed"), text_reply("Done"))) as server:
-        services = rig.wiring.services
-        closed = await rig.open_folder("first")
-        await rig.use_server(server)
-        await rig.run_turn("Look at the lexer")
-        session_id = rig.conversation.session.id
-        newer = await rig.open_folder("newer")
-        await rig.open_folder("second")
-        await rig.run_turn("Something else")
-        for workspace_id in (closed, newer):
-            await rig.wiring.workspace_controller.close_workspace(workspace_id)
-        version = services.registry.store_folder(newer) / "format"
-        version.write_text(version.read_text().replace('"schema":1', '"schema":99'))
-        switcher = rig.window.switcher
-        rig.window.commands.switch_workspace.trigger()
-        await until(lambda: "Look at the lexer" in lines(switcher), "the session")
-        QTest.keyClicks(switcher.search, "lexer fixed")
-        await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
-        assert not {closed, newer} & services.open_workspaces.keys()
-        note = "Can't be searched: newer. Choose one to see why."
-        await until(lambda: switcher.note.text() == note, "what can't be searched")
-        press(switcher, Qt.Key.Key_Escape)
-        async with asyncio.timeout(TIMEOUT_S), services.borrow_store(closed) as store:
-            assert len(await store.sessions()) == 1, "the panel let go of the store"
-        rig.window.commands.switch_workspace.trigger()
-        QTest.keyClicks(switcher.search, "# lexer fixed")
-        await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
-        press(switcher, Qt.Key.Key_Return)
-        await until(lambda: rig.wiring.session.workspace_id == closed, "the closed workspace")
-        await until(lambda: rig.app_window.shown_session.session_id == session_id, "its session")
-        await until(lambda: rig.chat.find_bar.count.text == "2", "its word marked and counted")

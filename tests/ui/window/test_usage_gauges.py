@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count, cycle
 from pathlib import Path
 from random import Random
@@ -17,11 +16,9 @@ from helix_desktop.context.summaries.observation import OBSERVE, REFINE
 from helix_desktop.context.summaries.summary_task import OPENING
 from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
-from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.store import Commit, SessionSummary
 from helix_desktop.ui.chat.rows.row_types import DividerRow
-from helix_desktop.ui.kit.intents import Undo
 from helix_desktop.words.numbers import format_tokens
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
@@ -31,7 +28,7 @@ from tests.support.model_servers.chat_server import (
     Text,
     TokenCounts,
 )
-from tests.support.part_files import part_files, reads_all
+from tests.support.part_files import part_files
 from tests.support.scripted_model import OBSERVATIONS, SUMMARY
 from tests.support.timeline_pane import find_card
 from tests.support.window.usage_checks import (
@@ -50,80 +47,6 @@ FILES = part_files()
 FACTORS = {24_000: 1.25, 200_000: 1.0, 32_000: 1.25}
 """How much more than Helix each model counts, by the size of its window."""
 SWEEPING = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once", "handover_at": 0.95}
-
-
-def _true(rig: WindowRig) -> float:
-    return rig.conversation.window.measure()[1].share
-
-
-async def test_the_sidebar_follows_and_stores_each_change(qapp: QApplication, tmp_path: Path) -> None:
-    """Undo, redo, another policy and model, and a restart; what an older version stored is ignored."""
-    async with reads_all() as server, reads_all() as older_server:
-        async with open_window(qapp, tmp_path) as rig:
-            older = await _with_an_older_count(rig, older_server)
-            identity = await rig.open_folder("project", FILES)
-            await rig.use_server(server)
-            await rig.change_policy(**SWEEPING)
-            await rig.run_turn("Read everything")
-            sweep = _true(rig)
-            assert sidebar_item(rig).used == sweep
-            seq = next(
-                entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, SweepMade)
-            )
-            rig.perform(Undo((seq,)))
-            await until(
-                lambda: _true(rig) > sweep and sidebar_item(rig).used == _true(rig), "the undo listed"
-            )
-            session_id, used = rig.conversation.session.id, rig.conversation.window.measure()[1].used
-            await rig.wiring.workspace_controller.new_session()
-
-        async with open_window(qapp, tmp_path) as rig:
-            await _check_the_true_count(rig, older)
-            await rig.wiring.workspace_controller.open_workspace(identity)
-            assert rig.conversation.session.id != session_id
-            assert rig.workspace.find_open(session_id) is None
-            await until(
-                lambda: sidebar_item(rig, session_id).used == used / 32_000, "the closed session's figure"
-            )
-            await rig.use_server(server, window=64_000)
-            await until(
-                lambda: sidebar_item(rig, session_id).used == used / 64_000,
-                "the closed one in the new window",
-            )
-            await rig.wiring.workspace_controller.open_session(session_id)
-            assert sidebar_item(rig).used == _true(rig) == used / 64_000
-
-
-@dataclass(frozen=True)
-class _OlderCount:
-    """A session whose figures an older version has stored, and those that are true."""
-
-    workspace: str
-    true: SessionSummary
-    share: float
-
-
-async def _with_an_older_count(rig: WindowRig, server: ChatServer) -> _OlderCount:
-    """Run a turn in a workspace of its own, and store other figures for it, without its count."""
-    workspace = await rig.open_folder("older", FILES)
-    await rig.use_server(server)
-    await rig.run_turn("Read everything")
-    session_id, share = rig.conversation.session.id, _true(rig)
-    await rig.wiring.workspace_controller.new_session()
-    stored = next(summary for summary in await rig.workspace.sessions() if summary.id == session_id)
-    old = msgspec.structs.replace(stored, used=31_000, count=None, messages=17, calls=None, unpriced=None)
-    await rig.workspace.store.commit(Commit(session_id, summary=old))
-    return _OlderCount(workspace, stored, share)
-
-
-async def _check_the_true_count(rig: WindowRig, older: _OlderCount) -> None:
-    """The log decides how full the context is, and its figure is stored."""
-    await rig.wiring.workspace_controller.open_workspace(older.workspace)
-    session_id = older.true.id
-    assert rig.workspace.find_open(session_id) is None
-    await until(lambda: sidebar_item(rig, session_id).used == older.share, "the true figure")
-    (again,) = [summary for summary in await rig.workspace.sessions() if summary.id == session_id]
-    assert again == older.true
 
 
 def _factor(model: str) -> float:

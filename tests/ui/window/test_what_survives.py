@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ from tests.ui.window.test_import_export import open_dialog, use_home, write
 
 pytestmark = pytest.mark.qt_loop
 CLAUDE = "21a2e002-8b63-45db-8e0d-1978fe0600aa"
-PI = "5f0c0c5e-6c0f-4d2c-8a3e-0f6a1f1d7c11"
 
 
 def _claude(steps: int) -> list[dict[str, Any]]:
@@ -58,29 +56,6 @@ def _claude(steps: int) -> list[dict[str, Any]]:
             add("user", f"The agent read src/part_{number}.py.", isCompactSummary=True)
     add("assistant", [{"type": "text", "text": "Part 7 is slow."}])
     return records
-
-
-def _pi() -> list[dict[str, Any]]:
-    call = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "make check"}}
-    messages: Sequence[dict[str, Any]] = (
-        {"role": "user", "content": [{"type": "text", "text": "Rename the table orders. Keep db/old.sql."}]},
-        {"role": "assistant", "content": [call], "model": "m"},
-        {"role": "toolResult", "toolCallId": "c1", "toolName": "bash",
-         "content": [{"type": "text", "text": "412 checks passed"}]},
-        {"role": "assistant", "content": [{"type": "text", "text": "412 checks passed."}], "model": "m"},
-    )  # fmt: skip
-    head = {
-        "type": "session",
-        "version": 3,
-        "id": PI,
-        "timestamp": "2026-03-01T09:00:00Z",
-        "cwd": "/home/ann/api",
-    }
-    return [head, *(
-        {"type": "message", "id": f"a{at}", "parentId": f"a{at - 1}" if at else None,
-         "timestamp": "2026-03-01T09:00:01Z", "message": message}
-        for at, message in enumerate(messages)
-    )]  # fmt: skip
 
 
 async def _import(rig: WindowRig, home: Path) -> SurvivalPage:
@@ -164,20 +139,6 @@ async def test_an_imported_session_shows_what_the_command_line_says(
     QTest.keyClick(page, Qt.Key.Key_Escape)
     assert rig.window.page() == "chat"
     assert rig.window.last_page() == "chat"
-
-
-async def test_a_session_that_nobody_compacted_is_compared_at_its_end(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], rig: WindowRig
-) -> None:
-    home = tmp_path / "home"
-    path = write(home / ".pi/agent/sessions/--home-ann-api--/2026-03-01_x.jsonl", _pi())
-    await rig.open_folder("api")
-    page = await _import(rig, home)
-    file = await _replayed(path, capsys)
-    assert _table(page) == _counts(file, -1)
-    assert page.report.facts.isColumnHidden(2)
-    assert not page.moments.isVisible()
-    assert "are still in the context or one recall away" in page.report.sentence.text()
 
 
 def _in_window(survival: Survival, window: int) -> Survival:

@@ -12,6 +12,7 @@ from helix_desktop.words.compaction import (
     compaction_text,
     gauge_compaction_text,
     limit_text,
+    threshold_text,
     trigger_text,
 )
 
@@ -71,3 +72,13 @@ def test_a_trigger_of_the_policy_is_said_in_the_unit_of_its_field(kind: Handover
     assert gauge_compaction_text(far, True, False).startswith("compaction in ≈ 5")
     assert limit in gauge_compaction_text(beyond, True, False)
     assert limit in trigger_text(kind, 0.53)
+
+
+@pytest.mark.parametrize(
+    ("limit", "text"), [(0.85, "85 %"), (0.75, "85 %, here 75 % to leave room for the answer")]
+)
+def test_the_threshold_is_the_number_of_the_policy_unless_the_answer_needs_the_room(
+    limit: float, text: str
+) -> None:
+    kind = next(trigger for trigger in HandoverTrigger if trigger.policy_field == "handover_at")
+    assert threshold_text(ContextPolicy(), CompactionTrigger(kind, 0, limit)) == text
