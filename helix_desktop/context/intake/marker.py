@@ -27,15 +27,17 @@ def marker(
 ) -> str:
     """Return the marker with its one-line description, which replaces a cached output in the window.
 
-    `about` says what the output holds; without it, as in older logs, `line` is quoted, its first one.
+    `about` says what the output holds; without it, as in older logs, `line` is quoted, its first one. Of what
+    was recalled there is no `tool`: the target names it, and `size` is that of the part, behind it.
     """
     if about:
         where, what = ellipsize(target, WHOLE_TARGET), f", {about}"
     else:
         where = target if len(target) <= _TARGET_CAP else target[:24] + "…" + target[-(_TARGET_CAP - 25) :]
         what = f', "{line}"' if line else ""
-    call = " ".join(part for part in (tool, where) if part)
-    text = f"{bare_marker(digest, digits)} {call}, {format_bytes(size)}{what}"
+    call, size_text = " ".join(part for part in (tool, where) if part), format_bytes(size)
+    described = f"{call}, {size_text}{what}" if tool else f"{call}{what} ({size_text})"
+    text = f"{bare_marker(digest, digits)} {described}"
     return " ".join(without_direction_signs(text).split())
 
 

@@ -461,7 +461,7 @@ def user_text(event: UserSpoke, masked: bool = False) -> str:
 def output_marker(output: ToolAnswered) -> str:
     return _remembered_marker(
         output.digest,
-        output.name,
+        "" if output.recalled else output.name,
         output.target,
         output.size,
         output.first_line,

@@ -28,10 +28,11 @@ async def test_the_marker_of_a_recalled_part_says_which_part_and_its_size() -> N
     part = await answer_to(await rig.recall_result(entry, start_line=21, end_line=24))
     found = await answer_to(await rig.recall_result(entry, pattern="split_4[12]", context=0))
 
-    name, lines = "recall_cached_content read_file src/parse.py", "lines 21-24 of 198"
-    assert f") {name}, {format_bytes(len(SOURCE))}, parse_part_0, " in output_marker(whole)
+    name, lines = "read_file src/parse.py", "lines 21-24 of 198"
+    assert f") {name}, parse_part_0, " in output_marker(whole)
+    assert output_marker(whole).endswith(f" ({format_bytes(len(SOURCE))})")
     size = format_bytes(len(part.text.encode()))
-    assert f") {name}, {size}, {lines}, parse_part_10, parse_part_11" in output_marker(part)
+    assert output_marker(part).endswith(f") {name}, {lines}, parse_part_10, parse_part_11 ({size})")
     assert ", 2 lines for 'split_4[12]', \"return split_41(text)\"" in output_marker(found)
     assert part.identifiers == ("parse_part_10", "split_10", "parse_part_11", "split_11")
     assert "parse_part_98" in whole.identifiers
@@ -44,8 +45,8 @@ async def test_the_marker_of_a_search_names_the_entries_it_found() -> None:
     index = await rig.make_index(1, last)
     found = await answer_to(await rig.recall_result(index, pattern="split_41"))
     marker = output_marker(found)
-    assert f"index, 'split_41', {format_bytes(len(found.text.encode()))}, 3 lines in " in marker
-    assert marker.endswith(f" in e{last}, e{first}")
+    size = format_bytes(len(found.text.encode()))
+    assert marker.endswith(f"index, 'split_41', 3 lines in e{last}, e{first} ({size})")
     assert "Index of cached outputs" not in marker
     assert {"split_41", "src/more.py"} <= {*found.identifiers}
     assert not {"recall_cached_content", "parse_part_98", index[:12], found.digest[:12]} & {
@@ -56,7 +57,7 @@ async def test_the_marker_of_a_search_names_the_entries_it_found() -> None:
     assert f" e{first}-e{last}, 'split_41', " in output_marker(entries)
     assert output_marker(entries).endswith(f", 3 lines in e{last}, e{first}")
     table = await answer_to(await rig.recall_result(index))
-    assert output_marker(table).endswith("table of 2 contents")
+    assert "table of 2 contents (" in output_marker(table)
 
 
 async def test_handles_of_contents_and_versions_are_no_names() -> None:
