@@ -79,6 +79,7 @@ async def test_it_serves_while_enabled_and_the_workspace_is_open(
 
 
 async def test_a_new_token_revokes_the_previous_one(services: AppServices, record: WorkspaceRecord) -> None:
+    """None of them is in a file of settings."""
     await services.cache_endpoints.set_enabled(record.id, enabled=True)
     before = await services.cache_endpoints.sharing_state(record.id)
     await services.cache_endpoints.rotate_token(record.id)
@@ -86,6 +87,9 @@ async def test_a_new_token_revokes_the_previous_one(services: AppServices, recor
     assert now.url == before.url
     assert now.token != before.token
     assert await answers(before) == 401
+    settings = [path.read_text() for path in services.data_dir.root.rglob("*.toml")]
+    assert settings
+    assert not [text for text in settings for token in (before.token, now.token) if token in text]
     assert (await recalled(now)).endswith("\none line\n")
 
 

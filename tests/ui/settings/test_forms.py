@@ -444,6 +444,10 @@ def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsView) -> None:
     rule = PermissionRule("*", "pytest *", kind="pattern")
     dialog.permissions.show_rules("helix", [rule], {}, {})
     qtbot.waitUntil(lambda: rule.text in words(dialog))
+    outdated = "The server describes a tool differently since you allowed this."
+    assert outdated not in words(dialog)
+    dialog.permissions.show_rules("helix", [rule], {}, {rule.text: "tool"})
+    qtbot.waitUntil(lambda: outdated in words(dialog))
     dialog.permissions.show_rules("helix", [], {}, {})
     assert "the agent asks before what may change something" in words(dialog)
 

@@ -18,6 +18,7 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.services.cache_server import SharingState
 from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers, UnusableServer
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
 from helix_desktop.system.task_scope import TaskScope
@@ -157,6 +158,59 @@ def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot) -> N
     find_button(page.cards["box"].editor, "cancel").setFocus()
     QTest.keyClick(find_button(page.cards["box"].editor, "cancel"), Qt.Key.Key_Space)
     assert page.focusWidget() is page.cards["box"].toggles["edit"], "not the switch of the next server"
+
+
+def test_the_form_says_before_saving_how_long_secrets_last(qtbot: QtBot) -> None:
+    page = McpPage(NothingOnScreen())
+    qtbot.addWidget(page)
+    page.show_servers("Here", "/here", (), "Kept until Helix Desktop closes.")
+    page.open_add()
+    page.add_box.paste.setPlainText("API_TOKEN=abc npx server")
+    note = page.add_box.editor.form.rows["env"].note_text()
+    assert "are secrets. Kept until Helix Desktop closes." in note
+    both = {"a": {"command": "x", "env": {"API_TOKEN": "abc"}}, "b": {"command": "y"}}
+    page.add_box.paste.setPlainText(json.dumps({"mcpServers": both}))
+    words = [widget.text() for widget in page.add_box._multiple.findChildren(QLabel)]
+    assert any("Kept until Helix Desktop closes." in text for text in words)
+    page.add_box.paste.setPlainText('{"mcpServers": ')
+    page.open_add()
+    assert page.has_unsaved_edits(), "what was pasted stays"
+    assert "isn't valid JSON" in page.add_box._error.text()
+
+
+def test_what_is_wrong_in_the_fields_of_a_server_is_said_there(qtbot: QtBot) -> None:
+    page = McpPage(NothingOnScreen())
+    qtbot.addWidget(page)
+    page.show_servers("Here", "/here", (McpServerStatus(McpServerConfig(name="a", command="here"), "off"),))
+    page.open_add()
+    page.add_box.paste.setPlainText("npx server")
+    form = page.add_box.editor.form
+    for name, typed, right, words in (
+        ("name", "a", "b", "already"), ("reach", "", "npx server", ""), ("env", "LEVEL 2", "LEVEL=2", "NAME=value"),
+    ):  # fmt: skip
+        form.write(name, typed)
+        press(page.add_box, "save_server")
+        assert words in form.errors()[name]
+        form.write(name, right)
+        assert name not in form.errors()
+
+
+def test_what_other_programs_need_to_share_the_cache_is_copied(qtbot: QtBot) -> None:
+    page = McpPage(NothingOnScreen())
+    qtbot.addWidget(page)
+    card = page.sharing
+    card.show_sharing("Here", ("helix", "mcp"), SharingState())
+    assert not card.http.isChecked()
+    assert card._endpoint_row.isHidden()
+    find_child(card, PushButton, "copy_command").click()
+    (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()
+    assert [server["command"], *server["args"]] == ["helix", "mcp"]
+    card.show_sharing("Here", ("helix", "mcp"), SharingState(True, "http://127.0.0.1:9/mcp", "secret"))
+    assert card.http.isChecked()
+    assert card._url.text() == "http://127.0.0.1:9/mcp"
+    find_child(card, PushButton, "copy_http").click()
+    (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()
+    assert (server["url"], server["headers"]["Authorization"]) == (card._url.text(), "Bearer secret")
 
 
 def test_servers_of_other_programs_are_one_line_until_the_user_opens_it(qtbot: QtBot) -> None:

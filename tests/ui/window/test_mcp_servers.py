@@ -1,8 +1,10 @@
-"""MCP servers in the window: notices, sign-in, questions, prompts as commands, resources through `@`."""
+"""MCP servers in the window: added, approved, their notices, sign-in, questions, prompts and resources."""
 
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -18,20 +20,16 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.mcp_server import McpServerConfig
-from helix_desktop.domain.question import ServerQuestion
-from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.services.mcp_config import ServerDraft
-from helix_desktop.ui.chat.actions import RowKey, StopCall
+from helix_desktop.ui.chat.actions import StopCall
 from helix_desktop.ui.chat.composer.editor import CompletionItem
-from helix_desktop.ui.chat.question_card import FormCard, FormCards
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolRow
-from helix_desktop.ui.design.buttons import PushButton, Switch
+from helix_desktop.ui.chat.question_card import FormCard
+from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import TextInputDialog
-from helix_desktop.ui.design.fields import ComboBox
-from helix_desktop.ui.outputs.rows import COLUMN_BY_KEY
-from helix_desktop.ui.settings.mcp.page import ServerCard
+from helix_desktop.ui.settings.mcp.page import McpPage, ServerCard
 from tests.support.mcp.authorization_server import GuardedServer, browse, serve_guarded
-from tests.support.mcp.mcp_rig import raw_server, sdk_server
+from tests.support.mcp.mcp_rig import SCRIPTS_DIR, raw_server, sdk_server
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -45,6 +43,8 @@ from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
+LINE = shlex.join([sys.executable, "-S", str(SCRIPTS_DIR / "raw_server.py")])
+
 
 def use_mcp_servers(rig: WindowRig, *entries: McpServerConfig) -> None:
     """Write servers into the record and start them."""
@@ -52,15 +52,15 @@ def use_mcp_servers(rig: WindowRig, *entries: McpServerConfig) -> None:
     rig.wiring.services.mcp_servers.start(rig.workspace.id)
 
 
-def tool_names(rig: WindowRig) -> list[str]:
-    return [spec.name for spec in rig.conversation.window.measure()[0].request.tools]
-
-
 async def restart_server(rig: WindowRig, name: str) -> None:
     """Restart a server and wait until it is there again."""
     servers = rig.wiring.services.mcp_servers
     await servers.restart(rig.workspace.id, name)
     await servers._hubs[rig.workspace.id].wait_settled(30)
+
+
+def tool_names(rig: WindowRig) -> list[str]:
+    return [spec.name for spec in rig.conversation.window.measure()[0].request.tools]
 
 
 @asynccontextmanager
@@ -76,85 +76,187 @@ async def window_with_calls(
         yield rig
 
 
-async def test_a_secret_that_ended_with_the_last_run_is_asked_for_once(
+def focused_name(page: McpPage) -> str:
+    focused = page.focusWidget()
+    return focused.objectName() if focused is not None else ""
+
+
+async def open_page(rig: WindowRig) -> McpPage:
+    await rig.wiring.settings.show("mcp")
+    return rig.settings.mcp
+
+
+def record(rig: WindowRig) -> tuple[McpServerConfig, ...]:
+    return rig.wiring.services.registry.get(rig.workspace.id).servers
+
+
+async def ready(page: McpPage, name: str) -> ServerCard:
+    await until(lambda: name in page.cards and state(page.cards[name]).startswith("Ready"), f"{name} ready")
+    return page.cards[name]
+
+
+def state(card: ServerCard) -> str:
+    return card._state.full_text()
+
+
+async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(tmp_path: Path, rig: WindowRig) -> None:
+    """From a line of text to an answer in the chat, with an approval in between."""
+    call = StreamedReply(Call("mcp__box__echo", '{"word": "hello"}'))
+    async with rig.answered_by(replies_in_order(call, text_reply("It echoes.")), "project"):
+        page = await open_page(rig)
+        page.open_add()
+        page.add_box.paste.setPlainText(f"API_TOKEN=abcdef LEVEL=2 {LINE}")
+        form = page.add_box.editor.form
+        form.write("name", "box")
+        editor = page.add_box.editor
+        form.write("reach", "sleep 100")
+        press(page.add_box, "test_server")
+        assert editor.status._message.text().startswith("Testing, for at most 120 s")
+        assert editor.test.text() == "Stop test"
+        press(page.add_box, "test_server")
+        assert (editor.status._message.text(), editor.test.text()) == ("", "Test")
+        form.write("reach", LINE)
+        press(page.add_box, "test_server")
+        await until(lambda: "6 tools" in page.add_box.editor.status._message.text(), "the test")
+        assert record(rig) == ()
+        press(page.add_box, "save_server")
+        card = await ready(page, "box")
+        assert page.add_box.isHidden()
+        await until(lambda: focused_name(page) == "add_server", "the keyboard is at the list")
+        (entry,) = record(rig)
+        assert (entry.env, entry.secret_env, entry.is_consented) == ({"LEVEL": "2"}, ("API_TOKEN",), True)
+        settings_text = "".join(path.read_text() for path in (tmp_path / "data").rglob("*.toml"))
+        assert "LEVEL" in settings_text
+        assert "abcdef" not in settings_text
+        assert "6 tools" in card._cost.text()
+
+        rig.window.leave_settings()
+        rig.type_message("Echo hello")
+        approval = await rig.answer_approval("once")
+        assert "box: echo" in approval.summary
+        assert list(approval.offers) == ["Use echo of the MCP server box"], "not the name for the model"
+        await rig.wait_for_turn_end()
+        output = rig.last_output("mcp__box__echo")
+        assert output.text == '{"word": "hello"}'
+        assert (await rig.workspace.contents.attach(output.digest)).label == "box: echo hello"
+        assert "mcp__box__echo" in tool_names(rig)
+
+
+async def test_servers_run_by_consent_and_trust_and_a_removed_one_comes_back(rig: WindowRig) -> None:
+    """Each step has a workspace of its own."""
+    await _check_consent(rig)
+    await _check_changed_files(rig)
+    await _check_trust(rig)
+    await _check_a_removed_server(rig)
+
+
+async def _check_consent(rig: WindowRig) -> None:
+    """Nothing starts until the user has reviewed it; then it is stored as approved."""
+    await rig.open_folder("consent")
+    page = await open_page(rig)
+    swapped = msgspec.structs.replace(raw_server(name="box"), env={"EVIL": "1"})
+    use_mcp_servers(rig, swapped)
+    await until(lambda: "box" in page.cards, "the card")
+    card = page.cards["box"]
+    await until(lambda: "Needs your approval" in state(card), "the question")
+    assert rig.wiring.services.mcp_servers.configs(rig.workspace.id)[0].approved != swapped.fingerprint
+    assert not [name for name in tool_names(rig) if name.startswith("mcp__")]
+    assert "EVIL=1" in card._consent_words[2].text()
+    await until(lambda: "The MCP server box needs your approval." in rig.banner_text(), "the banner")
+    assert "raw_server.py" in card._consent_words[2].text()
+    assert card._endpoint.isHidden(), "the command is there once"
+    rig.wiring.services.registry.change(
+        rig.workspace.id, servers=(msgspec.structs.replace(swapped, command="sh"),)
+    )
+    press(card, "allow")  # of the displayed state, which is outdated by now
+    await until(lambda: "was changed in the meantime" in page._error.text(), "the refusal")
+    assert not record(rig)[0].is_consented
+    rig.wiring.services.registry.change(rig.workspace.id, servers=(swapped,))
+    await rig.wiring.settings.show("mcp")
+    press(card, "allow")
+    await ready(page, "box")
+    assert record(rig)[0].is_consented
+    assert not card._endpoint.isHidden()
+    await until(lambda: "approval" not in rig.banner_text(), "no banner")
+
+
+async def _check_changed_files(rig: WindowRig) -> None:
+    """A server whose script was changed is asked about, with the script's name."""
+    await rig.open_folder("files", {"serve.py": (SCRIPTS_DIR / "raw_server.py").read_text()})
+    page = await open_page(rig)
+    page.open_add()
+    page.add_box.paste.setPlainText(shlex.join([sys.executable, "-S", "serve.py"]))
+    page.add_box.editor.form.write("name", "box")
+    press(page.add_box, "save_server")
+    card = await ready(page, "box")
+    root = Path(rig.wiring.services.registry.get(rig.workspace.id).path)
+    (root / "serve.py").write_text("print()\n")
+    press(card, "restart")
+    await until(lambda: "Needs your approval" in state(card), "the question")
+    assert "have changed since you approved it: serve.py." in card._consent_words[0].text()
+    assert "it runs serve.py" in card._consent_words[3].text()
+    assert "the agent changes anything in the workspace" in card._consent_words[3].text()
+    await until(lambda: "Files that it runs have changed: serve.py." in rig.banner_text(), "the banner")
+    assert "isn't running" not in rig.banner_text()
+
+
+async def _check_trust(rig: WindowRig) -> None:
+    """Trust starts the servers, and taking it back ends them."""
+    identity = await rig.open_folder("trust")
+    trusting = rig.wiring.trust
+    page = await open_page(rig)
+    await trusting.set_trusted(identity, trusted=False)
+    use_mcp_servers(rig, raw_server(name="box"))
+    await until(lambda: "box" in page.cards, "the card")
+    await until(lambda: state(page.cards["box"]) == "Folder not trusted", "nothing runs")
+    await trusting.set_trusted(identity, trusted=True)
+    await ready(page, "box")
+    await trusting.set_trusted(identity, trusted=False)
+    await until(lambda: state(page.cards["box"]) == "Folder not trusted", "ended")
+    assert rig.wiring.services.mcp_servers._hubs[identity].actor("box") is None
+
+
+async def _check_a_removed_server(rig: WindowRig) -> None:
+    """Undo brings it back where it stood, and it starts again."""
+    await rig.open_folder("removed")
+    page = await open_page(rig)
+    secret = raw_server(name="second", secret_env=("TOKEN",))
+    services, identity = rig.wiring.services, rig.workspace.id
+    await services.secrets.set(f"mcp/{identity}/second/TOKEN", "kept")
+    use_mcp_servers(rig, raw_server(name="first"), secret, raw_server(name="third"))
+    await ready(page, "second")
+    press(page.cards["second"], "remove")
+    await until(lambda: list(page.cards) == ["first", "third"], "removed")
+    await until(lambda: focused_name(page) == "undo", "the keyboard at Undo")
+    assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == ""
+    press(page, "undo")
+    await ready(page, "second")
+    await until(lambda: focused_name(page) == "add_server", "the keyboard is at the list")
+    assert list(page.cards) == ["first", "second", "third"]
+    assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == "kept"
+
+
+async def test_notices_lead_to_the_secret_that_is_missing_and_to_new_tools(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    """The notice leads to its field; with the secret the server starts, and the notice goes."""
+    """Each once: with the secret the server starts, and its first tools are no news."""
     async with open_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project")
-        rig.wiring.services.registry.change(
-            identity, servers=(raw_server(name="box", secret_env=("TOKEN",)),)
-        )
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.open_workspace(identity)
+        use_mcp_servers(rig, raw_server(name="box", secret_env=("TOKEN",)))
         await until(lambda: "mcp-secret" in rig.window.notices.names(), "the notice")
         assert "The MCP server box can't start: its secret is missing." in rig.banner_text()
         press(rig.window.notices, "enter")
         page = rig.settings.mcp
         await until(lambda: "box" in page.cards and page.cards["box"].editor.isVisible(), "the fields")
-        form = page.cards["box"].editor.form
+        card = page.cards["box"]
+        form = card.editor.form
         assert page.focusWidget() is form.secrets.controls["TOKEN"]
-        assert page.cards["box"]._state.full_text() == "Failed", "no attempt that nothing could change"
+        assert state(card) == "Failed", "no attempt that nothing could change"
         QTest.keyClicks(form.secrets.controls["TOKEN"], "sesame")
-        press(page.cards["box"].editor, "save_server")
-        await until(lambda: page.cards["box"]._state.full_text().startswith("Ready"), "the server")
+        press(card.editor, "save_server")
+        await ready(page, "box")
         await until(lambda: "mcp-secret" not in rig.window.notices.names(), "no notice")
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.open_workspace(identity)
-        await until(lambda: "mcp-secret" in rig.window.notices.names(), "the notice of another start")
-        find_button(rig.window.notices, "dismiss").click()
-        await restart_server(rig, "box")
-        assert "mcp-secret" not in rig.window.notices.names(), "once per start"
-
-
-async def test_the_form_says_before_saving_how_long_secrets_last(rig: WindowRig) -> None:
-    await rig.open_folder("project")
-    await rig.wiring.settings.show("mcp")
-    page = rig.settings.mcp
-    page.open_add()
-    page.add_box.paste.setPlainText("API_TOKEN=abc npx server")
-    note = page.add_box.editor.form.rows["env"].note_text()
-    assert "are secrets. Kept until Helix Desktop closes: " in note
-    page.add_box.paste.setPlainText(
-        '{"mcpServers": {"a": {"command": "x", "env": {"API_TOKEN": "abc"}}, "b": {"command": "y"}}}'
-    )
-    words = [widget.text() for widget in page.add_box._multiple.findChildren(QLabel)]
-    assert any("Kept until Helix Desktop closes" in text for text in words)
-
-
-async def test_a_tool_that_changed_asks_again_and_says_why(qapp: QApplication, tmp_path: Path) -> None:
-    """The rule stays in the settings, marked; an answer renews it."""
-    call = StreamedReply(Call("mcp__box__echo", '{"word": "hello"}'))
-    async with window_with_calls(qapp, tmp_path, raw_server(name="box"), call, call, call, call) as rig:
-        rig.type_message("Echo")
-        first = (await rig.answer_approval("always")).request
-        assert (first.description, first.server, first.mcp_change) == ("Does echo.", "box", "")
-        await rig.wait_for_turn_end()
-        await rig.run_turn("Again")
-        (tmp_path / "project" / "reworded").touch()
-        await restart_server(rig, "box")
-        await rig.wiring.settings.show("permissions")
-        page = rig.settings.permissions
-        shown = "\n".join(widget.text() for widget in page.findChildren(QLabel))
-        assert "The server describes a tool differently since you allowed this." in shown
-        assert "Use echo of the MCP server box" in shown.replace("\u200b", "")
-        rig.window.leave_settings()
-        rig.type_message("Once more")
-        again = (await rig.answer_approval("always")).request
-        assert (again.description, again.mcp_change) == ("Does echo, and sends it away.", "tool")
-        await rig.wait_for_turn_end()
-        await rig.run_turn("Again, as it is described now")
-        assert not rig.rows(ApprovalRow)
-        (rule,) = rig.wiring.services.registry.get(rig.workspace.id).rules
-        assert rig.wiring.services.mcp_servers.rule_change(rig.workspace.id, rule) == ""
-        changed = msgspec.structs.replace(raw_server(name="box"), env={"LEVEL": "2"})
-        use_mcp_servers(rig, changed)
-        assert rig.wiring.services.mcp_servers.rule_change(rig.workspace.id, rule) == "server"
-        assert rig.wiring.services.mcp_servers.rule_change(rig.workspace.id, PermissionRule("x", "y")) == ""
-
-
-async def test_new_tools_of_a_server_are_announced(qapp: QApplication, tmp_path: Path) -> None:
-    async with window_with_calls(qapp, tmp_path, raw_server(name="box")) as rig:
+        assert "echo" in record(rig)[0].known_tools
         assert "mcp-new-tools" not in rig.window.notices.names()
         (tmp_path / "project" / "extended").touch()
         await restart_server(rig, "box")
@@ -162,49 +264,16 @@ async def test_new_tools_of_a_server_are_announced(qapp: QApplication, tmp_path:
         assert "box has 2 new tools." in rig.banner_text()
         assert "later, latest" in rig.banner_text()
         press(rig.window.notices, "look")
-        page = rig.settings.mcp
-        await until(lambda: "box" in page.cards and page.cards["box"].tools.isVisible(), "its tools")
-        rig.window.notices.end("mcp-new-tools", rig.workspace.id)
+        await until(card.tools.isVisible, "its tools")
+        rig.window.notices.end("mcp-new-tools", identity)
         await restart_server(rig, "box")
         assert "mcp-new-tools" not in rig.window.notices.names(), "said once"
-
-
-async def test_new_tools_are_announced_after_a_restart(qapp: QApplication, tmp_path: Path) -> None:
-    """A server may have been updated between two runs; its first tools are no news."""
-    async with window_with_calls(qapp, tmp_path, raw_server(name="box")) as rig:
-        identity = rig.workspace.id
-        (config,) = rig.wiring.services.registry.get(identity).servers
-        assert "echo" in config.known_tools
-        assert "mcp-new-tools" not in rig.window.notices.names()
-    (tmp_path / "project" / "extended").touch()
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.open_workspace(identity)
-        await until(lambda: "mcp-new-tools" in rig.window.notices.names(), "the notice")
-        assert "box has 2 new tools." in rig.banner_text()
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.open_workspace(identity)
-        await rig.wiring.services.mcp_servers._hubs[identity].wait_settled(30)
-        assert "mcp-new-tools" not in rig.window.notices.names(), "they are known by now"
-
-
-async def test_an_mcp_tool_has_one_name_wherever_it_is_read(qapp: QApplication, tmp_path: Path) -> None:
-    """In the cache, on what is recalled of it, and in the rules; not the name that the model calls it by."""
-    call = StreamedReply(Call("mcp__box__big", '{"size": 60000}'))
-    async with window_with_calls(qapp, tmp_path, raw_server(name="box"), call) as rig:
-        rig.type_message("Fetch")
-        asked = await rig.answer_approval("once")
-        assert list(asked.offers) == ["Use big of the MCP server box"]
-        await rig.wait_for_turn_end()
-        output = rig.last_output("mcp__box__big")
-        assert output.target == "size: 60000"
-        attachment = await rig.workspace.contents.attach(output.digest)
-        assert attachment.label == "box: big size: 60000"
-        rig.window.show_page("cache")
-        model = rig.views.cache.get().table._model
-        await until(lambda: model.rowCount() and model.entry(0), "the cache")
-        row = model.entry(0)
-        assert row is not None
-        assert (COLUMN_BY_KEY["tool"].text(row, 0), row.target) == ("box: big", "size: 60000")
+        await until(lambda: "mcp-secret" in rig.window.notices.names(), "it ended with the last run")
+        find_button(rig.window.notices, "dismiss").click()
+        await restart_server(rig, "box")
+        assert "mcp-secret" not in rig.window.notices.names(), "once per start"
 
 
 @pytest.fixture
@@ -217,10 +286,6 @@ def browser() -> Iterator[Browser]:
 async def server() -> AsyncIterator[GuardedServer]:
     async with serve_guarded() as server:
         yield server
-
-
-def state(card: ServerCard) -> str:
-    return card._state.full_text()
 
 
 def key_press(button: PushButton) -> None:
@@ -241,7 +306,6 @@ async def signed_out_card(rig: WindowRig, server: GuardedServer) -> ServerCard:
 async def test_a_user_signs_in_by_keyboard_out_again_and_cancels(
     server: GuardedServer, browser: Browser, rig: WindowRig
 ) -> None:
-    """What fails then, too, is said on its card."""
     card = await signed_out_card(rig, server)
     box = card.sign_in
     await rig.wiring.settings.show_server("web", lacks_secret=False)
@@ -266,31 +330,16 @@ async def test_a_user_signs_in_by_keyboard_out_again_and_cancels(
     await until(box.open.isVisible, "the address")
     press(box, "cancel_sign_in")
     assert (box.start.isVisible(), box.open.isVisible(), box.is_running) == (True, False, False)
-    server.authorization.consent = {"error": "access_denied"}
-    press(box, "sign_in")
-    await until(box.open.isVisible, "the address again")
-    press(box, "open_browser")
-    await browse(browser.addresses[0])
-    await until(lambda: not box.is_running, "the refusal")
-    assert box._error.text() == "Access was denied in the browser. Sign in again to allow it."
-    assert state(card) == "Sign-in needed"
 
 
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string", "title": "Name of the <b>release</b>", "minLength": 2},
-        "mail": {"type": "string", "format": "email", "title": "Contact"},
-        "copies": {"type": "integer", "title": "Copies", "minimum": 1, "maximum": 9, "default": 2},
-        "region": {"type": "string", "title": "Region",
-                   "oneOf": [{"const": "eu", "title": "Europe"}, {"const": "us"}]},
-        "parts": {"type": "array", "title": "Parts", "items": {"enum": ["api", "web"], "type": "string"}},
-        "draft": {"type": "boolean", "title": "As a draft"},
-        "password": {"type": "string", "title": "Password"},
+FORM = {
+    "message": "What should be released?",
+    "requestedSchema": {
+        "type": "object",
+        "properties": {"name": {"type": "string", "title": "Name", "minLength": 2}},
+        "required": ["name"],
     },
-    "required": ["name", "region"],
-}  # fmt: skip
-FORM = {"message": "What should be released?", "requestedSchema": SCHEMA}
+}
 PAGE = {"mode": "url", "message": "Sign in.", "url": "https://example.org/sign?id=1", "elicitationId": "e"}
 
 
@@ -336,56 +385,14 @@ def server_got(rig: WindowRig) -> dict[str, Any]:
     return reply
 
 
-async def test_a_form_is_filled_in_and_what_is_wrong_is_said(qapp: QApplication, tmp_path: Path) -> None:
-    """Nothing is sent while a field is wrong; the row runs on; a message in the composer is no answer."""
-    async with window_with_calls(qapp, tmp_path, raw_server(quiet_s=5), asking(FORM)) as rig:
-        card = await shown_card(rig)
-        form = card.form
-        status = rig.window.top_bar.status
-        await until(lambda: status().startswith("Waiting for you"), "the top bar says so")
-        assert words_of(card)[:2] == ["raw asks", "What should be released?"]
-        assert rig.chat.question is None
-        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Backtab)
-        assert QApplication.focusWidget() is form.line("field:0")
-        QTest.keyClick(form.line("field:0"), Qt.Key.Key_Escape)
-        assert rig.composer.editor.hasFocus()
-        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Backtab)
-        assert QApplication.focusWidget() is form.line("field:0")
-        QTest.mouseClick(card.accept, Qt.MouseButton.LeftButton)
-        assert form.errors() == {"field:0": "Required.", "field:3": "Required."}
-        QTest.keyClicks(form.line("field:0"), "x")
-        assert form.errors()["field:0"] == "At least 2 characters."
-        QTest.keyClicks(form.line("field:0"), "y")
-        QTest.keyClicks(form.line("field:1"), "nobody")
-        form.line("field:2").selectAll()
-        QTest.keyClicks(form.line("field:2"), "10")
-        region, part = form.controls["field:3"], form.controls["field:4"].findChild(Switch, "field:4:2")
-        assert isinstance(region, ComboBox)
-        assert isinstance(part, Switch)
-        region.setFocus()
-        QTest.keyClick(region, Qt.Key.Key_Down)
-        QTest.mouseClick(part, Qt.MouseButton.LeftButton, pos=part.rect().center() / 2)
-        QTest.mouseClick(card.accept, Qt.MouseButton.LeftButton)
-        assert form.errors() == {"field:1": "Enter an email address.", "field:2": "At most 9."}
-        QTest.keyClick(form.line("field:1"), Qt.Key.Key_End)
-        QTest.keyClicks(form.line("field:1"), "@example.org")
-        QTest.keyClick(form.line("field:2"), Qt.Key.Key_Backspace)
-        assert form.controls["field:5"].accessibleName() == "As a draft"
-        assert form.rows["field:6"].note_text().startswith("Servers must not ask for passwords")
-        await press_until_answered(rig, form.line("field:0"), Qt.Key.Key_Return)
-        await rig.wait_for_turn_end()
-        values = {"name": "xy", "mail": "nobody@example.org", "copies": 1, "region": "eu", "parts": ["web"]}
-        assert server_got(rig) == {"action": "accept", "content": {**values, "draft": False}}
-        assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
-
-
-async def test_questions_are_declined_canceled_and_end_with_their_call_and_a_page_is_opened(
+async def test_questions_of_a_server_are_answered_declined_and_end_with_their_call(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     """Each is what the server gets. A page is opened by a click alone; its whole address is on the card."""
-    calls = asking(FORM), asking(FORM), asking(PAGE), asking(FORM)
+    calls = asking(FORM), asking(FORM), asking(FORM), asking(PAGE), asking(FORM)
     with use_browser() as browser:
         async with window_with_calls(qapp, tmp_path, raw_server("recent"), *calls) as rig:
+            await _check_a_form(rig)
             for name, key, action in (
                 ("decline", None, "decline"),
                 ("cancel", Qt.Key.Key_Return, "cancel"),
@@ -406,17 +413,25 @@ async def test_questions_are_declined_canceled_and_end_with_their_call_and_a_pag
             await until(lambda: not rig.rows(QuestionRow), "the card goes with the call")
 
 
-def test_the_next_question_of_a_call_has_a_card_of_its_own(qapp: QApplication) -> None:
-    """It is opened and sent what its own card says, also if the one before was still there."""
-    cards, key = FormCards(), RowKey(call_id="c1", part="approval")
-    urls = "https://example.org/", "https://other.example/"
-    for url in urls:
-        question = ServerQuestion("c1", f"Open {url}", server="raw", url=url)
-        card = cards.card_for(QuestionRow(key, question))
-        shown = [part.text().replace("\u200b", "") for part in card.findChildren(QLabel)]
-        assert {url, f"Open {url}"} <= set(shown)
-        assert cards.card_for(QuestionRow(key, question, "1 of 2")) is card
-    cards.drop(key)
+async def _check_a_form(rig: WindowRig) -> None:
+    """Nothing is sent while a field is wrong."""
+    card = await shown_card(rig)
+    name = card.form.line("field:0")
+    await until(lambda: rig.window.top_bar.status().startswith("Waiting for you"), "the top bar says so")
+    assert words_of(card)[:2] == ["raw asks", "What should be released?"]
+    assert rig.chat.question is None, "a message in the composer is no answer"
+    name.setFocus()
+    QTest.keyClick(name, Qt.Key.Key_Escape)
+    assert rig.composer.editor.hasFocus()
+    QTest.keyClicks(name, "x")
+    QTest.mouseClick(card.accept, Qt.MouseButton.LeftButton)
+    assert card.form.errors() == {"field:0": "At least 2 characters."}
+    QTest.keyClick(name, Qt.Key.Key_End)
+    QTest.keyClicks(name, "y")
+    await press_until_answered(rig, name, Qt.Key.Key_Return)
+    await rig.wait_for_turn_end()
+    assert server_got(rig) == {"action": "accept", "content": {"name": "xy"}}
+    assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
 
 
 def rows(rig: WindowRig) -> list[CompletionItem]:
@@ -439,7 +454,7 @@ async def begin(rig: WindowRig, server: ChatServer) -> None:
     await until(lambda: servers.resources(rig.workspace.id), "what the server offers")
 
 
-async def test_a_prompt_is_a_command_whose_text_is_read_before_it_is_sent(rig: WindowRig) -> None:
+async def test_prompts_are_commands_and_resources_are_attached_as_files_are(rig: WindowRig) -> None:
     """With its arguments typed, or asked for; a text of a server is never run as a command."""
     async with ChatServer(lambda _: text_reply("Done.")) as server:
         await begin(rig, server)
@@ -466,28 +481,28 @@ async def test_a_prompt_is_a_command_whose_text_is_read_before_it_is_sent(rig: W
         await until(lambda: rig.composer.text() == " /quit", "a text")
         await rig.run_turn("")
         assert rig.events(UserSpoke)[-1].text.strip() == "/quit"
+        await _check_resources(rig, server)
 
 
-async def test_a_resource_is_attached_as_a_file_is(rig: WindowRig) -> None:
-    """Its text goes along with the message; what can't be attached is said."""
-    async with ChatServer(lambda _: text_reply("Done.")) as server:
-        await begin(rig, server)
-        rig.type_message("Sum up @notes", send=False)
-        await until(lambda: len(rows(rig)) == 2, "a file and a resource")
-        assert [row.title for row in rows(rig)] == ["notes.txt", "Notes of today"]
-        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Down)
+async def _check_resources(rig: WindowRig, server: ChatServer) -> None:
+    """The text goes along with the message; what can't be attached is said."""
+    rig.composer.set_text("")
+    rig.type_message("Sum up @notes", send=False)
+    await until(lambda: len(rows(rig)) == 2, "a file and a resource")
+    assert [row.title for row in rows(rig)] == ["notes.txt", "Notes of today"]
+    QTest.keyClick(rig.composer.editor, Qt.Key.Key_Down)
+    QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
+    await until(rig.attachment_labels, "the chip")
+    assert rig.composer.text() == "Sum up "
+    assert rig.attachment_labels()[0].startswith("made: Notes of today · 1 line")
+    await rig.run_turn("")
+    (attachment,) = rig.events(UserSpoke)[-1].attachments
+    assert await rig.workspace.store.get(attachment.digest) == b"Buy milk."
+    assert "Buy milk." in str(server.bodies[-1]["messages"])
+    for typed, why in (("@blob", "It isn't text"), ("@gone", "made didn't answer")):
+        rig.composer.set_text("")
+        rig.type_message(typed, send=False)
+        await until(lambda: len(rows(rig)) == 1, "the resource")
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
-        await until(rig.attachment_labels, "the chip")
-        assert rig.composer.text() == "Sum up "
-        assert rig.attachment_labels()[0].startswith("made: Notes of today · 1 line")
-        await rig.run_turn("")
-        (attachment,) = rig.events(UserSpoke)[-1].attachments
-        assert await rig.workspace.store.get(attachment.digest) == b"Buy milk."
-        assert "Buy milk." in str(server.bodies[-1]["messages"])
-        for typed, why in (("@blob", "It isn't text"), ("@gone", "made didn't answer")):
-            rig.composer.set_text("")
-            rig.type_message(typed, send=False)
-            await until(lambda: len(rows(rig)) == 1, "the resource")
-            QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
-            await until(partial(_is_said, rig, why), "why it can't be attached")
-            assert rig.attachment_labels() == []
+        await until(partial(_is_said, rig, why), "why it can't be attached")
+        assert rig.attachment_labels() == []
