@@ -186,7 +186,8 @@ def test_what_is_wrong_in_the_fields_of_a_server_is_said_there(qtbot: QtBot) -> 
     page.add_box.paste.setPlainText("npx server")
     form = page.add_box.editor.form
     for name, typed, right, words in (
-        ("name", "a", "b", "already"), ("reach", "", "npx server", ""), ("env", "LEVEL 2", "LEVEL=2", "NAME=value"),
+        ("name", "a", "b", "already"), ("reach", "", "npx server", ""),
+        ("env", "LEVEL 2", "LEVEL=2", "NAME=value"),
     ):  # fmt: skip
         form.write(name, typed)
         press(page.add_box, "save_server")

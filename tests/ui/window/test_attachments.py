@@ -17,7 +17,6 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.image import MAX_EDGE_PX, identify_image
-from helix_desktop.services.attached_paths import MAX_LISTED, list_folder
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, RemoveAttachment
 from helix_desktop.ui.chat.composer.editor import LONG_TEXT_CHARS
 from helix_desktop.ui.chat.rows.row_types import NoticeRow, UserRow, Versions
@@ -396,18 +395,6 @@ async def test_text_and_links_are_copied_into_the_message(tmp_path: Path, rig: W
     await until(lambda: len(rig.attachment_labels()) == 1, "a file from outside the workspace")
     attached = rig.wiring.composer.attachments.current()[0]
     assert attached.label == str(outside), "its name alone doesn't say which file it is"
-
-
-def test_a_list_of_a_folder_is_bounded_and_follows_no_link(tmp_path: Path) -> None:
-    """A loop of links ends; what package managers bring is named only."""
-    inner = tmp_path / "a" / "b"
-    inner.mkdir(parents=True)
-    (inner / "up").symlink_to(tmp_path, target_is_directory=True)
-    (tmp_path / "node_modules" / "left").mkdir(parents=True)
-    assert list_folder(tmp_path).splitlines() == ["a/", "node_modules/", "a/b/", "a/b/up (link)"]
-    for number in range(MAX_LISTED + 5):
-        (inner / f"{number:05}").touch()
-    assert len(list_folder(tmp_path).splitlines()) == MAX_LISTED + 1
 
 
 def note(rig: WindowRig) -> str:

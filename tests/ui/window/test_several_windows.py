@@ -296,7 +296,6 @@ async def _check_a_bad_link(rig: WindowRig, qapp: QApplication) -> None:
 async def test_settings_of_two_windows(rig: WindowRig) -> None:
     """What one saves the other shows, or asks about; what is not saved stays where it is."""
     await _check_a_new_provider(rig)
-    await _check_a_text_that_both_edit(rig)
     await _check_what_is_not_saved(rig)
 
 
@@ -312,43 +311,6 @@ async def _check_a_new_provider(rig: WindowRig) -> None:
         await until(lambda: theirs.count() == 2, "the provider in the other window, which stays behind")
         assert "box" in theirs.item(1).text()
         await act(second.window.close)
-
-
-async def _check_a_text_that_both_edit(rig: WindowRig) -> None:
-    workspace_id = await rig.open_folder("project")
-    own = rig.wiring.services.user_instructions
-    second = await new_window(rig)
-    editors = []
-    for app_window in (second, rig.app_window):
-        await app_window.settings.show("instructions")
-        editors.append(app_window.settings.view.instructions.workspace)
-    theirs, mine = editors
-    mine.text.setPlainText("Mine.")
-    theirs.text.setPlainText("Theirs.")
-    await act(theirs.save_button.click)
-    assert not theirs.conflict.isVisible(), "it was the first"
-    await act(mine.save_button.click)
-    assert await own.read(workspace_id) == "Theirs.\n"
-    assert mine.conflict.isVisible()
-    assert not mine.save_button.isEnabled(), "nothing is saved until the user has decided"
-    press(mine, "instructions:workspace:use_stored")
-    assert mine.text.toPlainText() == "Theirs."
-    assert not mine.has_changes
-    mine.text.undo()
-    assert mine.text.toPlainText() == "Mine."
-    assert not mine.conflict.isVisible(), "both were seen"
-    await act(mine.save_button.click)
-    assert await own.read(workspace_id) == "Mine.\n"
-
-    theirs.text.setPlainText("Theirs again.")
-    await second.settings.show("data")
-    second.settings.refresh()
-    await second.settings.show("instructions")
-    assert theirs.conflict.isVisible(), "also where the page is shown again"
-    press(theirs, "instructions:workspace:keep_edit")
-    await act(theirs.save_button.click)
-    assert await own.read(workspace_id) == "Theirs again.\n"
-    await act(second.window.close)
 
 
 async def _check_what_is_not_saved(rig: WindowRig) -> None:
