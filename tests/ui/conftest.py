@@ -22,9 +22,10 @@ from tests.support.window.looks import ShowLook
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _fonts(qapp: QGuiApplication) -> None:
-    """Load the app's fonts as the app does first: widths depend on them, whichever test comes first."""
+def _started(qapp: QGuiApplication) -> None:
+    """Load the fonts as the app does first, since widths depend on them; no last window ends the loop."""
     fonts.load(resources_dir() / "fonts")
+    qapp.setQuitOnLastWindowClosed(False)
 
 
 @pytest.fixture

@@ -24,7 +24,13 @@ from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.choices import PermissionMode, SamplePlace
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.conversation import ApprovalGiven, TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import (
+    ApprovalGiven,
+    MessageQueued,
+    QueueChanged,
+    TurnEnded,
+    UserSpoke,
+)
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.session import ModeChanged
@@ -135,6 +141,8 @@ class TurnController(QObject):
         session.on_show(self._read_sample)
         session.on(TurnChanged, lambda turn: self._show_running(turn.running))
         session.on(CallStarted | EventRecorded, lambda _: self._enable())
+        # Not only with the numbers, which take a while: what is sent must not stand in the queue as well.
+        session.on(UserSpoke | MessageQueued | QueueChanged, lambda _: self._show_next_messages())
         session.on_refresh(self._show_next_messages)
         self._enable()
         self._show_answer_keys()

@@ -72,6 +72,13 @@ async def test_messages_typed_meanwhile_are_changed_steer_and_survive_a_restart(
             QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return, both)
             await until(lambda: len(rig.next_message_lines()) == 2, "both wait in sight")
             assert [message.steer for message in rig.chat.next_messages.waiting] == [False, True]
+            in_both: list[str] = []
+
+            def note_sent(sent: UserSpoke) -> None:
+                waiting = [message.text for message in rig.chat.next_messages.waiting]
+                in_both.extend(text for text in waiting if text == sent.text)
+
+            rig.conversation.session.on(UserSpoke, note_sent)
             rig.type_message("a draft", send=False)
             press(line(rig, "Two"), "edit")
             type_into(line(rig, "Two"), ", better")
@@ -82,6 +89,7 @@ async def test_messages_typed_meanwhile_are_changed_steer_and_survive_a_restart(
             messages = server.bodies[1]["messages"]
             assert [message["role"] for message in messages[-3:]] == ["assistant", "tool", "user"]
             assert rig.composer.text() == "Two, better\na draft"
+            assert not in_both, "what is sent waits no longer"
 
             rig.composer.set_text("")
             rig.type_message("Again")
