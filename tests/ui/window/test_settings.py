@@ -249,12 +249,15 @@ async def test_policy_theme_text_size_and_enter_take_effect_and_persist(
         rig.type_message("second", send=False)
         assert rig.composer.text() == "first\nsecond"
         await until(lambda: rig.wiring.services.settings.theme == "dark", "the theme is kept")
+        rig.window.show_page("cache")
+        await rig.wiring.settings.show("mcp")
 
     async with open_window(qapp, tmp_path) as rig:
         assert rig.context.appearance.mode == "dark"
         assert rig.context.appearance.text_px == bigger
         assert not rig.composer.editor.enter_sends
-        await rig.wiring.workspace_controller.open_workspace(identity)
+        await rig.wiring.workspace_controller.restore_last()
+        assert (rig.workspace.id, rig.window.page()) == (identity, "cache"), "and not the settings"
         await _check_a_saved_policy(rig)
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QFrame, QLineEdit, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QWidget
 
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
-from helix_desktop.ui.design.key_names import native_key
-from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.kit.forms import Form
 from helix_desktop.ui.kit.intents import Find, GoToSession, OpenFolder
 from helix_desktop.ui.window.settings_controller import KeyboardPage
@@ -27,8 +24,8 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
-from tests.support.window.buttons import find_button, find_buttons, find_child, press
-from tests.support.window.window_rig import WindowRig, act, open_window, until
+from tests.support.window.buttons import find_button, find_child, press
+from tests.support.window.window_rig import WindowRig, act, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -45,7 +42,18 @@ def _press_key(rig: WindowRig, key: Qt.Key, modifiers: Qt.KeyboardModifier = _NO
     QTest.keyClick(rig.window.focusWidget() or rig.window, key, modifiers)
 
 
-async def test_the_settings_stand_in_place_of_the_session_until_they_are_left(rig: WindowRig) -> None:
+async def test_the_settings_are_entered_and_left_and_nothing_is_lost(tmp_path: Path, rig: WindowRig) -> None:
+    """By name, mouse and key; in place of the session, or without a workspace."""
+    await _check_without_a_workspace(tmp_path, rig)
+    await _check_each_way_out(rig)
+    await _check_the_mouse(rig)
+    await _check_the_page_on_return(rig)
+    await _check_find(rig)
+    await _check_a_closed_pane(rig)
+    await _check_what_is_not_saved(rig)
+
+
+async def _check_each_way_out(rig: WindowRig) -> None:
     window = rig.window
     window.resize(1_440, 900)
     workspace_id = await rig.open_folder("project")
@@ -78,17 +86,9 @@ async def test_the_settings_stand_in_place_of_the_session_until_they_are_left(ri
     assert rig.views.cache.get().table.hasFocus()
 
 
-async def test_the_settings_are_entered_by_name_mouse_and_key(rig: WindowRig) -> None:
-    await _check_the_mouse(rig)
-    await _check_the_page_on_return(rig)
-    await _check_find(rig)
-    await _check_a_closed_pane(rig)
-
-
 async def _check_the_page_on_return(rig: WindowRig) -> None:
     await rig.open_folder("project")
     await act(rig.window.commands.settings.trigger)
-    assert rig.settings.current_page() == "providers"
     await _check_the_dialogs(rig)
     rig.window.leave_settings()
     await act(rig.window.commands.settings.trigger)
@@ -197,7 +197,7 @@ async def _close(dialog_of: Callable[[], QDialog | None]) -> None:
     await until(lambda: dialog_of() is None, "the dialog closed")
 
 
-async def test_what_is_not_saved_is_there_again_however_the_settings_were_left(rig: WindowRig) -> None:
+async def _check_what_is_not_saved(rig: WindowRig) -> None:
     await rig.open_folder("project")
     session_id = rig.conversation.session.id
     await rig.wiring.settings.show("policy")
@@ -249,18 +249,7 @@ async def test_a_turn_goes_on_and_its_approval_is_seen_in_the_settings(rig: Wind
         await rig.wait_for_turn_end()
 
 
-async def test_a_restart_opens_the_session_and_not_the_settings(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        rig.window.show_page("cache")
-        await rig.wiring.settings.show("mcp")
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        assert rig.window.page() == "cache"
-        assert rig.window.sidebar.isVisible()
-
-
-async def test_the_settings_open_without_a_workspace(rig: WindowRig) -> None:
+async def _check_without_a_workspace(tmp_path: Path, rig: WindowRig) -> None:
     rig.wiring.workspace_controller.show_welcome()
     await act(rig.window.commands.settings.trigger)
     assert rig.settings.names.isVisible()
@@ -272,16 +261,15 @@ async def test_the_settings_open_without_a_workspace(rig: WindowRig) -> None:
     assert page.isVisible()
     controls = (page.slider.track, page.numbers, page.apply_bar.session, page.apply_bar.workspace)
     assert not any(control.isVisible() for control in controls), "each workspace has its own"
-    await rig.open_folder("project")
+    rig.window.leave_settings()
+    await _check_a_folder_that_is_being_opened(tmp_path, rig)
     await rig.wiring.settings.show("policy")
     page.numbers.head.setChecked(True)
     assert all(control.isVisible() for control in controls)
 
 
-async def test_settings_stay_where_a_folder_without_a_session_is_being_opened(
-    tmp_path: Path, rig: WindowRig
-) -> None:
-    place = tmp_path / "project"
+async def _check_a_folder_that_is_being_opened(tmp_path: Path, rig: WindowRig) -> None:
+    place = tmp_path / "opening"
     place.mkdir()
     rig.wiring.services.registry.add(place, trusted=True)
     before = asyncio.all_tasks()
@@ -312,6 +300,7 @@ def _type(rig: WindowRig, words: str) -> None:
 
 
 async def test_a_setting_is_found_and_has_the_keyboard(rig: WindowRig) -> None:
+    await _check_a_switch_that_is_needed(rig)
     await _check_any_page(rig)
     await _check_a_narrow_window(rig)
 
@@ -392,7 +381,7 @@ async def _check_a_narrow_window(rig: WindowRig) -> None:
     assert not search.field.text()
 
 
-async def test_a_setting_that_is_off_leads_to_the_switch_it_needs(rig: WindowRig) -> None:
+async def _check_a_switch_that_is_needed(rig: WindowRig) -> None:
     await rig.wiring.settings.show("appearance")
     form = rig.settings.appearance
     form.write("notify", False)
@@ -404,63 +393,7 @@ async def test_a_setting_that_is_off_leads_to_the_switch_it_needs(rig: WindowRig
     assert ring.frameGeometry().contains(
         ring.mapToParent(ring.mapFromGlobal(line.mapToGlobal(line.rect().center())))
     )
-
-
-_CTRL, _PLAIN = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.NoModifier
-
-
-async def test_keys_are_recorded_and_stored(tmp_path: Path, rig: WindowRig) -> None:
-    rig.window.commands.theme_dark.trigger()
-    await rig.wiring.settings.show("providers")
-    press(rig.settings.names, "page:keyboard")  # built and filled only now
-    page, bindings = rig.settings.page("keyboard", KeyboardPage), rig.window.key_bindings
-    await until(lambda: find_buttons(page, "keys:trash"), "the commands")
-    assert find_buttons(page, "keys:trash")[0].palette().buttonText().color().lightnessF() > 0.5, "dark"
-    for command in WindowCommands.commands:
-        find_button(page, f"keys:{command}")
-
-    def record(command: str, key: Qt.Key, modifiers: Qt.KeyboardModifier = _CTRL) -> str:
-        button = find_button(page, f"keys:{command}")
-        button.click()
-        QTest.keyClick(button, key, modifiers)
-        assert not button.isChecked()
-        return "" if page.notice.isHidden() else page.notice.text.text()
-
-    assert record("trash", Qt.Key.Key_J) == ""
-    assert record("trash", Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier) == ""
-    assert record("trash", Qt.Key.Key_C) == "Ctrl+C edits text in text fields."
-    assert bindings.keys("trash") == ("Ctrl+J",)
-    assert record("trash", Qt.Key.Key_K) == "Ctrl+K is used by Go to…"
-    press(page, "cancel_keys")
-    assert bindings.keys("trash") == ("Ctrl+J",)
-    record("trash", Qt.Key.Key_K)
-    QTest.keyClick(find_button(page, "replace_keys"), Qt.Key.Key_Escape)
-    assert page.notice.isHidden()
-    assert rig.settings.isVisible(), "Esc answers the question, and closes no settings"
-    assert bindings.keys("trash") == ("Ctrl+J",)
-    record("trash", Qt.Key.Key_K)
-    press(page, "replace_keys")
-    assert (bindings.keys("trash"), bindings.keys("switch_workspace")) == (("Ctrl+K",), ())
-    record("find", Qt.Key.Key_Backspace, Qt.KeyboardModifier.NoModifier)
-    stored = {"trash": ["Ctrl+K"], "switch_workspace": [], "find": []}
-    assert bindings.stored == stored
-
-    def saved() -> object:
-        files = tmp_path.rglob("settings.toml")
-        return [tomllib.loads(file.read_text(encoding="utf-8"))["shortcuts"] for file in files]
-
-    await until(lambda: saved() == [stored], "the keys in the file")
-    press(page, "reset_all_keys")
-    assert bindings.keys("find") == WindowCommands.find.keys
-    press(page, "undo_keys")
-    assert bindings.stored == stored
-    QTest.keyClicks(page.filter, "ctrl+k")
-    found = [
-        command for command in WindowCommands.commands if find_button(page, f"keys:{command}").isVisible()
-    ]
-    assert found == ["trash"]
-    QTest.keyClicks(page.filter, " nothing of that name")
-    assert not any(find_button(page, f"keys:{command}").isVisible() for command in WindowCommands.commands)
+    rig.window.leave_settings()
 
 
 async def test_messages_are_reached_with_keys_from_the_input_and_nowhere_else(rig: WindowRig) -> None:
@@ -480,34 +413,3 @@ async def test_messages_are_reached_with_keys_from_the_input_and_nowhere_else(ri
         rig.window.commands.previous_message.trigger()
         assert rig.window.page() == "chat"
         assert view.chat_viewport.scroll_layout.position < places[1]
-
-
-async def test_keys_of_lists_are_changed_and_shown(rig: WindowRig) -> None:
-    """A page that is open has the new key at once: in its list, its menu, its tooltips and the guide."""
-    await rig.wiring.settings.show("keyboard")
-    page, bindings = rig.settings.page("keyboard", KeyboardPage), rig.window.key_bindings
-    await until(lambda: find_buttons(page, "keys:cache_pin"), "the commands")
-
-    def record(command: str, key: Qt.Key, modifiers: Qt.KeyboardModifier = _PLAIN) -> str:
-        button = find_button(page, f"keys:{command}")
-        button.click()
-        QTest.keyClick(button, key, modifiers)
-        return "" if page.notice.isHidden() else page.notice.text.text()
-
-    assert record("cache_pin", Qt.Key.Key_V) == "V is used by Outputs: Verify"
-    press(page, "replace_keys")
-    assert bindings.keys("cache_verify") == ()
-    assert record("cache_verify", Qt.Key.Key_Down) == "Down moves in lists."
-    press(page, "cancel_keys")
-    assert record("cache_verify", Qt.Key.Key_Delete) == "Del is used by Outputs: Move to trash"
-    press(page, "cancel_keys")
-    assert record("session_archive", Qt.Key.Key_Y) == ""
-    assert record("context_pin", Qt.Key.Key_J, _CTRL) == ""
-    cache = rig.views.cache.get()
-    assert record("cache_save", Qt.Key.Key_U, _CTRL) == ""
-    assert cache.preview.export_button.toolTip().endswith(f"({native_key('Ctrl+U')})")
-    assert cache.keys.shown_key("cache_pin") == "V"
-    assert rig.window.sidebar.session_list.keys.shown_key("session_archive") == "Y"
-    assert rig.views.inspector.keys.shown_key("context_pin") == native_key("Ctrl+J")
-    press(page, "reset_all_keys")
-    assert cache.preview.export_button.toolTip().endswith(f"({native_key('Ctrl+S')})")
