@@ -255,32 +255,26 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "paused":
             return " ".join((tr("Compaction only when you start it."), breaker_text()))
         case "room":
-            left = _distance_text(gauge.trigger)
-            if FIELDS[gauge.trigger.kind.policy_field].is_share:
-                left = tr("{number} tokens", number=left)
             if policy.fold_after_steps or policy.observe_at:
                 return tr(
-                    "Older outputs are cached (stored, can be recalled) and older messages compacted (a "
-                    "summary replaces them) whenever that saves tokens, and at {share} in any case: "
-                    "in {tokens}.",
+                    "Whenever that saves tokens, and at {share} in any case, older outputs are cached "
+                    "(stored, can be recalled) and older messages compacted (a summary replaces them).",
                     share=share,
-                    tokens=left,
                 )
             return tr(
-                "To save tokens, older outputs are cached (stored, can be recalled). Compacts at {share}, in "
-                "{tokens}: a summary replaces older messages.",
+                "To save tokens, older outputs are cached (stored, can be recalled). At {share} older "
+                "messages are compacted (a summary replaces them).",
                 share=share,
-                tokens=left,
             )
         case "due":
-            return tr("Compacts at {share}, once a summary is written.", share=share)
+            return tr("{share} is reached: compacts once a summary is written.", share=share)
         case "full" | "facts":
-            return tr("Compacts at {share}, with the next request.", share=share)
+            return tr("{share} is reached: compacts with the next request.", share=share)
         case "waiting":
             time = _pause_text(outlook.wait_ms // 1000)
-            return tr("Compacts at {share}, at least {time} after the last attempt.", share=share, time=time)
+            return tr("{share} is reached: compacts {time} after the last attempt.", share=share, time=time)
         case "too_little":
-            once = tr("Compacts at {share}, once that frees enough.", share=share)
+            once = tr("{share} is reached: compacts once that frees enough.", share=share)
             return f"{once}\n{_too_little_text(outlook)}"
 
 

@@ -127,6 +127,11 @@ class ObservationsFailed(EventBase, frozen=True, tag="observations-failed"):
     estimated: bool = False
     unpriced: int | None = None
 
+    @property
+    def is_error(self) -> bool:
+        """False if it came too late to be of use: the history had changed, or become as short by itself."""
+        return self.problem is not None
+
 
 SUMMARY_TEXT_VERSION = 1
 """Of the words that Helix puts around a new summary; what was recorded keeps its own."""

@@ -558,6 +558,10 @@ class FailureCard(TimelineCard, frozen=True):
         return isinstance(self.event, TurnEnded) and self.event.cause == "budget"
 
     @property
+    def is_error(self) -> bool:
+        return self.event.is_error if isinstance(self.event, ObservationsFailed) else not self.is_limit
+
+    @property
     def texts(self) -> tuple[str, str, str, str]:
         """What failed, why, what is as it was, and what the user can do."""
         what = why = safe = fix = ""
@@ -587,10 +591,11 @@ class FailureCard(TimelineCard, frozen=True):
         return ""
 
     def node(self, live: int) -> Node:
-        return "limit" if self.is_limit else "failure"
+        return "failure" if self.is_error else "limit" if self.is_limit else ""
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
-        icon = Icon("triangle-alert", "warn") if self.is_limit else Icon("circle-alert", "error")
+        icon = Icon("triangle-alert", "warn") if self.is_limit else Icon("info", "muted")
+        icon = Icon("circle-alert", "error") if self.is_error else icon
         title, why, safe, fix = self.texts
         end: list[Box] = [time_text(self.at_ms, look)]
         end += _show_links(self.seq, title, look) if isinstance(self.event, TurnEnded) else []

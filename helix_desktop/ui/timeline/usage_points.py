@@ -151,7 +151,7 @@ class _UsageReducer:
                 self._append(recorded)
             case AssistantSpoke() as response:
                 self._on_response(recorded, response)
-            case HandoverFailed(is_refusal=False) | ObservationsFailed():
+            case HandoverFailed(is_refusal=False) | ObservationsFailed(is_error=True):
                 self._transcript.apply(recorded)
                 self._add_point(recorded.seq, "failure")
             case HandoverMade() as made:

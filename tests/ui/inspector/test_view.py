@@ -54,7 +54,7 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
-    assert "at 85 % in any case: in 5.8k tokens" in pane.until.text()
+    assert "and at 85 % in any case, older outputs are cached" in pane.until.text()
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",

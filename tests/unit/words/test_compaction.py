@@ -29,31 +29,31 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("room"),
-            "Older outputs are cached (stored, can be recalled) and older messages compacted (a summary "
-            "replaces them) whenever that saves tokens, and at {at} in any case: in 0 tokens.",
+            "Whenever that saves tokens, and at {at} in any case, older outputs are cached (stored, can be "
+            "recalled) and older messages compacted (a summary replaces them).",
         ),
-        (CompactionOutlook("due"), "Compacts at {at}, once a summary is written."),
+        (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (
             CompactionOutlook("waiting", 90_000),
-            "Compacts at {at}, at least 1 min 30 s after the last attempt.",
+            "{at} is reached: compacts 1 min 30 s after the last attempt.",
         ),
         (
             CompactionOutlook("waiting", 60_000),
-            "Compacts at {at}, at least 1 min after the last attempt.",
+            "{at} is reached: compacts 1 min after the last attempt.",
         ),
         (
             CompactionOutlook("too_little", freed=1_200, least=2_500),
-            "Compacts at {at}, once that frees enough.\n"
+            "{at} is reached: compacts once that frees enough.\n"
             "It would free about 1.2k tokens now. It has to free 2.5k tokens.",
         ),
         (
             CompactionOutlook("too_little", freed=-40, least=2_500),
-            "Compacts at {at}, once that frees enough.\n"
+            "{at} is reached: compacts once that frees enough.\n"
             "It would free nothing now. It has to free 2.5k tokens.",
         ),
         (
             CompactionOutlook("too_little"),
-            "Compacts at {at}, once that frees enough.\n"
+            "{at} is reached: compacts once that frees enough.\n"
             "Too few messages lie before the newest ones, which always stay.",
         ),
     ],

@@ -640,7 +640,9 @@ class ChatRows(ToolRows):
         spent = cost_text(event.spent, event.cost, demo=not event.cost, is_estimated=event.estimated)
         attempt = tr("This attempt used {usage}.", usage=spent) if spent else ""
         fix = " ".join(filter(None, (attempt, next_try_text(failures))))
-        return NoticeRow(key, "warning", translate(event.what), translate(event.why), fix, actions)
+        is_late = isinstance(event, ObservationsFailed) and not event.is_error
+        level: NoticeLevel = "info" if is_late else "warning"
+        return NoticeRow(key, level, translate(event.what), translate(event.why), fix, actions)
 
 
 def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:

@@ -7,8 +7,11 @@ import pytest
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.summary import HandoverFailed
+from helix_desktop.domain.events.rewrite import SummaryProblem
+from helix_desktop.domain.events.summary import HandoverFailed, ObservationsFailed
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from helix_desktop.ui.chat.rows.row_types import NoticeRow
 from helix_desktop.ui.timeline.cards import FailureCard, FormCard
 from helix_desktop.ui.timeline.from_events import build_cards
 
@@ -66,3 +69,15 @@ def test_a_spent_budget_is_a_limit_and_no_error() -> None:
         (card,) = build_cards(log, Transcript(log))
         assert isinstance(card, FailureCard)
         assert card.is_limit == is_limit
+
+
+@pytest.mark.parametrize(("problem", "node"), [(None, ""), ("too_short", "failure")])
+def test_a_summary_that_came_too_late_is_no_error(problem: SummaryProblem | None, node: str) -> None:
+    """What it would replace had become as short by itself: nothing is wrong, and the chat says so calmly."""
+    failed = ObservationsFailed("A new summary wasn't used.", "It has 9 tokens.", 900, problem=problem)
+    log = [RecordedEvent(1, 0, UserSpoke("Go.", 1)), RecordedEvent(2, 0, failed)]
+    (card,) = build_cards(log, Transcript(log))
+    assert card.node(0) == node
+    _, rows = rows_from_log(log)
+    (notice,) = [row for row in rows if isinstance(row, NoticeRow)]
+    assert notice.level == ("warning" if problem else "info")
