@@ -35,10 +35,10 @@ async def open_handovers(rig: WindowRig) -> HandoverWindow:
 
 
 async def open_after_two_turns(
-    rig: WindowRig, server: ChatServer, files: Mapping[str, str], folder: str = "project", **policy: object
+    rig: WindowRig, server: ChatServer, files: Mapping[str, str], **policy: object
 ) -> HandoverWindow:
     """Run two turns of work in a new workspace; return the window, on screen."""
-    await rig.begin(folder, files, server, **(BY_HAND | policy))
+    await rig.begin("project", files, server, **(BY_HAND | policy))
     await rig.run_turn("Read everything")
     await rig.run_turn("And now?")
     return await open_handovers(rig)

@@ -37,7 +37,7 @@ from helix_desktop.ui.chat.actions import ApprovalAnswer, Decide
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row, ToolRow
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.window.controlled_window import ControlledWindow
@@ -276,14 +276,6 @@ class WindowRig:
         model = self.chat.model
         rows: list[Row] = [model.row(at) for at in range(len(model))]
         return [row for row in rows if isinstance(row, kind)]
-
-    def call_card(self, number: int, kind: type[T]) -> T:
-        viewport = self.chat.view.chat_viewport
-        index = viewport.model.index_of(self.rows(ToolRow)[number].key)
-        assert index is not None
-        item = viewport.item(index)
-        assert isinstance(item, kind)
-        return item
 
     def events(self, kind: type[T]) -> list[T]:
         return [entry.event for entry in self.conversation.session.log if isinstance(entry.event, kind)]

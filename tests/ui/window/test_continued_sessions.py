@@ -10,14 +10,13 @@ from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.handover.versions import NOW, WHOLE_CONVERSATION
 from helix_desktop.ui.handover.window import HandoverWindow
-from helix_desktop.ui.kit.intents import OpenSession, TrashSession
 from helix_desktop.words.numbers import format_token_count
-from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, text_reply
+from tests.support.model_servers.chat_server import Reply, StreamedReply, Text, text_reply
 from tests.support.model_servers.stream_parts import TokenCounts
 from tests.support.timeline_pane import find_card, pills, press, words
 from tests.support.window.handover_window import has_draft, notes, opened_handovers
 from tests.support.window.usage_checks import inspector_rows
-from tests.support.window.window_rig import WindowRig, act, until
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -94,8 +93,6 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(rig: Windo
         assert origin is not None
         assert (origin.origin, origin.model) == (new, rig.conversation.model.label)
 
-        await _check_a_deleted_origin(rig, server)
-
 
 async def _check_its_tokens(rig: WindowRig) -> None:
     """The timeline and the inspector have one number for it, whatever the model counts."""
@@ -121,18 +118,3 @@ async def _check_the_first_card(rig: WindowRig, old: str) -> None:
     rig.perform(first.actions[0])
     await until(lambda: rig.app_window.shown_session.session_id == old, "the source session")
     await rig.wiring.workspace_controller.open_session(new)
-
-
-async def _check_a_deleted_origin(rig: WindowRig, server: ChatServer) -> None:
-    """A link to a deleted session says so; the one that continues it goes on as before."""
-    await rig.open_folder("deleted")
-    await rig.use_server(server)
-    await rig.run_turn("Which port?")
-    old = rig.conversation.session.id
-    await rig.wiring.workspace_controller.continue_session(0)
-    rig.window.perform(TrashSession(old))
-    await until(lambda: "moved to the trash" in rig.banner_text(), "the deletion")
-    await rig.run_turn("And now?")
-    await act(lambda: rig.perform(OpenSession(old)))
-    await until(lambda: "isn't in this workspace" in rig.banner_text(), "the notice")
-    assert rig.conversation.session.id != old

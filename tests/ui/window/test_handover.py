@@ -27,9 +27,10 @@ from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.handover.versions import NOW
 from helix_desktop.ui.handover.window import HandoverWindow
-from helix_desktop.ui.kit.intents import Compact, EditHandover, Undo
+from helix_desktop.ui.kit.intents import Compact, EditHandover, ExportHandover, Undo
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.window.import_export import ShareDialog
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import (
     ChatServer,
@@ -244,9 +245,22 @@ async def test_a_recorded_handover_is_compared_run_again_and_edited(rig: WindowR
         handovers = rig.conversation.handovers
         await handovers.writer.commit(await handovers.writer.draft())
         (first,) = rig.conversation.session.transcript.rewrites.handovers
+        await _check_sharing(rig, first)
         await _check_running_again(rig, model, first)
         await _check_editing(rig, first)
         await _check_editing_undone(rig)
+
+
+async def _check_sharing(rig: WindowRig, first: int) -> None:
+    """What is shared is called as its card is, and is on screen before it is saved."""
+    rig.perform(ExportHandover(first))
+    dialog = await rig.dialog(ShareDialog)
+    assert dialog.windowTitle() == "Share “Summary of part of turn 1”"
+    names = [f"Summary-of-part-of-turn-1.{end}" for end in ("md", "html", "jsonl")]
+    assert list(dialog.texts) == names
+    assert "## Technical Details" in str(dialog.texts["Summary-of-part-of-turn-1.md"])
+    dialog.reject()
+    await until(lambda: not rig.window.findChildren(ShareDialog), "the dialog gone")
 
 
 async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) -> None:

@@ -59,9 +59,18 @@ async def test_rows_are_read_excluded_cached_and_recalled(rig: WindowRig) -> Non
         rig.type_message("Read it", send=False)
         await until(lambda: "Message: ≈" in rig.composer._status.full_text(), "the estimate")
         words = rig.composer._status.full_text()
+        await rig.use_server(server, window=1_500)
+        await until(lambda: "room for" in rig.composer._status.full_text(), "too small a window")
+        await rig.use_server(server)
         await rig.run_turn("")
         assert f"Message: ≈ {row(rig, 'user').tokens} tokens" in words
         await until(lambda: row(rig, "output").cachable > 0, "the row of the output")
+        select(rig, "output")
+        QTest.keyClick(rig.views.inspector.requests, Qt.Key.Key_Return)
+        rig.window.show_page("cache")
+        press(rig.views.inspector, "show_in_chat")
+        assert rig.window.page() == "chat"
+        rig.views.inspector.go_back()
         await _check_a_marker(rig)
         await _check_a_longer_line(rig)
         await _check_the_request(rig, server)

@@ -17,7 +17,6 @@ from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.git_label import GitLabel
-from helix_desktop.ui.kit.intents import TrashSession
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.quit import LONG_TURN_S, NotificationController, NotifiedUpdate, Tray
 from tests.support.git_checkouts import git, make_checkout, needs_git
@@ -39,10 +38,9 @@ FAULT = "The lamp went out."
 
 
 async def test_a_notice_stands_where_it_belongs_as_long_as_it_holds(rig: WindowRig) -> None:
-    """A failed write, a fault of a session, an event of a workspace."""
+    """A failed write, and a fault of a session."""
     await _check_a_failed_write(rig)
     await _check_a_fault(rig)
-    await _check_events(rig)
 
 
 async def _check_a_failed_write(rig: WindowRig) -> None:
@@ -89,19 +87,6 @@ async def _check_a_fault(rig: WindowRig) -> None:
     await workspaces.new_session()
     await workspaces.open_session(session_id)
     assert FAULT not in rig.banner_text(), "dismissed is dismissed"
-
-
-async def _check_events(rig: WindowRig) -> None:
-    """Events of one workspace are not reported in another."""
-    first = await rig.open_folder("quiet")
-    await rig.run_turn("Hello")
-    other = await rig.open_folder("deleted")
-    rig.window.perform(TrashSession(rig.conversation.session.id))
-    await until(lambda: "moved to the trash" in rig.banner_text(), "the notice")
-    await rig.wiring.workspace_controller.open_workspace(first)
-    assert "moved to the trash" not in rig.banner_text()
-    await rig.wiring.workspace_controller.open_workspace(other)
-    assert "moved to the trash" in rig.banner_text()
 
 
 class Messages(Tray):

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from helix_desktop.context.log.steps import read_steps
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.kit.intents import Undo
 from helix_desktop.ui.timeline.usage_chart import Scrubber
 from tests.support.model_servers.chat_server import (
-    StreamedReply,
-    Text,
-    Wait,
     replies_in_order,
     text_reply,
 )
@@ -43,7 +38,6 @@ async def _look_at(rig: WindowRig, seq: int) -> None:
 async def test_a_look_at_the_past_leaves_the_session_and_what_runs_alone(rig: WindowRig) -> None:
     """Each step has a workspace of its own."""
     await _check_every_step(rig)
-    await _check_a_running_turn(rig)
     await _check_the_way_back(rig)
 
 
@@ -87,43 +81,6 @@ async def _check_every_step(rig: WindowRig) -> None:
         assert not rig.chat.past_strip.isVisible()
         assert not inspector.requests.is_read_only
         assert {row.target: row.badge for row in rig.rows(ToolRow)}["part0.txt"] == "cached"
-
-
-async def _check_a_running_turn(rig: WindowRig) -> None:
-    go = asyncio.Event()
-    waiting = StreamedReply(Text("Second, "), Wait(go), Text("and done."))
-    async with rig.answered_by(
-        replies_in_order(text_reply("First."), waiting, text_reply("Third.")), "running"
-    ):
-        await rig.run_turn("One")
-        rig.type_message("Two")
-        await until(lambda: rig.conversation.response.text, "the beginning of an answer")
-        rig.window.show_page("timeline")
-        await until(lambda: _scrubber(rig).steps, "the step on the chart")
-        await _look_at(rig, _scrubber(rig).steps[0].seq)
-        rig.window.show_page("chat")
-        await until(lambda: len(rig.rows(UserRow)) == 1, "the chat of the first step")
-        rig.window.commands.show_request.trigger()
-        reader = rig.views.inspector.reader
-        await until(reader.page.text.isVisible, "the text of its request")
-        go.set()
-        await rig.wait_for_turn_end()
-        await rig.wiring.session.refresh()
-        assert not reader.changed_button.isVisible(), "a request of the past stays"
-        rig.views.inspector.go_back()
-        assert len(rig.rows(UserRow)) == 1
-        assert rig.wiring.past.step is not None
-        rig.chat.past_strip.button.click()
-        await until(lambda: len(rig.rows(UserRow)) == 2, "the chat of now")
-        assert [row.text for row in rig.rows(AssistantRow)] == ["First.", "Second, and done."]
-        rig.window.commands.show_request.trigger()
-        await until(lambda: "Second, and done." in reader.page.text.toPlainText(), "the next request")
-        await _look_at(rig, _scrubber(rig).steps[0].seq)
-        await rig.conversation.run("Three")
-        await until(reader.changed_button.isVisible, "the line that says it has changed")
-        reader.changed_button.click()
-        await until(lambda: "Third." in reader.page.text.toPlainText(), "the next request, not the past one")
-        assert rig.wiring.past.step is None
 
 
 async def _check_the_way_back(rig: WindowRig) -> None:

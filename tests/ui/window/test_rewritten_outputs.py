@@ -100,7 +100,7 @@ async def _check_links(rig: WindowRig) -> None:
 
 async def _check_arguments(rig: WindowRig) -> None:
     arguments = '{"path": "new.py", "content": "' + BODY.replace("\n", "\\n") + '"}'
-    async with reads_all(COUNT, StreamedReply(Call("write_file", arguments, id="w"))) as server:
+    async with reads_all(5, StreamedReply(Call("write_file", arguments, id="w"))) as server:
         await rig.begin("arguments", FILES, server, **NO_FOLDS)
         rig.type_message("Write, then read everything")
         await rig.answer_approval("once")

@@ -14,7 +14,7 @@ from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.window.switcher import MessageRow, Switcher
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
-from tests.support.window.window_rig import WindowRig, until
+from tests.support.window.window_rig import TIMEOUT_S, WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -127,9 +127,16 @@ async def _check_the_list_of_sessions(rig: WindowRig, session_id: str) -> None:
 
 
 async def _check_an_opening_workspace(rig: WindowRig, workspace_id: str) -> None:
-    """It is named while it is still being opened; what it has fills in when it is open."""
-    switcher = rig.window.switcher
+    """Closed, its messages are found in its store alone; while it is being opened it is named."""
+    switcher, services = rig.window.switcher, rig.wiring.services
     await rig.wiring.workspace_controller.close_workspace(workspace_id)
+    rig.window.commands.switch_workspace.trigger()
+    QTest.keyClicks(switcher.search, "lexer fixed")
+    await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
+    assert workspace_id not in services.open_workspaces
+    press(switcher, Qt.Key.Key_Escape)
+    async with asyncio.timeout(TIMEOUT_S), services.borrow_store(workspace_id) as store:
+        assert await store.sessions(), "the panel let go of the store"
     opening = asyncio.get_running_loop().create_task(
         rig.wiring.workspace_controller.open_workspace(workspace_id)
     )

@@ -15,11 +15,8 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.context.summaries.observation import OBSERVE, REFINE
 from helix_desktop.context.summaries.summary_task import OPENING
 from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
-from helix_desktop.domain.events.rewrite import FoldMade
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.ui.chat.rows.row_types import DividerRow
-from helix_desktop.words.numbers import format_tokens
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,
@@ -30,7 +27,6 @@ from tests.support.model_servers.chat_server import (
 )
 from tests.support.part_files import part_files
 from tests.support.scripted_model import OBSERVATIONS, SUMMARY
-from tests.support.timeline_pane import find_card
 from tests.support.window.usage_checks import (
     check_cache_totals,
     check_gauge_accuracy,
@@ -194,54 +190,3 @@ async def test_every_gauge_matches_the_next_request(qapp: QApplication, tmp_path
     listed = [(event["seq"], event["event"]["kind"]) for event in listing["events"]]
     assert listed == [pair for event in events if (pair := (event["seq"], event["event"]["kind"])) in listed]
     assert len(listed) > 4
-
-
-async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(rig: WindowRig) -> None:
-    """With the defaults, and a server that counts 1.3 times as Helix does: the next request, then too."""
-    parts, figures = count(), dict[int, str]()
-
-    async def answer(request: dict[str, Any]) -> StreamedReply:
-        frame = rig.conversation.session.frame
-        tokens = await count_message_tokens(rig, request["messages"]) + frame.tools_tokens
-        usage, prompt = TokenCounts(round(1.3 * tokens), 5), request["messages"][-1]["content"]
-        if prompt.startswith(OPENING):
-            return StreamedReply(Text(SUMMARY), usage=usage)
-        if prompt.startswith((OBSERVE, REFINE)):
-            return StreamedReply(Text(OBSERVATIONS), usage=usage)
-        now = format_tokens(rig.conversation.window.measure()[1].used)
-        await until(lambda: rig.views.inspector.used.text.removeprefix("≈ ") == now, f"the panel at {now}")
-        for row in [row for row in rig.rows(DividerRow) if row.kind == "context"]:
-            figures.setdefault(row.key.seq, row.text.partition(" · ")[0])
-        number = next(parts)
-        if number % 7 == 6:
-            return StreamedReply(Text("That is read."), usage=usage)
-        part = number % len(FILES)
-        return StreamedReply(Call("read_file", f'{{"path": "part{part}.txt"}}', id=f"c{number}"), usage=usage)
-
-    async with rig.answered_by(answer, "project", FILES, window=20_000):
-        session = rig.conversation.session
-        for _ in range(4):
-            await rig.run_turn("Read the next six parts, please.")
-        answers = {entry.seq: entry.event for entry in session.log if isinstance(entry.event, AssistantSpoke)}
-        by_seq = rig.conversation.session.transcript.rewrites.by_seq
-        lines = [row for row in rig.rows(DividerRow) if row.kind == "context"]
-        assert lines, "something was rewritten"
-        rig.window.show_page("timeline")
-        for row in lines:
-            end = next((seq for seq in answers if seq > row.key.seq), 1 << 62)
-            newest = max(seq for seq in by_seq if row.key.seq <= seq < end)
-            sizes, *reasons = row.text.removeprefix("Context: ").split(" · ")
-            usual = ("outputs cached", "Summary of ")
-            unusual = [why for why in reasons if not why.startswith(usual)]
-            assert all(why.startswith(("context reached ", "to save")) for why in unusual)
-            before, after = sizes.split(" → ")
-            assert figures.get(row.key.seq, f"Context: {sizes}") == f"Context: {sizes}", "as it was then"
-            group = [seq for seq in by_seq if row.key.seq <= seq <= newest]
-            kinds = {type(entry.event) for entry in session.log if entry.seq in group}
-            assert HandoverMade in kinds or FoldMade not in kinds or "Summary of " in row.text
-            timeline = rig.views.timeline.get()
-            handovers = [seq for seq in group if seq in session.transcript.rewrites.handovers]
-            keys = (("change", group[0]), *handovers, *group)
-            await until(lambda: any(find_card(timeline, key) for key in keys), "its row")  # noqa: B023 - waited for here
-            name = next(one.accessible_name for key in keys if (one := find_card(timeline, key)) is not None)
-            assert f"Context: {before} → {after}" in name

@@ -174,37 +174,3 @@ async def test_an_own_session_counts_what_its_model_reported(rig: WindowRig) -> 
         await rig.run_turn("And now?")
         rig.window.commands.show_survival.trigger()
         await until(lambda: "changed yourself" in page.report.notes.text(), "that the undo isn't replayed")
-
-
-async def test_an_own_session_is_replayed_again_on_request(rig: WindowRig) -> None:
-    """It says what it needs, and can be canceled; by itself it begins again only when it is opened."""
-    await rig.open_folder("own")
-    page = rig.window.pages.survives.get()
-    rig.window.commands.show_survival.trigger()
-    assert rig.window.page() == "survives"
-    await until(lambda: "Nothing to replay yet" in page.empty.sentence.text(), "what it needs")
-    rig.window.commands.show_chat.trigger()
-    await rig.run_turn("Never touch main.py.")
-
-    rig.window.commands.show_survival.trigger()
-    await until(lambda: "Replaying this session" in page.empty.sentence.text(), "the job")
-    await until(lambda: len(rig.window.jobs.job_ids()) == 1, "its line")
-    page.empty.button.click()
-    await until(lambda: not rig.window.jobs.job_ids(), "its end")
-    assert page.empty.sentence.text() == "Replay canceled. Nothing was changed."
-    page.empty.button.click()
-    await until(page.report.isVisible, "the report")
-    before = page.report.about.text()
-    assert not page.update_button.isVisible()
-
-    rig.window.commands.show_chat.trigger()
-    await rig.run_turn("And now?")
-    rig.window.commands.show_survival.trigger()
-    await until(lambda: page.report.isVisible() and page.report.about.text() != before, "the newest")
-
-    before = page.report.about.text()
-    await rig.run_turn("And then?")
-    await until(page.update_button.isVisible, "that there is news")
-    assert page.report.about.text() == before
-    press(page, "update_survival")
-    await until(lambda: page.report.isVisible() and page.report.about.text() != before, "the news")
