@@ -28,7 +28,6 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
-from tests.support.model_servers.local_servers import OLLAMA, run_server
 from tests.support.window.buttons import find_button, find_child, press
 from tests.support.window.list_contents import cell_texts
 from tests.support.window.window_rig import WindowRig, act, open_window, until
@@ -197,37 +196,6 @@ async def _check_what_is_reported(rig: WindowRig) -> None:
         await rig.run_turn("Hello")
         assert rig.events(TurnEnded)[0].how == "failed"
         assert "Incorrect API key" in rig.events(TurnEnded)[0].details
-
-
-async def test_a_local_server_is_found_by_a_scan_and_added_with_one_click(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with run_server(OLLAMA) as server, open_window(qapp, tmp_path) as rig:
-        rig.wiring.services.models.local_ports = (server.port, 1)
-        await rig.open_folder("project")
-        await rig.wiring.settings.show("providers")
-        page = rig.settings.providers
-        assert server.request_lines == [], "nothing is asked before somebody wants to know"
-        press(page, "find_servers")
-        await until(
-            lambda: "GET /api/ps" in server.request_lines and not page.found_servers.text(),
-            "the server found",
-        )
-        press(page.found_servers, "add")
-        await until(lambda: rig.wiring.services.settings.provider("ollama"), "added")
-        await until(lambda: "Added: ollama" in _checks(rig), "said so")
-
-        press(page.editor.footer, "use_provider")
-        await until(lambda: rig.conversation.model.label == "ollama/qwen3:8b", "the loaded model in use")
-        assert rig.conversation.model.window == 32_768
-        info = rig.wiring.services.settings.find_model(
-            "ollama/idle:latest", rig.wiring.services.models.catalog
-        )[1]
-        assert info.window == 4_096
-
-    async with open_window(qapp, tmp_path) as rig:  # the server's answer is stored
-        await rig.wiring.workspace_controller.restore_last()
-        assert rig.conversation.model.window == 32_768
 
 
 async def test_policy_theme_text_size_and_enter_take_effect_and_persist(

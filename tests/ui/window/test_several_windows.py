@@ -49,6 +49,8 @@ async def test_each_window_has_a_session_of_its_own_and_closing_one_ends_nothing
     await _check_the_session_on_screen_elsewhere(rig)
     await _check_deleting_a_session_that_another_window_shows(rig)
     await _check_a_workspace_that_is_closed(rig)
+    await _check_quit_ends_all(rig)
+    await _check_quit_asks_once(rig)
 
 
 async def _check_two_sessions(rig: WindowRig) -> None:
@@ -132,11 +134,6 @@ async def test_a_restart_opens_what_stayed_when_the_first_window_was_closed(
         assert rig.wiring.windows.is_only_one(rig.window)
         assert rig.app_window.shown_session == places
         assert rig.window.width() == 700
-
-
-async def test_quit_from_any_window_ends_all_and_asks_once(rig: WindowRig) -> None:
-    await _check_quit_ends_all(rig)
-    await _check_quit_asks_once(rig)
 
 
 async def _check_quit_ends_all(rig: WindowRig) -> None:
@@ -439,6 +436,8 @@ async def test_a_draft_goes_with_its_session_from_window_to_window(
         session_id = rig.app_window.shown_session.session_id
         await _check_attachments(rig, second, session_id)
         await _check_an_unsaved_draft(rig, second, session_id, monkeypatch)
+        await rig.wiring.workspace_controller.new_session()
+        await _check_a_message_that_was_not_sent(rig, second)
 
 
 async def _show(app_window: ControlledWindow, session_id: str) -> None:
@@ -567,23 +566,19 @@ async def _move(rig: WindowRig, second: ControlledWindow, session_id: str) -> No
     await until(lambda: session_id in loaded, "the session with its draft")
 
 
-async def test_a_message_that_was_not_sent_comes_to_the_window_that_shows_its_session(rig: WindowRig) -> None:
+async def _check_a_message_that_was_not_sent(rig: WindowRig, second: ControlledWindow) -> None:
     """Nothing is stored over it: it stands in front of what is written there, with what goes along."""
-    async with rig.answered_by(lambda _: text_reply("Hello."), "project"):
-        second = await new_window(rig)
-        session_id = rig.app_window.shown_session.session_id
-        await rig.run_turn("Said first.")
-        composer = second.composer
-        async with rig.wiring.windows.drafts.attaching_lock:
-            rig.perform(AttachText("words\n" * 50))
-            rig.wiring.composer.send("Not sent. ")
-            await _move(rig, second, session_id)
-            composer.widget.editor.insertPlainText("Written there")
-        await until(
-            lambda: composer.widget.text() == "Not sent. Written there", "the message and what was typed"
-        )
-        chips = composer.widget.findChildren(AttachmentChip)
-        assert len([chip for chip in chips if not chip.isHidden()]) == 1
-        assert await composer.drafts.save_all() == []
-        draft = await rig.workspace.store.draft(session_id)
-        assert (draft.text, len(draft.attachments)) == ("Not sent. Written there", 1)
+    session_id = rig.app_window.shown_session.session_id
+    await rig.run_turn("Said first.")
+    composer = second.composer
+    async with rig.wiring.windows.drafts.attaching_lock:
+        rig.perform(AttachText("words\n" * 50))
+        rig.wiring.composer.send("Not sent. ")
+        await _move(rig, second, session_id)
+        composer.widget.editor.insertPlainText("Written there")
+    await until(lambda: composer.widget.text() == "Not sent. Written there", "the message and what was typed")
+    chips = composer.widget.findChildren(AttachmentChip)
+    assert len([chip for chip in chips if not chip.isHidden()]) == 1
+    assert await composer.drafts.save_all() == []
+    draft = await rig.workspace.store.draft(session_id)
+    assert (draft.text, len(draft.attachments)) == ("Not sent. Written there", 1)
