@@ -45,6 +45,7 @@ from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.button_labels import action_label
 from helix_desktop.words.compaction import limit_text, pin_text
 from helix_desktop.words.message_states import hold_text
+from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
@@ -305,9 +306,13 @@ class RewriteController(WindowPart):
             return tr("What it restored stays while compaction is paused.")
         if not conversation.window.policy.enabled:
             return ""
-        trigger = conversation.window.measure()[1].trigger
-        share = limit_text(trigger.kind, trigger.limit)
-        return tr("What it restored stays until the context reaches {share}.", share=share)
+        gauge = conversation.window.measure()[1]
+        return tr(
+            "The context is at {now} now. What it restored stays at least until {limit}: other outputs leave "
+            "first.",
+            now=format_whole_percent(gauge.used / gauge.window),
+            limit=limit_text(gauge.trigger.kind, gauge.trigger.limit),
+        )
 
     async def _pin_and_say(self, conversation: Conversation, output: int, *, is_pinned: bool) -> None:
         change = Pinned(output) if is_pinned else Unpinned(output)
