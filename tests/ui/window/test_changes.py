@@ -227,12 +227,12 @@ async def test_a_hunk_that_was_reverted_says_so_and_comes_back(rig: WindowRig) -
             first_offer().click()
             await until(lambda: offers() == ["Line 3 · Reverted: Redo", "Line 35: Revert"], "the state")
             assert file.read_text() == after.replace("third\n", "line 3\n")
-            assert "Part of list.txt reverted." in rig.banner_text()
+            await until(lambda: "Part of list.txt reverted." in rig.banner_text(), "the notice of the revert")
             assert listed(rig)[0] == "You: Revert of a part"
             first_offer().click()
             await until(lambda: offers() == ["Line 3: Revert", "Line 35: Revert"], "the hunk back")
             assert file.read_text() == after
-            assert "Redone: list.txt" in rig.banner_text()
+            await until(lambda: "Redone: list.txt" in rig.banner_text(), "the notice of the redo")
             assert listed(rig)[0] == "You: Redo"
 
         detail.revert.click()
@@ -243,7 +243,7 @@ async def test_a_hunk_that_was_reverted_says_so_and_comes_back(rig: WindowRig) -
         first_offer().click()
         await until(lambda: offers() == ["Line 3 · Undone: Revert", "Line 35: Redo"], "the part of it")
         assert listed(rig)[0] == "You: Redo of a part"
-        assert "Part of list.txt redone." in rig.banner_text()
+        await until(lambda: "Part of list.txt redone." in rig.banner_text(), "the notice of the redone part")
         assert file.read_text() == before.replace("line 3\n", "third\n")
 
 
