@@ -179,7 +179,7 @@ class Scrubber(Themed, QSlider):
 
 
 def downsample(points: Sequence[UsagePoint], max_points: int) -> list[UsagePoint]:
-    """Return about `max_points` points at most: the fullest of each stretch, and all rewrites."""
+    """Return about `max_points` points at most: the fullest of each stretch, and all with a dot."""
     if len(points) <= max_points:
         return list(points)
     step = -(-len(points) // max_points)
@@ -193,7 +193,10 @@ def downsample(points: Sequence[UsagePoint], max_points: int) -> list[UsagePoint
         sampled += [
             point
             for at, point in enumerate(stretch)
-            if point is fullest or point is points[-1] or point.kind in DROP_KINDS or at in changed
+            if point is fullest
+            or point is points[-1]
+            or point.kind in {*DROP_KINDS, "failure"}
+            or at in changed
         ]
     return sampled
 

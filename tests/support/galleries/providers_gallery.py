@@ -16,8 +16,8 @@ from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep
 from helix_desktop.ui.settings.providers.editor import CheckNotice
 from helix_desktop.ui.settings.providers.models import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.view import SettingsView
+from helix_desktop.ui.window.keyboard_page import KeyboardPage
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.settings_controller import KeyboardPage
 from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
 
 OLLAMA_MODELS = (

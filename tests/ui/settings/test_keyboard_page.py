@@ -11,8 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.key_names import native_key
 from helix_desktop.ui.kit.commands import WindowCommands
+from helix_desktop.ui.window.keyboard_page import KeyboardPage
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.settings_controller import KeyboardPage
 from tests.support.default_settings import default_settings
 from tests.support.window.buttons import find_button, press
 

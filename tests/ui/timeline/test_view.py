@@ -34,7 +34,7 @@ from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.cards import FailureCard, RunningCard, SweepCard, TimelineCard, UndoCard
 from helix_desktop.ui.timeline.usage_chart import downsample, point_text
-from helix_desktop.ui.timeline.usage_points import UsagePoint
+from helix_desktop.ui.timeline.usage_points import PointKind, UsagePoint
 from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from helix_desktop.words.times import format_exact_duration
 from tests.support.galleries.panes_samples import (
@@ -315,11 +315,12 @@ def test_a_click_on_the_curve_selects_the_event(qtbot: QtBot, pane: Timeline) ->
 
 
 def test_thinning_keeps_peaks_and_drops() -> None:
-    """A long session's curve has few points, but every rewrite is on it."""
-    many = [UsagePoint(seq, seq % 997, "sweep" if seq % 5_000 == 0 else "turn") for seq in range(1, 50_001)]
+    """A long session's curve has few points, but every rewrite and failure is on it."""
+    kinds: dict[int, PointKind] = {0: "sweep", 7: "failure"}
+    many = [UsagePoint(seq, seq % 997, kinds.get(seq % 5_000, "turn")) for seq in range(1, 50_001)]
     few = downsample(many, 1_000)
     assert len(few) < 1_100
-    assert sum(point.kind == "sweep" for point in few) == 10
+    assert [sum(point.kind == kind for point in few) for kind in kinds.values()] == [10, 10]
     assert max(point.used for point in few) == 996
     assert few[-1] is many[-1]  # the curve ends at the current usage
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QWidget
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.kit.forms import Form
 from helix_desktop.ui.kit.intents import Find, GoToSession, OpenFolder
-from helix_desktop.ui.window.settings_controller import KeyboardPage
+from helix_desktop.ui.window.keyboard_page import KeyboardPage
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
