@@ -190,7 +190,7 @@ async def _run_window(
             relaunch_args.append("--remove-old")
         end()
 
-    _install_signal_handlers(asyncio.get_running_loop(), end)
+    _install_signal_handlers(asyncio.get_running_loop(), instance, end)
     controllers = wire_app(data_dir, window_context)
     services, windows = controllers.services, controllers.windows
     last_windows = load_windows(window_context.window_state)
@@ -347,7 +347,12 @@ async def _report_crash(
     report_crash(window_context.window, window_context.actions, read_log, logs_dir, recovery)
 
 
-def _install_signal_handlers(loop: asyncio.AbstractEventLoop, on_signal: Callable[[], None]) -> None:
+def _install_signal_handlers(
+    loop: asyncio.AbstractEventLoop, instance: SingleInstance, on_signal: Callable[[], None]
+) -> None:
+    def mark_ending(*_: object) -> None:
+        instance.is_ending = True
+
     if sys.platform == "win32":
         # Loops of Windows take no handlers; a console that started the window sends these two.
         for number in (signal.SIGINT, signal.SIGBREAK):
@@ -355,7 +360,8 @@ def _install_signal_handlers(loop: asyncio.AbstractEventLoop, on_signal: Callabl
     else:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:  # as below nohup
-                loop.add_signal_handler(number, on_signal)
+                loop.add_signal_handler(number, on_signal)  # runs in a later round of the loop
+                signal.signal(number, mark_ending)  # runs at once
 
 
 def wire_app(

@@ -49,6 +49,8 @@ class SingleInstance(QObject):
             0
         )  # a window stays open for weeks: only its process's death frees the lock
         self._is_reached = False  # whether a process listened when this one sent last
+        self.is_ending = False
+        """A signal has asked this process to end; the event loop may hear of it after a start that came later."""
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._on_connection)
@@ -132,8 +134,8 @@ class SingleInstance(QObject):
             self._on_request(socket)
 
     def _on_request(self, socket: QLocalSocket) -> None:
-        if not self._server.isListening():
-            socket.abort()  # it connected before the server closed, and wrote after it: it tries again
+        if self.is_ending or not self._server.isListening():
+            socket.abort()  # what it asks for would be lost: it tries again, until this process has ended
         elif socket.canReadLine() and not socket.property(_HANDLED_PROPERTY):
             socket.setProperty(_HANDLED_PROPERTY, True)  # a token that comes late is no second request
             launch_target = bytes(socket.readLine().data()).decode("utf-8", "replace").strip()

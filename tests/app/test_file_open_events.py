@@ -78,13 +78,14 @@ def start(qapp: QApplication, owner: SingleInstance) -> Iterator[QLocalSocket]:
     socket.abort()
 
 
-@pytest.mark.parametrize("is_closing", [False, True])
+@pytest.mark.parametrize("end", ["", "closes", "has a signal to end"])
 def test_a_start_is_acknowledged_only_by_a_window_that_stays(
-    qapp: QApplication, owner: SingleInstance, start: QLocalSocket, is_closing: bool
+    qapp: QApplication, owner: SingleInstance, start: QLocalSocket, end: str
 ) -> None:
     targets: list[str] = []
     owner.activated.connect(targets.append)
-    if is_closing:
+    owner.is_ending = end == "has a signal to end"
+    if end == "closes":
         owner.stop_listening()
     start.write(b"/a/folder\n\n")
     assert start.waitForBytesWritten(WAIT_MS)
@@ -93,5 +94,5 @@ def test_a_start_is_acknowledged_only_by_a_window_that_stays(
         if start.waitForReadyRead(20) or start.state() == QLocalSocket.LocalSocketState.UnconnectedState:
             break
     acknowledged = bytes(start.readAll().data())
-    assert (acknowledged, targets) == ((b"", []) if is_closing else (b"ok\n", ["/a/folder"]))
-    assert (start.state() == QLocalSocket.LocalSocketState.UnconnectedState) is is_closing
+    assert (acknowledged, targets) == ((b"", []) if end else (b"ok\n", ["/a/folder"]))
+    assert (start.state() == QLocalSocket.LocalSocketState.UnconnectedState) is bool(end)
