@@ -50,7 +50,7 @@ class SingleInstance(QObject):
         )  # a window stays open for weeks: only its process's death frees the lock
         self._is_reached = False  # whether a process listened when this one sent last
         self.is_ending = False
-        """A signal has asked this process to end; the event loop may hear of it after a start that came later."""
+        """A signal has asked this process to end; the event loop may run its handler after a later start."""
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._on_connection)

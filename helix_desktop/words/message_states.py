@@ -30,7 +30,9 @@ class StateWords(NamedTuple):
 
 STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
     "in_window": StateWords(_IN_CONTEXT, text("The model sees all of it.")),
-    "in_part": StateWords(text("Shortened"), text("The model sees a part of it; the whole is stored.")),
+    "in_part": StateWords(
+        text("Cached in part"), text("The model sees a part of it; the whole can be recalled.")
+    ),
     "pinned": StateWords(
         _IN_CONTEXT,
         text("Pinned: it always stays in the context."),

@@ -134,8 +134,13 @@ class WindowRow(WindowItem, frozen=True):
 
     @property
     def shown_states(self) -> list[str]:
-        """Return the same as its row shows it: also that its file has changed since."""
-        return [*filter(None, (self.unusual_state, translate(OUTDATED) if self.changed_since else ""))]
+        """Return the same as its row shows it, at most one: of what is sent, that its file has changed since.
+
+        A second one would leave no room for the name.
+        """
+        is_outdated = self.changed_since > 0 and self.state not in ("cached", "excluded", "pinned")
+        state = translate(OUTDATED) if is_outdated else self.unusual_state
+        return [state] if state else []
 
     @property
     def tooltip(self) -> str:

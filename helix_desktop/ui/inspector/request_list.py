@@ -51,7 +51,7 @@ def action_text(action: RowAction, row: WindowRow) -> str:
         "show": tr("Show in chat"),
         "cache": tr("Cache now… (saves up to {tokens} tokens)", tokens=format_tokens(row.cachable)),
         "recall": translate(STATE_WORDS["cached"].verb),
-        "open": tr("Open output, recall lines"),
+        "open": tr("Open output"),
         "pin": tr("Pin in context"),
         "unpin": translate(STATE_WORDS["pinned"].verb),
         "exclude": tr("Leave out…"),

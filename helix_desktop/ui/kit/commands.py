@@ -475,8 +475,8 @@ class WindowCommands(WindowCommandTable):
         slash="rewind", also=_also("go back checkpoint restore files"))
     rename_session = _session(text("Rename session"), intents.RenameSession(), "F2", group=7, slash="rename",
         with_arguments=intents.RenameSession, also=_also("title"))
-    pin_session = _agent(text("Pin session"), intents.PinSession(), group=7, needs=(OPEN_SESSION, OWN_PLACE),
-        slash="pin", also=_also("favorite top"))
+    pin_session = _agent(text("Pin to top"), intents.PinSession(), group=7, needs=(OPEN_SESSION, OWN_PLACE),
+        slash="pin", also=_also("favorite session"))
     archive_session = _agent(text("Archive session"), intents.ArchiveSession(), group=7,
         needs=(OPEN_SESSION, OWN_PLACE), slash="archive", also=_also("hide delete remove"))
 

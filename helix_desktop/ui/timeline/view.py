@@ -90,7 +90,7 @@ class TimelineFilterBar(HostedRow):
         self.group: Group | None = None
         self._buttons: dict[Group | None, PushButton] = {}
         choice = QButtonGroup(self)
-        about_cached = tr("What tools returned or were called with, and large outputs that were shortened.")
+        about_cached = tr("What tools returned or were called with, and large outputs of which a part left.")
         about_yours = tr("What you pinned, left out, undid, or sent to the agent in another form.")
         words: dict[Group | None, tuple[str, str]] = {
             None: (tr("All"), ""),

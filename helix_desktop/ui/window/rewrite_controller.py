@@ -308,8 +308,7 @@ class RewriteController(WindowPart):
             return ""
         gauge = conversation.window.measure()[1]
         return tr(
-            "The context is at {now} now. What it restored stays at least until {limit}: other outputs leave "
-            "first.",
+            "The context is at {now} now. At {limit} other outputs leave first, what it restored last.",
             now=format_whole_percent(gauge.used / gauge.window),
             limit=limit_text(gauge.trigger.kind, gauge.trigger.limit),
         )

@@ -297,7 +297,7 @@ class SessionLists(WindowPart):
         place = self._session.transcript.place
         commands = self._window.commands
         commands.set_met(OWN_PLACE, not self._session.transcript.parent)
-        pin = tr("Unpin session") if place.pinned else tr("Pin session")
+        pin = tr("Unpin from top") if place.pinned else tr("Pin to top")
         set_action_words(commands.pin_session, pin)
         archive = tr("Unarchive session") if place.archived else tr("Archive session")
         set_action_words(commands.archive_session, archive)

@@ -54,7 +54,7 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
-    assert "and at 85 % in any case, older outputs are cached" in pane.until.text()
+    assert "outputs are cached (stored, can be recalled)" in pane.until.text()
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
@@ -160,7 +160,7 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     assert closed is not None
     assert closed.tokens_text == format_tokens(sum(row.tokens for row in rows[first:second]), in_column=True)
     assert closed.shown_states == ["2 cached", "1 pinned"]
-    assert closed.tooltip.endswith("what changed\n2 cached\n1 pinned\n1 shortened")
+    assert closed.tooltip.endswith("what changed\n2 cached\n1 pinned\n1 cached in part")
     assert "9 parts, Right opens them" in requests.row_model.index(first).data()
     place = requests.visualRect(requests.row_model.index(first)).center()
     with performed(pane) as intents:
@@ -215,14 +215,15 @@ def test_a_row_says_only_what_is_unusual() -> None:
     assert states["full"][0] == states["fixed"][0] == ""
     assert states["summarized"][0] == ""
     assert {state[0] for state in states.values()} <= {
-        "", "Cached", "Compacted", "Left out", "Shortened", "Pinned",
+        "", "Cached", "Compacted", "Left out", "Cached in part", "Pinned",
     }  # fmt: skip
 
 
-def test_a_row_says_that_it_is_outdated_whatever_its_state() -> None:
+def test_what_is_sent_says_that_it_is_outdated() -> None:
     row = WindowRow(7, "output", "read_file a.py", 40, "cached", "", tool="read_file", changed_since=12)
-    assert row.shown_states == ["Cached", "Outdated"]
+    assert row.shown_states == ["Cached"]
     assert replace(row, state="full").shown_states == ["Outdated"]
+    assert replace(row, state="preview").shown_states == ["Outdated"]
     assert "This is what it was then." in row.tooltip
 
 

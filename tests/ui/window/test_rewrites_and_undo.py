@@ -97,7 +97,7 @@ async def test_a_sweep_and_changes_by_the_user_are_undone_and_redone_everywhere(
         press_action(rig.chat.view, divider, "undo")
         words = "Undone: 3 outputs cached"
         await until(lambda: words in rig.banner_text(), "what was undone")
-        assert "What it restored stays at least until 95 %: other outputs leave first." in rig.banner_text()
+        assert "At 95 % other outputs leave first, what it restored last." in rig.banner_text()
         assert set(session.transcript.window.masked) == before
         find_button(rig.window.notices, "redo").click()
         await until(lambda: set(session.transcript.window.masked) == before | three, "redone")

@@ -56,7 +56,7 @@ async def test_a_session_is_archived_by_key_restored_by_undo_and_pinned_over_a_r
 
         rig.type_message("/pin")
         await until(lambda: "pinned." in rig.banner_text(), "the banner")
-        await until(lambda: commands.pin_session.text() == "Unpin session", "the menu again")
+        await until(lambda: commands.pin_session.text() == "Unpin from top", "the menu again")
         await rig.workspace.move_in_list(session_id, archived=True)
         assert (await summary_of(rig, session_id)).updated == used
     async with open_window(qapp, tmp_path) as rig:

@@ -29,8 +29,9 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("room"),
-            "Whenever that saves tokens, and at {at} in any case, older outputs are cached (stored, can be "
-            "recalled) and older messages compacted (a summary replaces them).",
+            "All of this is sent with every request. So outputs are cached (stored, can be recalled) and "
+            "older messages compacted (a summary replaces them): early if that saves tokens, at {at} "
+            "in any case.",
         ),
         (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (

@@ -272,9 +272,9 @@ def output_form_text(row: ToolRow) -> str:
             return translate(STATE_WORDS["in_part"].label)
         return format_token_change(output_tokens(whole), row.tokens)
     if not row.shown.intake_tokens:
-        return tr("Shortened, not as asked")
+        return tr("Cached in part, not as asked")
     return tr(
-        "Shortened, not as asked · {tokens} tokens spent", tokens=format_tokens(row.shown.intake_tokens)
+        "Cached in part, not as asked · {tokens} tokens spent", tokens=format_tokens(row.shown.intake_tokens)
     )
 
 

@@ -510,7 +510,7 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         menu.add("export", tr("Export…"), intents.Export(session_id=item.id))
         if not item.parent:  # a subagent's place goes with the one that it works for
             menu.addSeparator()
-            pin = tr("Unpin") if item.place.pinned else tr("Pin")
+            pin = tr("Unpin from top") if item.place.pinned else tr("Pin to top")
             archive = tr("Unarchive") if item.place.archived else tr("Archive")
             menu.add("pin", pin, wants["session_pin"], key_of("session_pin"))
             menu.add("archive", archive, wants["session_archive"], key_of("session_archive"))

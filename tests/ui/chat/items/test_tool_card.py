@@ -220,7 +220,7 @@ def test_the_chip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatVie
         "Beginning and end instead of the requested part. Not in time. Instructions: “failures”. "
         "Cost: 24k tokens · 0 ms." in tips
     )
-    assert "Shortened, not as asked · 24k tokens spent" in accessible_name(row)
+    assert "Cached in part, not as asked · 24k tokens spent" in accessible_name(row)
 
 
 def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
@@ -228,7 +228,7 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     press(view, "open:card")
     assert "The agent chose this form." in words(view)
     assert "the failing tests" in words(view)
-    assert "Shortened" in widget(view).accessibleName()
+    assert "Cached in part" in widget(view).accessibleName()
     view.chat_viewport.model.replace(
         row_key("t"), replace(with_answer(COMPACT, chosen="user"), original=ORIGINAL)
     )
@@ -368,7 +368,7 @@ TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"},
         (replace(CARD, arguments_cached=True), ["Cached"]),
         (replace(CARD, changed_since=9), []),
         (replace(CARD, changed_since=9, is_outdated=True), ["Outdated"]),
-        (PREVIEW, ["Shortened"]),
+        (PREVIEW, ["Cached in part"]),
         (replace(PREVIEW, badge="cached"), ["Cached"]),
         (replace(PREVIEW, badge="folded"), ["Compacted"]),
         (with_answer(replace(CARD, state="failed"), exit_code=2), ["Exit code 2"]),
