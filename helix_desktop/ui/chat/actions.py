@@ -52,7 +52,6 @@ class RowKey(NamedTuple):
     part: RowPart = "event"
 
     def __str__(self) -> str:
-        """Return the key as it is stored."""
         call = f":{self.call_id}" if self.call_id else ""
         return f"{_PREFIXES[self.part]}{self.seq or ''}{call}"
 

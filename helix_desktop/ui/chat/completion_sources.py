@@ -95,7 +95,6 @@ class CommandCompletions(CompletionSource):
         self.name, self.empty_text = commands_tr("Commands"), commands_tr("No matching commands")
 
     def takes(self, query: str) -> bool:
-        """Return False for a path."""
         return not query or is_command_name(query.rstrip(FOLDER_MARK))
 
     async def completions(self, query: str) -> Sequence[CompletionItem]:
@@ -202,7 +201,6 @@ class ContentCompletions(CompletionSource):
         return [_content_completion(row, searched) for row in readable[:_MAX_CONTENTS]]
 
     def accept(self, completion: CompletionItem) -> None:
-        """Attach the content."""
         self._session.perform(AttachEntries((completion.key,)))
 
 
@@ -214,7 +212,6 @@ def _name_rank(row: CacheRow, words: Sequence[str]) -> int:
 
 
 async def _search(source: CacheSource, query: str) -> list[str]:
-    """Return the digests of the first hits, best first."""
     found, parts = CacheSearchResults(b""), 0
     while not found.digests and parts < _MAX_PARTS and (parts == 0 or found.cursor):
         found = await source.search(CacheFilter(query), found.cursor)
@@ -265,7 +262,6 @@ class FileCompletions(CompletionSource):
         self.empty_text = tr("No matching files")
 
     def takes(self, query: str) -> bool:
-        """Return True while there are files to complete."""
         return file_index(self._session) is not None
 
     async def completions(self, query: str) -> Sequence[CompletionItem]:

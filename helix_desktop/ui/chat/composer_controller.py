@@ -97,7 +97,6 @@ class ComposerController(QObject):
         self._recount()
 
     async def _show_estimate(self) -> None:
-        """Say how many tokens the message on screen has, with its attachments and what it mentions."""
         if not self._session.has_conversation:
             return
         workspace, conversation = self._session.workspace, self._session.conversation

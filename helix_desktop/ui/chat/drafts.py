@@ -133,7 +133,6 @@ class SharedDrafts:
         return next((drafts for drafts in self.windows if drafts.shows(session_id)), None)
 
     def add_window(self, drafts: SessionDrafts) -> None:
-        """Say in another window, too, what could not be saved."""
         self.windows.append(drafts)
         for draft in self.unsaved.values():
             drafts.session.notify(draft.notice)
@@ -376,7 +375,6 @@ class SessionDrafts(QObject):
         return [*drafts, *([on_screen] if on_screen is not None else [])]
 
     async def _save_on_screen(self) -> UnsavedDraft | None:
-        """Store the draft on screen; return it if that fails."""
         workspace, conversation = self._workspace, self._conversation
         if workspace is None or conversation is None:
             return None
@@ -404,7 +402,6 @@ class SessionDrafts(QObject):
                 await workspace.store.save_draft(session_id, draft.text, draft.attachments)
 
     async def save_changed(self, workspace: OpenWorkspace, conversation: Conversation) -> None:
-        """Store the draft of a session, whose attachments are others now."""
         session_id = conversation.session.id
         if conversation is self._conversation:
             await self.save(workspace, conversation, self.widget.draft())
@@ -516,7 +513,6 @@ class DraftAttachments(QObject):
             pass
 
     def add(self, *attachments: Attachment) -> None:
-        """Let recalled contents go along with the next message."""
         for attachment in attachments:
             self._add(self._session.conversation, attachment)
         self._drafts.save_later(self._widget.draft())
@@ -538,7 +534,6 @@ class DraftAttachments(QObject):
             self._start_attaching(self._attach_files(workspace, self._session.conversation, files))
 
     def attach_resource(self, resource: ServerResource) -> None:
-        """Begin to attach a resource of an MCP server, as it is now."""
         workspace, conversation = self._session.workspace, self._session.conversation
 
         async def attach() -> None:
@@ -619,7 +614,6 @@ class DraftAttachments(QObject):
 
     @handles(OpenAttachment)
     def open(self, key: str) -> None:
-        """Show an attachment's content on the Outputs page."""
         if (attachment := self._find(key)) is not None:
             self._session.perform(OpenCacheEntry(attachment.digest))
 
@@ -665,7 +659,6 @@ class DraftAttachments(QObject):
         self.changed.emit()
 
     def follow_cache(self, cache: LazyPage[CacheBrowser]) -> None:
-        """Recall lines of its preview."""
         cache.when_built(lambda cache: self._follow(cache.preview))
 
     def _follow(self, preview: Preview) -> None:

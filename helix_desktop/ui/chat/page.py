@@ -82,7 +82,6 @@ class MessageDrops(QObject):
 
 
 def _words(dragged: DragContent) -> str:
-    """Return what a drop on the chat does."""
     if dragged.digests:
         count = len(dragged.digests)
         return tr.plural(
@@ -139,7 +138,6 @@ class ChatFindBar(FindLine):
         self._view.setFocus()
 
     def step(self, offset: int) -> None:
-        """Go to the next hit downwards (1) or upwards (-1)."""
         self._only_marks = False
         self._view.find_text(self.field.text(), offset)
 

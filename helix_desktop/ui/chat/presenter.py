@@ -48,12 +48,7 @@ from helix_desktop.domain.redaction import has_redaction_mark
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ApprovalRequest, Excerpt
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.ui.chat.actions import (
-    ControlTurn,
-    ReadContent,
-    RowKey,
-    row_key_of_event,
-)
+from helix_desktop.ui.chat.actions import ControlTurn, ReadContent, RowKey, row_key_of_event
 from helix_desktop.ui.chat.drafts import stored_thumbnail
 from helix_desktop.ui.chat.rows.changed_files import (
     MAX_FILES,
@@ -121,7 +116,6 @@ class AskRows:
         return all(other.key != key for other in rows)
 
     def drop_others(self, call_ids: Iterable[str] = ()) -> None:
-        """Drop the rows of all calls but these, which still wait."""
         waiting = set(call_ids)
         gone = [row.key for row in self._model.asks() if row.key.call_id not in waiting]
         for key in gone:
@@ -150,7 +144,6 @@ class AskRows:
 
 
 def _few_words(row: ApprovalRow) -> str:
-    """Return what a call that waits does: the files that it edits, or its command."""
     request, words = row.request, row.summary
     if request.kind == "command":
         words = row.detail
@@ -222,7 +215,6 @@ class ArrivingAnswer:
         self.clear_retry()
 
     def show_retry(self, retry: RetryScheduled) -> None:
-        """Drop the text and count down to the next attempt."""
         self._drop()
         self._retry = retry
         self._until_s, self._left_s = self._clock() + retry.wait_s + _RETRY_SHOWN_S, -1
@@ -341,7 +333,6 @@ class ChatPresenter:
     """Shows the session on screen, and announces answers, approvals and questions as they come."""
 
     def __init__(self, model: ChatModel, announce: Callable[[str], None], session: WindowSession) -> None:
-        """`announce` says a text to a screen reader."""
         self._model, self._announce, self._session = model, announce, session
         self._rows, self._asks = ChatRows(), AskRows(model)
         self._side_question, self._arriving = (
@@ -442,7 +433,6 @@ class ChatPresenter:
             self._show_budget(conversation)
 
     def _show_budget(self, conversation: Conversation) -> None:
-        """Let a turn that a spent budget ended say whether there is budget again."""
         self._put_all(self._rows.ends.on_budget(is_spent=conversation.budget.is_exhausted))
 
     def _put_all(self, rows: Iterable[Row]) -> None:
@@ -507,7 +497,6 @@ class ChatPresenter:
         self._versions = versions
 
     def _catch_up(self, conversation: Conversation) -> None:
-        """Show what is under way and not recorded yet."""
         self._show_budget(conversation)
         if conversation.is_running:
             for running in conversation.running_calls.running:
@@ -641,7 +630,6 @@ class ChatPresenter:
             self._announce(tr("The agent asks: {question}", question=ask.text))
 
     def _drop_answered_asks(self) -> None:
-        """Take the cards away that have their answer, also those of subagents."""
         self._asks.drop_others(ask.call_id for ask in self._session.conversation.asks)
 
     def _show_missed_questions(self) -> None:

@@ -132,7 +132,6 @@ def _parsed(field: FormField, text: str) -> FieldValue:
 
 
 def problem(field: FormField, value: FieldValue) -> str:
-    """Return why a field can't have a value; empty if it can."""
     if value in (None, "", ()):
         return tr("Required.") if field.is_required else ""
     if isinstance(value, bool) or field.kind in ("choice", "boolean"):
@@ -349,7 +348,6 @@ def _asker_text(row: QuestionRow) -> str:
 
 
 def chosen_options(question: Question, marked: Collection[int]) -> tuple[str, ...]:
-    """Return the labels of the options of these numbers."""
     return tuple(option.label for number, option in enumerate(question.options, 1) if number in marked)
 
 
@@ -395,7 +393,6 @@ def _option(question: Question, number: int, context: ItemContext) -> Box:
 
 
 def _own_words(row: QuestionRow, tools: ItemTools) -> list[Box]:
-    """Return how to answer by keys, and in other words."""
     count, hint = len(row.question.options), ""
     if count:
         keys = "1" if count == 1 else tr("1–{count}", "number keys", count=count)
@@ -426,7 +423,6 @@ def _answers(row: QuestionRow, context: ItemContext) -> list[Box]:
 
 
 def answered_question(row: ToolRow, question: Question, tools: ItemTools) -> Box:
-    """Return the card of a question that has its answer."""
     theme, reply = tools.style.theme, row.answer.reply
     is_answered = reply is not None and not reply.is_skip
     state = reply_state_text(row)

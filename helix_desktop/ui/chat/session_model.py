@@ -155,7 +155,6 @@ class SessionModel(QObject):
         popup_above(menu, self._composer.model_button)
 
     def _roles_menu(self, parent: QWidget) -> QMenu:
-        """Make a menu of the roles in the workspace, each with its models; the chosen ones are marked."""
         settings, record = self._services.settings, self._services.registry.get(self._session.workspace_id)
         menu = EntryMenu(parent, tr("Model roles"))
         for role, name, _ in ROLES:

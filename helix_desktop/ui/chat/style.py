@@ -6,15 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
-from PySide6.QtGui import (
-    QColor,
-    QFont,
-    QFontMetricsF,
-    QImage,
-    QPainter,
-    QPainterPath,
-    QPalette,
-)
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath, QPalette
 
 from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.style.theme import Theme
@@ -52,7 +44,6 @@ _METRICS: dict[str, QFontMetricsF] = {}  # by the key of the font
 
 @cache
 def palette(color: str) -> QPalette:
-    """Return what texts are painted with in a color, from its #rrggbb token."""
     result = QPalette()
     result.setColor(QPalette.ColorRole.Text, color_of(color))
     return result
@@ -82,7 +73,6 @@ class ChatStyle:
         return self.metrics(font).horizontalAdvance(text)
 
     def color(self, token: str) -> QColor:
-        """Return a color from its #rrggbb token."""
         return color_of(token)
 
 

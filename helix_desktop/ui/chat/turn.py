@@ -37,12 +37,7 @@ from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.domain.question import QuestionReply, ServerReply
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.tools import (
-    ALLOW_DEMO_CALLS,
-    ApprovalReply,
-    ApprovalRequest,
-    PermissionRule,
-)
+from helix_desktop.domain.tools import ALLOW_DEMO_CALLS, ApprovalReply, ApprovalRequest, PermissionRule
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import (
     AllowAllOnce,
@@ -317,7 +312,6 @@ class TurnController(QObject):
         self._session.notices.notify_here(notice)
 
     def _show_next_messages(self) -> None:
-        """Show what waits to be sent, else what the user may send next."""
         if not self._session.has_conversation:
             return
         conversation, shown = self._session.conversation, self._page.next_messages
@@ -434,7 +428,6 @@ _SPENDING: dict[BackgroundWork, str] = {"handover": "spend-handover", "observati
 
 
 def follow_session(session: Session) -> None:
-    """Show the notices of whatever session is on screen."""
     for work, name in _SPENDING.items():
         follow_notice(session, name, partial(_spending_notice, work), SpendRequestsChanged, session.shown)
     follow_notice(session, _WAIT, _wait_notice, SummaryAwaited, session.shown)
@@ -449,8 +442,6 @@ def follow_notice(
     kind: type | UnionType | None,
     *signals: SignalInstance,
 ) -> None:
-    """Show the notice of a name that there is after events and signals, or none."""
-
     def show(*_: object) -> None:
         session.notices.end(name)
         if session.has_conversation and (notice := find(session)) is not None:
@@ -469,7 +460,6 @@ def _spending_notice(work: BackgroundWork, session: Session) -> Notice | None:
 
 
 def _wait_notice(session: Session) -> Notice | None:
-    """Say that the next step waits for the summary that makes room for it."""
     conversation = session.conversation
     if not conversation.summary_wait.is_active:
         return None
@@ -494,7 +484,6 @@ def _subagent_notice(session: Session) -> Notice | None:
 
 
 def _breaker_notice(session: Session) -> Notice | None:
-    """Say that automatic compaction is paused."""
     if not planner.is_breaker_open(session.transcript):
         return None
     fix = tr("Compact now, or continue: oversized requests are trimmed or stopped.")

@@ -51,7 +51,6 @@ def popup_below(menu: QMenu, anchor: QWidget, place: QRect | None = None) -> Non
 
 
 def popup_above(menu: QMenu, anchor: QWidget) -> None:
-    """Open a menu above the widget that asked for it, without a nested event loop."""
     menu.popup(anchor.mapToGlobal(QPoint(_left(menu, anchor.rect()), -menu.sizeHint().height() - _GAP)))
 
 
@@ -114,7 +113,6 @@ class PushButton(EnterActivates, Themed, QPushButton):
             self.clicked.connect(on_click)
 
     def setText(self, text: str) -> None:
-        """Show other words, or the icon alone."""
         is_other = bool(text) != bool(self.text())
         super().setText(text)
         if is_other:
@@ -176,7 +174,6 @@ class IconButton(EnterActivates, Themed, QToolButton):
         self.apply_theme()
 
     def set_tip(self, tip: str) -> None:
-        """Set the tooltip, which is also its name for screen readers."""
         self.setToolTip(tip)
         self.setAccessibleName(tip)
 
@@ -250,7 +247,6 @@ class Switch(Themed, QAbstractButton):
 
 
 def copy_text(button: PushButton, text: str) -> None:
-    """Put a text on the clipboard, and let the button that does it say so."""
     QGuiApplication.clipboard().setText(text)
     show_copied(button)
 
@@ -286,7 +282,6 @@ class ViewSwitch(TabList):
         self.mark(next(iter(views)))
 
     def mark(self, name: str) -> None:
-        """Show which view is on screen."""
         self._buttons[name].setChecked(True)
 
     def show_views(self, views: Collection[str], current: str, obstacles: Mapping[str, str]) -> None:

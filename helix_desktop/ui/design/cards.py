@@ -120,7 +120,6 @@ class Pill(EnterActivates, Themed, QAbstractButton):
 
 class Dot(Themed, QWidget):
     def __init__(self, color_token: str, *, px: int = 7) -> None:
-        """`color_token` is the name of a token, `px` the diameter in pixels."""
         super().__init__()
         self._color_token = color_token
         self.setFixedSize(px, px)
@@ -247,7 +246,6 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
         return f"{self.text()} · {self._note}" if self._note else self.text()
 
     def full_width(self) -> int:
-        """Return the width in pixels at which nothing is shortened."""
         title = QFontMetrics(ui_font(13, 600)).horizontalAdvance(self.text())
         return _title_x() + title + (_NOTE_GAP + QFontMetrics(ui_font(12)).horizontalAdvance(self._note))
 

@@ -116,7 +116,6 @@ class TextInputDialog(_Dialog):
     """A sentence and one line of text to fill in; an empty text cannot be accepted."""
 
     def __init__(self, parent: QWidget, what: str, text: str, accept_label: str, why: str = "") -> None:
-        """`text` stands in the field at first, selected; `accept` is the word on the button."""
         super().__init__(parent, what)
         self.field = QLineEdit(text)
         self.field.setAccessibleName(what)
@@ -178,7 +177,6 @@ class _KeyboardSign(QObject):
             window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Wait for the window; its focus comes right after it."""
         if event.type() == QEvent.Type.WindowActivate:
             watched.removeEventFilter(self)
             QTimer.singleShot(0, self, self._show)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 
 def count_units(text: str) -> int:
-    """Return how many positions a text takes."""
     return len(text) if text.isascii() else len(_encode(text)) // 2
 
 

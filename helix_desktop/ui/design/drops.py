@@ -91,7 +91,6 @@ def mentions_data(text: str, files: Sequence[Path]) -> QMimeData:
 
 
 def has_mentions(data: QMimeData) -> bool:
-    """Return True if a drag brings mentions for a message, whatever files come with them."""
     return data.hasFormat(_MENTIONS_FORMAT)
 
 

@@ -110,7 +110,6 @@ class ComboBox(Themed, QComboBox):
             self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Leave the wheel to what is around."""
         event.ignore()
 
     def initStyleOption(self, option: QStyleOptionComboBox) -> None:
@@ -312,7 +311,6 @@ class CheckList(QTreeWidget):
         return [item for item in items if item is not None]
 
     def open_items(self) -> list[QTreeWidgetItem]:
-        """Return the lines in sight that can be checked."""
         return [item for item in self.items() if not item.isHidden() and _can_check(item)]
 
     def checked(self) -> list[QTreeWidgetItem]:
@@ -334,7 +332,6 @@ class CheckList(QTreeWidget):
         return is_any
 
     def check_all(self) -> None:
-        """Check every line in sight; where all are, uncheck them."""
         state = Qt.CheckState.Unchecked if self.is_all_checked else Qt.CheckState.Checked
         with QSignalBlocker(self):
             for item in self.open_items():

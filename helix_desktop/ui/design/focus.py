@@ -52,7 +52,6 @@ def refocus(widget: QWidget | None, reason: Qt.FocusReason = Qt.FocusReason.Othe
 
 
 def has_keyboard(widget: QWidget) -> bool:
-    """Return True if the keyboard is in a widget, or in a part of it."""
     focused = QApplication.focusWidget()
     return focused is not None and (focused is widget or widget.isAncestorOf(focused))
 
@@ -67,7 +66,6 @@ class FocusReturn(QObject):
         part.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Note where the keyboard is when the part appears, and when the pointer comes to it."""
         if event.type() in {QEvent.Type.Show, QEvent.Type.Enter}:
             focused = QApplication.focusWidget()
             if focused is not None and not self._part.isAncestorOf(focused):

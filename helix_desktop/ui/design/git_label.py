@@ -55,7 +55,6 @@ class GitLabel(EnterActivates, Themed, QAbstractButton):
         return bool(self._text.on_one_line)
 
     def show_text(self, text: GitText) -> None:
-        """Show another state; an empty one hides the label."""
         self._text = text
         self.setAccessibleName(tr("Git: {state}", state=text.on_one_line) if text.on_one_line else "")
         action = tr("Click to see what changed since the last commit")

@@ -118,7 +118,6 @@ class Highlighter(QObject):
         self._timer.timeout.connect(self._run_slice)
 
     def add(self, job: HighlightJob) -> None:
-        """Color a document soon; leave plain text as it is."""
         if not job.language:
             return
         waiting = next((queued for queued in self._jobs if queued.document is job.document), None)

@@ -28,12 +28,7 @@ from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import (
-    TextRole,
-    Themed,
-    is_motion_reduced,
-    set_style_sheet,
-)
+from helix_desktop.ui.design.style.theme import TextRole, Themed, is_motion_reduced, set_style_sheet
 from helix_desktop.words.numbers import keep_options, keep_units
 
 _LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway
@@ -43,7 +38,6 @@ _MAY_BREAK = "\N{ZERO WIDTH SPACE}"
 
 
 def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
-    """Return a plain-text label in one of the style sheet's roles."""
     result = WrappedLabel(text) if wrap else QLabel(text)
     if not wrap:
         _align_with_window(result)
@@ -66,7 +60,6 @@ def _align_with_window(words: QLabel) -> None:
 
 
 def align_as_code(words: QLabel) -> None:
-    """Begin lines at the left, as those of code do in every language."""
     side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignAbsolute
     words.setAlignment(side | Qt.AlignmentFlag.AlignVCenter)
 
@@ -179,7 +172,6 @@ class ElidedLabel(QLabel):
         self._shorten()
 
     def full_width(self) -> int:
-        """Return the width in pixels at which nothing is shortened."""
         return self.fontMetrics().horizontalAdvance(self._full_text) + 2
 
     def resizeEvent(self, event: QResizeEvent) -> None:

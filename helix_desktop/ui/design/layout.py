@@ -93,14 +93,12 @@ def centered(part: QWidget, max_px: int, margins: tuple[int, int, int, int]) -> 
 
 
 def pane(layout: QLayout) -> QWidget:
-    """Return a bare widget around a layout."""
     widget = QWidget()
     widget.setLayout(layout)
     return widget
 
 
 def clear_layout(layout: QLayout) -> None:
-    """Take all widgets out of a layout and let them go."""
     while layout.count():
         item = layout.takeAt(0)
         widget = item.widget() if item else None
@@ -146,7 +144,6 @@ def card(layout: QLayout, role: str = "card") -> QFrame:
 
 
 def line() -> QFrame:
-    """Return a hairline across a column."""
     frame = QFrame()
     frame.setProperty("role", "line")
     return frame
@@ -255,7 +252,6 @@ class _Arranged(QWidget):
         return super().event(event)
 
     def rearrange(self) -> None:
-        """Place all parts again, after some were hidden, shown or changed."""
         self._measured.clear()
         self.updateGeometry()
         self._place()
@@ -293,7 +289,6 @@ class FlowBox(_Arranged):
         return QSize(max((_least_width(part) for part in self._parts if not part.isHidden()), default=0), 0)
 
     def show_parts(self, parts: Sequence[QWidget]) -> None:
-        """Show other parts; those before go."""
         for part in self._parts:
             part.setParent(None)
             part.deleteLater()
@@ -338,7 +333,6 @@ class ResponsiveRow(_Arranged):
             part.setGeometry(QStyle.visualRect(self.layoutDirection(), self.rect(), box))
 
     def _boxes(self, width: int) -> tuple[QRect, QRect]:
-        """Return where the text and the others stand at a width."""
         return self._once(width, lambda: self._compute_boxes(width))
 
     def _compute_boxes(self, width: int) -> tuple[QRect, QRect]:
@@ -459,7 +453,6 @@ class LazyPage(Generic[P]):
         return self._page
 
     def find(self) -> P | None:
-        """Return the page; None while it is not built."""
         return self._page
 
     def when_built(self, handler: Callable[[P], object]) -> None:

@@ -79,7 +79,6 @@ def draw_pixmap(painter: QPainter, x: float, y: float, picture: QPixmap) -> None
 
 
 def draw_chevron(painter: QPainter, x: float, y: float, color: str, px: int, *, is_open: bool) -> None:
-    """Draw the sign of something that folds: it points down, or the way that texts run."""
     ratio = painter.device().devicePixelRatioF()
     draw_pixmap(painter, x, y, pixmap("chevron-down" if is_open else "chevron-right", color, px, ratio))
 
@@ -103,7 +102,6 @@ def set_margins(layout: QLayout | QWidget, begin: int, top: int, end: int, botto
 
 
 def text_direction(text: str) -> Qt.LayoutDirection:
-    """Return the direction of a text's first letter; auto where it has none."""
     return _DIRECTIONS[first_direction(text)]
 
 

@@ -44,7 +44,6 @@ class Plot(msgspec.Struct, frozen=True):
         return min(max(0, round(share * (self.count - 1))), max(0, self.count - 1))
 
     def line_of(self, tokens: Sequence[int]) -> QPainterPath:
-        """Return the curve through one figure for each point."""
         places = [QPointF(self.x_of(at), self.y_of(used)) for at, used in enumerate(tokens)]
         path = QPainterPath(places[0]) if places else QPainterPath()
         for place in places[1:]:

@@ -12,7 +12,6 @@ _TITLE_PX = 36  # the system's bar above a window, which nobody knows the height
 
 
 def fit_screen(window: QWidget) -> None:
-    """Shrink a window to what its screen leaves free, and bring it into sight."""
     if window.isMaximized() or window.isFullScreen():
         return
     place = fitted_rect(window.geometry(), free_rect(window))
@@ -35,7 +34,6 @@ def fitted_rect(rect: QRect, available: QRect) -> QRect:
 
 
 def bring_to_front(window: QWidget) -> None:
-    """Show a window in front of others, also one that is minimized or hidden."""
     window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
     window.show()
     window.raise_()
@@ -110,7 +108,6 @@ class SizedDialog(TabsInReadingOrder, QDialog):
 
     @property
     def is_by_keyboard(self) -> bool:
-        """Return True if the keyboard was last used in the window that it is opened from."""
         return self._opener.window().testAttribute(BY_KEYBOARD)
 
     def fit_height(self, height: int) -> None:

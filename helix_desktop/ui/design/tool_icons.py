@@ -29,7 +29,6 @@ _CONTENTS = {
 
 
 def tool_icon(tool: str) -> str:
-    """Return the icon for a tool's name, or for what wrote stored content that comes from no tool."""
     if tool in _CONTENTS:
         return _CONTENTS[tool]
     if (builtin := BUILTIN_TOOLS.get(tool)) is not None:

@@ -12,23 +12,11 @@ from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import (
-    QColor,
-    QFont,
-    QFontMetricsF,
-    QPainter,
-    QPen,
-)
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.ui.design.cards import Tone, paint_pill, tone_colors
-from helix_desktop.ui.design.mirror import (
-    draw_pixmap,
-    draw_text,
-    mirror,
-    text_direction,
-    turn_back,
-)
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror, text_direction, turn_back
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
@@ -180,12 +168,10 @@ class Box:
 
     @property
     def accessible_text(self) -> str:
-        """Return what a screen reader says of it."""
         return ""
 
     @property
     def row_text(self) -> RowText | None:
-        """Return the text in it that can be selected."""
         return None
 
     @property
@@ -399,7 +385,6 @@ class Drawing(Box):
 
 
 def paint_box(painter: QPainter, rect: QRectF, theme: Theme, box: Box) -> None:
-    """Paint a box into the middle of a line's height, as delegates do."""
     high = min(rect.height(), box.height(rect.width()))
     box.place(QRectF(rect.x(), round(rect.y() + (rect.height() - high) / 2), rect.width(), high))
     box.paint(Pen(painter, theme, PaintState(QRectF())))

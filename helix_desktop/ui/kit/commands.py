@@ -219,7 +219,6 @@ class EntryMenu(QMenu):
 
 
 def action_words(action: QAction) -> str:
-    """Return the words of a menu entry, without the keys that may stand behind them."""
     return action.text().partition("\t")[0]
 
 
@@ -270,7 +269,6 @@ class PageKeys(QObject):
             self.changed.emit()
 
     def shown_key(self, command: str) -> str:
-        """Return the first key of a command as the system writes it; empty if it has none."""
         return native_key(self._keys[command][0]) if self._keys[command] else ""
 
     def command_of(self, event: QKeyEvent) -> str:

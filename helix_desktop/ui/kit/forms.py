@@ -64,7 +64,6 @@ class Values(QObject):
         raise NotImplementedError
 
     def follow(self, name: str, use: Callable[[Any], object]) -> None:
-        """Use a value now, and each time that it changes."""
         self.changed.connect(lambda changed: use(self.get(name)) if changed == name else None)
         use(self.get(name))
 
@@ -104,7 +103,6 @@ class Field(msgspec.Struct, frozen=True):
     """What is said of it stands beside the control, in `room` lines, not below."""
 
     def make(self, form: Form) -> QWidget:
-        """Return the control, which tells `form` what the user chose."""
         raise NotImplementedError
 
     def show(self, control: Any, value: Any) -> None:
@@ -333,7 +331,6 @@ Fields = Sequence[Field | Group]
 
 
 def _with_groups(fields: Fields) -> list[tuple[Field, str]]:
-    """Return the fields of a table in order, each with the title of its group."""
     parts = (part if isinstance(part, Group) else Group("", (part,)) for part in fields)
     return [(field, part.title) for part in parts for field in part.fields]
 
@@ -343,7 +340,6 @@ def all_fields(fields: Fields) -> list[Field]:
 
 
 def find_fields(fields: Fields, typed: str) -> list[Field]:
-    """Return the fields whose words contain each of the typed words."""
     words, found = typed.casefold().split(), []
     for field, title in _with_groups(fields):
         text = " ".join(translate(own) for own in (title, *field.texts())).casefold()
@@ -466,7 +462,6 @@ class FieldRow(QWidget):
         return self.rect().adjusted(0, 0, 0, bottom - self.rect().bottom())
 
     def join(self, other: QWidget, indent: int) -> None:
-        """Put another field below this one, under the same label."""
         self._body.addSpacing(3)
         self._body.addLayout(row(other, margins=(indent, 0, 0, 0)))
         self.setAccessibleName(self._words.text())
@@ -499,7 +494,6 @@ class FieldRow(QWidget):
             self.control.setAccessibleDescription(self._description or note)
 
     def note_text(self) -> str:
-        """Return what is below the control: the note, or what is wrong."""
         return self._below.text()
 
     def error_text(self) -> str:

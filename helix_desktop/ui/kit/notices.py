@@ -275,7 +275,6 @@ class NoticeArea(QWidget):
         return self._context_ids
 
     def set_context(self, workspace_id: str, session_id: str) -> None:
-        """Show the notices of a workspace and session; those of others wait."""
         before, self._context_ids = self._context_ids, (workspace_id, session_id)
         for card in self._cards.values():
             if not card.notice.applies_to(*before):
@@ -283,7 +282,6 @@ class NoticeArea(QWidget):
         self._show_cards()
 
     def notify(self, notice: Notice) -> None:
-        """Show a notice where it belongs; one with the same name there is replaced."""
         self._remove(notice.key)
         card = _Card(notice, self)
         self._cards[notice.key] = card
@@ -307,7 +305,6 @@ class NoticeArea(QWidget):
         self._show_cards()
 
     def follow(self, event: Event) -> None:
-        """End what an event of the session on screen ends."""
         for notice in [notice for notice in self._here() if notice.is_ended_by(event)]:
             self.withdraw(notice)
 
@@ -530,7 +527,6 @@ class ErrorNotices:
     """
 
     def __init__(self, area: NoticeArea, help_with: Callable[[Remedy], object]) -> None:
-        """`help_with` does a remedy, by its name."""
         self._area, self._help_with = area, help_with
         self._failed: dict[tuple[tuple[str, str], str], Notice] = {}  # by place and action
 
@@ -538,7 +534,6 @@ class ErrorNotices:
         self._area.notify(error_notice(error, self._help_with, *self._area.context_ids))
 
     def bind_place(self) -> ReportOutcome:
-        """Return what reports outcomes in the workspace and session on screen now."""
         place = self._area.context_ids
         return lambda name, error: self._report(place, name, error)
 

@@ -52,8 +52,7 @@ class SessionWindow(Protocol):
     def jobs(self) -> Jobs: ...
     @property
     def intents(self) -> IntentHandlers: ...
-    def page(self) -> str:
-        """Return the name of the page in sight."""
+    def page(self) -> str: ...
 
     def perform(self, intent: Intent) -> None: ...
 
@@ -136,17 +135,14 @@ class Session(QObject):
 
     @property
     def has_workspace(self) -> bool:
-        """Return True if a workspace is on screen, and open."""
         return self._workspace is not None
 
     @property
     def id(self) -> str:
-        """Return the id of the session on screen; empty if there is none."""
         return self._conversation.session.id if self._conversation is not None else ""
 
     @property
     def transcript(self) -> Transcript:
-        """Return what is on record in the session on screen; nothing if there is none."""
         return self._conversation.session.transcript if self._conversation is not None else Transcript()
 
     def shows(self, place: Conversation | OpenWorkspace) -> bool:
@@ -154,7 +150,6 @@ class Session(QObject):
         return place is self._conversation or place is self._workspace
 
     async def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
-        """Show a conversation of a workspace, a workspace without one, or nothing."""
         for unsubscribe in self._subscriptions:
             unsubscribe()
         self._subscriptions = []
@@ -193,7 +188,6 @@ class Session(QObject):
         self._stale_pages.add(page)
 
     def show_page(self, page: str) -> None:
-        """Bring a page into sight, as it is now."""
         self._stale_pages.add(page)
         self.perform(ShowPage(page))
 

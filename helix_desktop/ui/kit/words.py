@@ -8,19 +8,10 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, cast
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import (
-    QFont,
-    QTextCharFormat,
-    QTextLayout,
-    QTextOption,
-)
+from PySide6.QtGui import QFont, QTextCharFormat, QTextLayout, QTextOption
 
 from helix_desktop.ui.design.document_units import count_units, slice_units
-from helix_desktop.ui.design.mirror import (
-    is_right_to_left,
-    turn_back,
-    visual_rect,
-)
+from helix_desktop.ui.design.mirror import is_right_to_left, turn_back, visual_rect
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.kit.boxes import MEASURED, Box, Pen, RowText, TextBox
 from helix_desktop.words.direction import first_direction
@@ -171,7 +162,6 @@ class Words(TextBox):
         return layout
 
     def line_height(self) -> float:
-        """Return how high one line is."""
         natural = self.face()[1].height()
         return natural if self.is_code else max(natural, scaled(round(self.px * _LINE_HEIGHT)))
 
@@ -246,14 +236,12 @@ class Words(TextBox):
 
     @property
     def length(self) -> int:
-        """Return how many positions a selection can cover."""
         return count_units(self.words)
 
     def text(self, start: int = 0, end: int | None = None) -> str:
         return slice_units(self.words, start, self.length if end is None else end)
 
     def position_at(self, x: float, y: float) -> int:
-        """Return the position nearest to a point of the row."""
         layout = self._layout
         if layout is None:
             return 0

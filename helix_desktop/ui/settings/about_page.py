@@ -153,7 +153,6 @@ class DiagnosticsDialog(TextsDialog):
         self._update()
 
     def files(self) -> list[tuple[str, str]]:
-        """Return name and text of each file that goes into the zip, as it is on screen."""
         checked = [item.data(0, TEXT_NAME) for item in self.list.checked()]
         return [(name, text) for name in checked if (text := self.texts[name]) is not None]
 
@@ -317,7 +316,6 @@ class AboutPage(QWidget):
             self._is_checking = False
 
     def _open_release_page(self) -> None:
-        """Open the release's page in the browser, as the user has seen and clicked it."""
         if self._release_url.startswith("https://"):
             QDesktopServices.openUrl(QUrl(self._release_url))
 

@@ -129,7 +129,6 @@ class RolesPage(QWidget):
             self.form.rows[f"role:{role}"].show_note(join_sentences(translate(note), reasons.get(role, "")))
 
     def _show_slow_models(self) -> None:
-        """Show the models that missed the deadline for large outputs, each with a way to ask it again."""
         clear_layout(self._slow_rows)
         slow_models = self._values.get("slow_models")
         for model in slow_models:

@@ -190,7 +190,6 @@ class DataPage(QWidget):
             part.show()
 
     def show_all_data(self, size: int) -> None:
-        """Show what all data of the workspace takes on disk, in bytes."""
         words = tr("All data with session logs and search index: {size} on disk", size=format_size(size))
         self.all_data.setText(words)
 

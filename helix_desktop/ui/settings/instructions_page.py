@@ -34,7 +34,6 @@ class InstructionsEditor(QWidget):
     """
 
     def __init__(self, session: Session, name: str, title: str, placeholder: str) -> None:
-        """`name` names the widgets for tests."""
         super().__init__()
         self._own = session.app.user_instructions
         self._stored = self._edited_from = ""  # what is stored now, and what was when the user began to edit

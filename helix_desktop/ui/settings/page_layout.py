@@ -63,7 +63,6 @@ class EditConflict(QWidget):
     """Says that what is edited here was also saved elsewhere, and lets the user decide; hidden until then."""
 
     def __init__(self, name: str, use_stored: Callable[[], object], keep_edit: Callable[[], object]) -> None:
-        """`name` begins the names of the buttons, for tests."""
         super().__init__()
         words = label(tr("Also changed elsewhere since you began to edit it. Which one counts?"), wrap=True)
         tip = tr("Show what is saved now in place of what you typed")

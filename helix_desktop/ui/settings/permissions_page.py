@@ -175,7 +175,6 @@ class PermissionsPage(QWidget):
                 self._refresh(usage)
 
     def _all_rules(self, workspace: OpenWorkspace) -> tuple[PermissionRule, ...]:
-        """Return the rules of a workspace, then those of the session on screen."""
         conversation = self._session.find_conversation()
         of_session = conversation.permissions.rules if conversation is not None else ()
         return (*user_rules(self._session.app.registry.get(workspace.id)), *of_session)
@@ -218,7 +217,6 @@ class PermissionsPage(QWidget):
         self._start(self.refresh(), "permissions")
 
     def _restore(self) -> None:
-        """Let the rule that was revoked last hold again."""
         conversation, rule, self._revoked = self._session.find_conversation(), self._revoked, None
         if rule is not None and rule.scope != "session":
             self._saved_rules().restore(rule)
@@ -256,7 +254,6 @@ class PermissionsPage(QWidget):
             self.demo_calls.rows["runs_demo_calls"].show_note(words)
 
     def show_sandbox(self, status: str, is_confined: bool) -> None:
-        """Say what holds commands back now; `is_confined`: something does."""
         self._status.setText(translate(status))
         self._shield.show_icon(*(("shield-check", "ok") if is_confined else ("shield-alert", "warn")))
 

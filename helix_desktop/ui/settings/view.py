@@ -8,14 +8,7 @@ from typing import Generic, Literal, TypeVar
 import msgspec
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QComboBox,
-    QFrame,
-    QLineEdit,
-    QPlainTextEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QFrame, QLineEdit, QPlainTextEdit, QWidget
 from shiboken6 import isValid
 
 from helix_desktop.domain.translatable_text import TextContext
@@ -72,7 +65,6 @@ class Hit(msgspec.Struct, frozen=True):
     control: QWidget | None = None
 
     def reach(self) -> None:
-        """Bring it into sight, marked, with the keyboard in it."""
         if self.form is not None and isValid(self.form):
             self.form.show_field(self.field, is_marked=True)
         elif self.control is not None and isValid(self.control):
@@ -184,7 +176,6 @@ class SettingsSearch(QWidget):
             announce(self.field, self.hits.current.words)
 
     def choose(self) -> None:
-        """Go to the setting that is chosen."""
         if self.hits.current is not None:
             self._view.go(self.hits.current.value)
 
@@ -355,7 +346,6 @@ class SettingsView(PageArea):
         return name in self._built
 
     def page(self, name: SettingsPage, kind: type[P]) -> P:
-        """Return a page of this kind, which is built when it is first needed."""
         if name not in self._built:
             self._built[name] = built = self._builders[name]()
             self.addWidget(built)
@@ -378,7 +368,6 @@ class SettingsView(PageArea):
         self.head.pages.setCurrentIndex(self.head.pages.findData(page))
 
     def current_page(self) -> SettingsPage:
-        """Return the page that is shown, or was last."""
         return next(name for name in _TITLES if name == self.names.list.current)
 
     def focus_name(self) -> None:
@@ -440,7 +429,6 @@ class SettingsView(PageArea):
             hit.reach()
 
     def unsaved_pages(self) -> list[str]:
-        """Return the titles of the pages where something was typed and not saved."""
         return [
             translate(_TITLES[name])
             for name, page in self._built.items()

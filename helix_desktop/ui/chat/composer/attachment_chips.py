@@ -54,7 +54,6 @@ _STEP_KEYS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Up: -1, Qt.Ke
 
 
 def attachment_key(attachment: Attachment) -> str:
-    """Return what tells the attachments of a message apart."""
     lines = f"{attachment.first_line}-{attachment.last_line}"
     return f"{attachment.digest}:{attachment.label}:{lines}"
 
@@ -280,12 +279,10 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
 
     @property
     def _right(self) -> int:
-        """How much room is for the buttons, pixels."""
         return len(self.buttons) * (_BUTTON + 2) + _EDGE
 
     @property
     def _left(self) -> int:
-        """Where the label begins, pixels."""
         is_image = self.chip.attachment.image is not None
         return 2 * _THUMBNAIL_LEFT + self.chip.thumbnail_size.width() + 3 if is_image else _LEFT
 
@@ -335,7 +332,6 @@ class AttachmentBar(Themed, QScrollArea):
         return next(holders, None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows go to the next chip, or the one before."""
         place, by = self._focused_place(), _STEP_KEYS.get(Qt.Key(event.key()), 0)
         if place is not None and by and place + by >= 0:
             self._focus(place + by)
@@ -361,7 +357,6 @@ class AttachmentBar(Themed, QScrollArea):
         self.window().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take less room in a low window."""
         if event.type() == QEvent.Type.Resize and watched is self.window():
             self._arrange()
         return super().eventFilter(watched, event)

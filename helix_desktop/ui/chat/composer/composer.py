@@ -117,7 +117,6 @@ _TIPS = {
 
 class ModeButton(ChoiceButton):
     def __init__(self, parent: QWidget) -> None:
-        """Start in mode Ask."""
         super().__init__("mode", parent)
         self.show_mode("ask")
 
@@ -263,7 +262,6 @@ class MessageHistory(QObject):
         return draft
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take Up and Down where they would leave the text."""
         if event.type() != QEvent.Type.KeyPress or not isinstance(event, QKeyEvent):
             return False
         plain = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier == Qt.KeyboardModifier.NoModifier
@@ -307,7 +305,6 @@ class MessageHistory(QObject):
         return self._at != _NOT_BROWSING and self._editor.toPlainText() == self._messages[self._at]
 
     def _can_move(self, operation: QTextCursor.MoveOperation) -> bool:
-        """Return True if there is a line above, or below, on screen."""
         return QTextCursor(self._editor.textCursor()).movePosition(operation)
 
 
@@ -411,7 +408,6 @@ class Composer(Themed, QWidget):
 
     @property
     def is_empty(self) -> bool:
-        """Return True if nothing is typed or being composed, and nothing goes along."""
         return not (self.text() or self.editor.is_composing or self._chips.keys)
 
     @property

@@ -10,16 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from unicodedata import bidirectional, category
 
 import msgspec
-from PySide6.QtCore import (
-    QEvent,
-    QMimeData,
-    QObject,
-    QPoint,
-    QRectF,
-    Qt,
-    QTimer,
-    Signal,
-)
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
     QDragMoveEvent,
@@ -274,7 +265,6 @@ class Editor(TextArea):
             super().insertFromMimeData(source)
 
     def insert_dropped(self, source: QMimeData) -> None:
-        """Put in what was dropped near the field, apart from the words at the cursor."""
         self._is_drop = True
         self.insertFromMimeData(source)
         self._is_drop = False
@@ -346,8 +336,7 @@ class CompletionSource:
         """Return what completes a query, best first. May be canceled. Raises HelixError."""
         raise NotImplementedError
 
-    def accept(self, completion: CompletionItem) -> None:
-        """Do what accepting one does beside the text that it puts in."""
+    def accept(self, completion: CompletionItem) -> None: ...
 
 
 class TypedWord(NamedTuple):
@@ -531,7 +520,6 @@ class Completer(QObject):
         self._start = start
 
     def open_here(self) -> None:
-        """Complete the word at the cursor, however it came there."""
         word = self._word_at_cursor()
         if word is not None and not self._editor.is_composing:
             self._ask(word)

@@ -151,7 +151,6 @@ class QueueLine(QWidget):
         self._send_now.setVisible(not visible and self._is_call_running)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Take the Esc that the field leaves."""
         if event.key() == Qt.Key.Key_Escape and not self.field.isHidden():
             self._end_edit()
         else:
@@ -278,7 +277,6 @@ class ComposerStrip(QWidget):
     """Hidden until something is in the way."""
 
     def __init__(self, icon_name: str, color_token: str, button: str) -> None:
-        """`color_token` is a color of the theme by name."""
         super().__init__()
         self.button = PushButton(button, "primary", name="strip_action")
         self._title, self._text = label("", "strong", wrap=True), label("", "muted", wrap=True)
@@ -345,7 +343,6 @@ class TodoPanel(QWidget):
         self.setVisible(bool(items))
 
     def _newest_items(self) -> tuple[TodoItem, ...]:
-        """Return the newest list of the turn at the end of the rows."""
         rows = self._model.raw_rows()
         for at in range(len(rows) - 1, max(-1, len(rows) - _MAX_LOOKBACK_ROWS), -1):
             newest = rows[at]

@@ -30,18 +30,7 @@ from helix_desktop.ui.chat.rows.changed_files import (
 from helix_desktop.ui.chat.rows.row_types import MAX_REASON_PLACES, ApprovalRow
 from helix_desktop.ui.chat.style import BODY, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
-from helix_desktop.ui.kit.boxes import (
-    Box,
-    Button,
-    Column,
-    Flow,
-    Frame,
-    Icon,
-    Pill,
-    Row,
-    Text,
-    push_button,
-)
+from helix_desktop.ui.kit.boxes import Box, Button, Column, Flow, Frame, Icon, Pill, Row, Text, push_button
 from helix_desktop.words.file_changes import line_counts_texts
 from helix_desktop.words.translation import Translator, translate
 
@@ -103,7 +92,6 @@ def _first_places(places: Sequence[str]) -> str:
 
 
 def _reason_texts(row: ApprovalRow) -> list[str]:
-    """Return why the user is asked, and what there is to know before the answer."""
     request, reasons = row.request, list[str]()
     if request.asking_rule:
         matched = escape_command(request.asking_rule)
@@ -276,7 +264,6 @@ class ApprovalItem(RowItem):
         return Frame(Frame(shown, (12, 9, 12, 9), "code_surface", "border", radius=8), (0, 2, 0, 6))
 
     def detail_text(self) -> str:
-        """Return all of it, with hidden characters as codes."""
         escape = escape_command if self._row.request.kind == "command" else escape_invisible
         return escape(self._row.detail).rstrip("\n")
 
@@ -356,6 +343,5 @@ def _plain(words: str, color: str, size: int, tools: ItemTools) -> TextBlock:
 
 
 def _link(name: str, action: ListAction, label: str) -> Box:
-    """Return a link to more of what stands above it."""
     words = Text(label, 12, "accent_text", 500)
     return Flow([Button(f"open:{name}", action, words, label, "words", high=20)])

@@ -63,7 +63,6 @@ _LONG_WAIT_S = 60  # for the first text, before the user is told what can be don
 
 
 def _header(row: AssistantRow, names_model: bool) -> Box:
-    """Return the speaker and the time at the top of an item."""
     parts: list[Box] = []
     if names_model:
         parts.append(Text(row.model or tr("Assistant"), 13, "text", 600, shrink=True))
@@ -126,7 +125,6 @@ class _GrowingSection(_Section):
     """What arrives of an answer: only what more text may still change is built again; open code grows."""
 
     def __init__(self, tools: ItemTools, number: int, text: str, references: dict[str, Any]) -> None:
-        """`references` are the link references of the text above it."""
         super().__init__(MarkdownSection("markdown", 0, 0), tools, number)
         self.is_built = True
         self._stream = MarkdownStream(references)
@@ -162,7 +160,6 @@ class _GrowingSection(_Section):
         self._fence.extend(fence.lines[self._fence.complete_lines :], fence.partial)
 
     def finish(self) -> None:
-        """End code that is still open."""
         if self._fence is not None and self._stream.fence is not None:
             self._fence.finish(self._stream.fence.text())
 
@@ -293,7 +290,6 @@ class AssistantMessageItem(RowItem):
         return range(first, min(len(self._sections), bisect_left(self._tops, bottom)))
 
     def _is_ready(self, at: int) -> bool:
-        """Return True if a section is built and laid out for the current width."""
         return self._sections[at].is_built and self._sections[at].width_laid_out == self.width
 
     def _ready_sections(self) -> Iterator[_Section]:
@@ -442,7 +438,6 @@ class AssistantMessageItem(RowItem):
         return max(y, style.px(8))
 
     def _thoughts_box(self, *, has_answer: bool) -> Box:
-        """Return the line that folds the thoughts and, when it is open, these."""
         label = tr("Thinking…")
         if has_answer:
             words = len(self._row.reasoning.split())

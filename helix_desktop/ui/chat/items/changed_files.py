@@ -17,12 +17,7 @@ from helix_desktop.ui.chat.items.item import (
     more_lines_text,
 )
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
-from helix_desktop.ui.chat.rows.changed_files import (
-    FOLDED_LINES,
-    SIGNS,
-    CardLine,
-    FileLines,
-)
+from helix_desktop.ui.chat.rows.changed_files import FOLDED_LINES, SIGNS, CardLine, FileLines
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.style import SMALL
 from helix_desktop.ui.design.document_units import count_units
@@ -220,7 +215,6 @@ class ChangedFiles:
         return tr("Changed: {files}, {lines}", files=files, lines=lines)
 
     def _blocks(self, shows_all: bool, tools: ItemTools) -> tuple[list[FileBlock], int]:
-        """Return the files that are shown, and how many lines are not."""
         blocks, content = list[FileBlock](), self._content
         if content is None:
             return blocks, 0
@@ -253,7 +247,6 @@ class ChangedFiles:
         return tr("More lines are in Changes.") if content.is_cut else ""
 
     def _figures(self) -> list[tuple[str, str]]:
-        """Return what stands in the bar, each with the token of its color."""
         changes = self._changes
         counts = zip(
             line_counts_texts(changes.added_lines, changes.removed_lines),

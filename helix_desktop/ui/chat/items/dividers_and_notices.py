@@ -123,7 +123,6 @@ def _divider_link(action: Intent) -> Button:
 
 
 def _link(name: str, action: RowAction, label: str, labels: Sequence[str]) -> Button:
-    """Return a link that has room for each of some labels."""
     texts = [Text(words, 12, "accent_text", 500) for words in labels]
     words = Text(label, 12, "accent_text", 500)
     wide = max(text.width() for text in texts)
@@ -131,7 +130,6 @@ def _link(name: str, action: RowAction, label: str, labels: Sequence[str]) -> Bu
 
 
 def quoted(text: TextBlock) -> Box:
-    """Return a text behind a line along it."""
     return _Quoted(text, (14, 0, 0, 0))
 
 

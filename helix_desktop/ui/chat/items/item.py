@@ -202,7 +202,6 @@ class CodeBlock(TextBlock):
         super().paint(pen)
 
     def extend(self, lines: Sequence[str], partial: str) -> None:
-        """Take complete lines and the line that is still arriving of an open fence."""
         self._size = (-1.0, 0.0)
         document = self.text.document
         if self._complete_end < self.text.length:
@@ -375,13 +374,11 @@ class ItemContext(msgspec.Struct, frozen=True):
 
 
 def paragraph(text: str, tools: ItemTools, color: str, size: int = UI, bold: bool = False) -> TextBlock:
-    """Plain words as one paragraph, `size` in pixels."""
     leaf = Paragraph((Span(text, bold=bold),))
     return TextBlock(tools.writer.write_prose(Prose((leaf,)), color, size))
 
 
 def more_lines_text(hidden: int) -> str:
-    """Return how many lines are left out; empty if none are."""
     return tr.plural(hidden, "… %n more line", "… %n more lines") if hidden else ""
 
 
@@ -412,7 +409,6 @@ class SearchLine(Text):
         self.number = 0  # below 0 in its row: its texts count from 0
 
     def find_all(self, needle: str) -> list[tuple[int, int]]:
-        """Ranges that hold a needle, letter case ignored."""
         found = re.finditer(re.escape(to_lower(needle)), to_lower(self.words)) if needle else ()
         return [hit.span() for hit in found]
 
@@ -509,7 +505,6 @@ class RowItem(ListItem):
         return map(text_of_layout, self._texts)
 
     def scroll_by_key(self, area: HitArea, key: int) -> bool:
-        """Scroll a table or a formula sideways."""
         action = area.action
         return isinstance(action, ScrollText) and self.text(action.text_number).scroll_by_key(key)
 

@@ -16,13 +16,7 @@ from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.domain.tools import AutoRunChange, Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.system.clock import wall_clock_ms
-from helix_desktop.ui.chat.actions import (
-    OpenMenu,
-    PutAutoRun,
-    ReadContent,
-    StopCall,
-    ToggleSection,
-)
+from helix_desktop.ui.chat.actions import OpenMenu, PutAutoRun, ReadContent, StopCall, ToggleSection
 from helix_desktop.ui.chat.items.changed_files import ChangedFiles, LeftToRight
 from helix_desktop.ui.chat.items.item import (
     CodeBlock,
@@ -118,12 +112,10 @@ def window_state_text(row: ToolRow) -> str:
 
 
 def call_facts(row: ToolRow, figures: str = "") -> str:
-    """Return how a call went, its figures, and where its output is."""
     return dotted((translate(STATE_TEXTS[row.state]), figures or figures_text(row), badge_text(row.badge)))
 
 
 def removed_text(row: ToolRow) -> str:
-    """Return that the user removed the output, and when; empty if not."""
     if not row.removed_at_ms:
         return ""
     return tr("You removed this output as a secret on {day}.", day=format_date(row.removed_at_ms))
@@ -149,7 +141,6 @@ def form_choice_text(row: ToolRow) -> str:
 
 
 def _form_cost(shown: ToolAnswered | FormChosen) -> str:
-    """Return what models took for choosing and making a form."""
     tokens = tr("{tokens} tokens", tokens=format_tokens(shown.intake_tokens))
     if shown.intake_cached:
         spent, cached = format_tokens(shown.intake_tokens), format_tokens(shown.intake_cached)
@@ -163,7 +154,6 @@ def _can_show_all_lines(row: ToolRow) -> bool:
 
 
 def tool_body(row: ToolRow, tools: ItemTools) -> Box:
-    """Return the inside of one open card."""
     theme = tools.style.theme
     parts: list[Box] = [Text(call_facts(row), 12, "faint")]
     if row.command:
@@ -189,7 +179,6 @@ def tool_body(row: ToolRow, tools: ItemTools) -> Box:
 def _section(
     row: ToolRow, title: str, ends: HeadAndTail, tools: ItemTools, *, is_last: bool
 ) -> Iterator[Box]:
-    """Yield a stretch of output: its title, its first lines, what is left out, its last lines."""
     if title:
         yield Text(title, 12, "muted", 500)
     head, tail = _output(ends.head, tools), _output(ends.tail, tools)
@@ -209,7 +198,6 @@ def _section(
 
 
 def _command_block(row: ToolRow, tools: ItemTools) -> CodeBlock:
-    """Return the command of a call in a frame of its own, below its folder and network."""
     parts = [tr("Command")]
     if folder := str(row.values.get("folder") or ""):
         parts.append(tr("in {folder}", "where a command runs", folder=escape_invisible(folder)))
@@ -220,7 +208,6 @@ def _command_block(row: ToolRow, tools: ItemTools) -> CodeBlock:
 
 
 def _section_contents(row: ToolRow) -> list[tuple[str, HeadAndTail]]:
-    """Title and lines of each stretch that a card shows."""
     original = row.original
     if row.form == "full":
         return [
@@ -323,7 +310,6 @@ _PHASES = {  # icon and color
 
 
 def _subagent_strip(row: ToolRow, name: str) -> Box:
-    """Return the line of a subagent at work, which leads to its session."""
     status, buttons = row.subagent_status, list[Box]()
     if row.state == "running":
         label = tr("Stop subagent: {task}", task=name)

@@ -34,14 +34,12 @@ _PREVIOUS, _NEXT = VERSION_ARROWS = ("version:previous", "version:next")
 
 
 def versions_note(versions: Versions | None) -> list[str]:
-    """Return which version is on screen, for screen readers; nothing if there is one only."""
     if versions is None:
         return []
     return [tr("Version {place} of {count}", place=versions.place + 1, count=len(versions.session_ids))]
 
 
 def message_buttons(actions: Sequence[RowAction], versions: Versions | None) -> Row:
-    """Return one line of buttons."""
     boxes = list[Box]()
     if versions is not None:
         ids, at = versions.session_ids, versions.place
@@ -86,7 +84,6 @@ def _action_button(action: RowAction) -> Button:
 
 
 def answer_buttons(row: TurnFooterRow) -> Box:
-    """Return the line below the answer of a turn that is done."""
     seq = row.key.seq
     line = message_buttons((CopyAnswer(), RetryAnswer(seq), BranchSession(seq)), row.versions)
     return Frame(line, (-5, 0, 0, 0))  # its first icon begins where texts do

@@ -24,12 +24,7 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
-from helix_desktop.ui.chat.markdown.formulas import (
-    Formula,
-    FormulaDrawing,
-    FormulaDrawings,
-    formula_image,
-)
+from helix_desktop.ui.chat.markdown.formulas import Formula, FormulaDrawing, FormulaDrawings, formula_image
 from helix_desktop.ui.chat.markdown.parser import (
     Alignment,
     Cell,
@@ -461,7 +456,6 @@ def _lines_of_both_directions(paragraph: Paragraph) -> list[Paragraph]:
 
 
 def _shrink_ends(document: QTextDocument) -> None:
-    """Make the two empty blocks that Qt keeps around a table take no space."""
     form = QTextBlockFormat()
     form.setLineHeight(0.01, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
     for block in (document.firstBlock(), document.lastBlock()):

@@ -90,7 +90,6 @@ def _take_note(state: StateBlock, first: int, last: int, silent: bool) -> bool:
 
 
 def _end_of_note(state: StateBlock, first: int, last: int) -> int:
-    """Return the line behind the last one of a note."""
     end, line = first + 1, first + 1
     state.parentType = "root"  # a paragraph before leaves its own behind: an empty item would not end a note
     rules = state.md.block.ruler.getRules("paragraph")
@@ -246,7 +245,6 @@ class TopLevelBlock:
 
 
 def _allowed_link(target: str) -> str:
-    """Return the target when its scheme may be opened on a click (http, https, mailto), else nothing."""
     return target if target.strip().lower().startswith(LINK_SCHEMES) else ""
 
 
@@ -380,7 +378,6 @@ def _read_chunks(parser: MarkdownIt, text: str, env: dict[str, Any]) -> list[Top
 
 
 def plain_blocks(text: str) -> tuple[Block, ...]:
-    """Return a text as it is, below the line that says so."""
     note = tr("Shown as plain text, because it could not be laid out.")
     return Prose((Paragraph((Span(note, italic=True),)),)), Code(text.removesuffix("\n"))
 

@@ -91,7 +91,6 @@ class LazyMarkdown:
     """A text, its sections, and what has been read of them so far: the same in every look."""
 
     def __init__(self, source: str, *, is_plain: bool = False) -> None:
-        """What is plain is shown as it is, below a line that says so."""
         self.source = source
         # Markdown knows nothing of other line ends, and of zero signs.
         self.text = source.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
@@ -103,7 +102,6 @@ class LazyMarkdown:
         self._blocks: dict[int, tuple[Block, ...]] = {}
 
     def blocks(self, index: int) -> tuple[Block, ...]:
-        """Return the blocks of a section, read once."""
         blocks = self._blocks.get(index)
         if blocks is None:
             blocks = self._blocks[index] = parse_section(self.text, self.sections[index], self.references)

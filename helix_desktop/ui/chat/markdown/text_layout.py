@@ -115,7 +115,6 @@ class TextLayout:
         cursor.insertImage(form)
 
     def image_source(self, position: int) -> str:
-        """Return the source of an image at or before a position, or an empty string."""
         return self._sources.get(position) or self._sources.get(position - 1, "")
 
     def hang_wrapped_lines(self, indent: float) -> None:
@@ -177,7 +176,6 @@ class TextLayout:
 
     @property
     def length(self) -> int:
-        """Return how many positions a selection can cover."""
         return self.document.characterCount() - 1
 
     def paint(self, painter: QPainter, clip: QRectF, marks: Sequence[TextMark] = ()) -> None:
@@ -280,12 +278,10 @@ class TextLayout:
         painter.drawEllipse(base + QPointF(across, -style.px(5)), radius, radius)
 
     def position_at(self, x: float, y: float) -> int:
-        """Return the position nearest to a point of the item."""
         point = self._point(x, y)
         return max(0, self.document.documentLayout().hitTest(point, Qt.HitTestAccuracy.FuzzyHit))
 
     def link_at(self, x: float, y: float) -> str:
-        """Return the target of the link at a point of the item, or an empty string."""
         return self.document.documentLayout().anchorAt(self._point(x, y))
 
     def word_range(self, position: int, whole_block: bool = False) -> tuple[int, int]:
@@ -323,7 +319,6 @@ class TextLayout:
         return bool(self.decorations.get(0, NO_DECORATION).marker)
 
     def find_all(self, needle: str) -> list[tuple[int, int]]:
-        """Ranges that hold a needle, letter case ignored."""
         haystack = to_lower(self._with_sources(self.document.toPlainText(), 0, self.length))
         ranges, needle = [], to_lower(needle)
         at = haystack.find(needle) if needle else -1
@@ -378,7 +373,6 @@ class TextLayout:
         return self._placed(caret.translated(origin))
 
     def _placed(self, rect: QRectF) -> QRectF:
-        """Return where a rectangle of the document stands in the item."""
         return visual_rect(rect, self.content_width).translated(self.x - self.offset, self.y)
 
     def _point(self, x: float, y: float) -> QPointF:

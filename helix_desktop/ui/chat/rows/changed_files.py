@@ -65,7 +65,6 @@ class FileLines(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return the path with hidden characters as codes."""
         return escape_hidden_name(self.path)
 
 
@@ -178,7 +177,6 @@ def edited_file_lines(file: EditedFile, most: int) -> FileLines:
 
 
 def edited_text(edits: Sequence[EditedFile]) -> str:
-    """Return names and lines of edits as a card has them, of each the first ones."""
     return "\n".join(
         text
         for edit in edits

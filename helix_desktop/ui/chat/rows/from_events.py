@@ -27,11 +27,7 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.events.foreign import (
-    ForeignCompaction,
-    ForeignRecords,
-    SessionImported,
-)
+from helix_desktop.domain.events.foreign import ForeignCompaction, ForeignRecords, SessionImported
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     ATTACHED_SWEEP_REASONS,
@@ -170,7 +166,6 @@ class ContextLines:
         self._sizes = RewriteSizes()
 
     def on_answer(self, recorded: RecordedEvent, transcript: Transcript) -> None:
-        """Begin a new group: the request was answered."""
         self._sizes.apply(recorded, transcript)
         self._group = _Group()
 
@@ -228,7 +223,6 @@ def _handover_row(recorded: RecordedEvent, handover: HandoverMade, transcript: T
 
 
 def _title(*, is_undone: bool) -> str:
-    """Return what the card says; from which session, the divider above it says."""
     if is_undone:
         return tr("Not in the context: the summary that this session starts from was undone")
     return tr("This session starts from a summary")
@@ -350,7 +344,6 @@ def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRo
 
 
 def _lifted_row(recorded: RecordedEvent, ended: TurnEnded) -> NoticeRow:
-    """Return the end of a turn for want of budget when there is budget again."""
     return NoticeRow(
         RowKey(recorded.seq),
         "info",
@@ -362,7 +355,6 @@ def _lifted_row(recorded: RecordedEvent, ended: TurnEnded) -> NoticeRow:
 
 
 def _stop_text(ended: TurnEnded) -> str:
-    """Return why a turn that did not fail has no end of its own."""
     if ended.how == "stopped":
         return tr("Stopped: {reason}", reason=translate(ended.why)) if ended.why else tr("Stopped")
     if ended.cause == "closed":
@@ -437,7 +429,6 @@ class ChatRows(ToolRows):
         return rows
 
     def updated_states(self, transcript: Transcript) -> list[Row]:
-        """Let rows have the badges, buttons and words that rewrites left them."""
         rows, states = self._updated_badges(transcript), MessageStates(transcript)
         for key, row in self.rows.items():
             if isinstance(row, UserRow) and not row.is_side:
@@ -646,7 +637,6 @@ class ChatRows(ToolRows):
 
 
 def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
-    """Return the rows of a whole log in order, and the reduction that goes on from there."""
     rows, transcript = ChatRows(), Transcript()
     for recorded in log:
         transcript.apply(recorded)
@@ -658,7 +648,6 @@ def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
 def _foreign_notice(
     seq: int, event: SessionImported | ForeignRecords | ForeignCompaction, agent: str
 ) -> NoticeRow | None:
-    """Return what there is to say about a session of another agent."""
     key = RowKey(seq)
     match event:
         case SessionImported(folder=folder):

@@ -279,7 +279,6 @@ def output_form_text(row: ToolRow) -> str:
 
 
 def removed_state_text() -> str:
-    """Return what is said of an output that the user removed as a secret, in a few words."""
     return tr("removed as a secret", "state of an output")
 
 

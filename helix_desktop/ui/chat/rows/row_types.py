@@ -256,7 +256,6 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def command(self) -> str:
-        """The command that it runs, if it runs one."""
         return str(self.values.get("command") or "") if self.call.name == "run_command" else ""
 
     @cached_property
@@ -271,7 +270,6 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def shown(self) -> ToolAnswered | FormChosen:
-        """What the agent is shown; nothing while the form is not chosen."""
         return self.user_form or (self.answer if self.answer_seq else NO_ANSWER)
 
     @cached_property
@@ -376,7 +374,6 @@ class ApprovalRow(msgspec.Struct, frozen=True):
 
     @property
     def offers(self) -> tuple[TranslatableText, ...]:
-        """Return what these rules say, without where they hold."""
         return tuple(replace(rule, confined=False).text for rule in self.rules)
 
     @property
@@ -514,7 +511,6 @@ class ChatModel(QObject):
         return at
 
     def asks(self) -> list[AskRow]:
-        """Return the cards that wait for the user."""
         return [row for row in self._rows[self.first_ask :] if isinstance(row, AskRow)]
 
     def index_of(self, key: RowKey) -> int | None:
@@ -597,7 +593,6 @@ class ChatModel(QObject):
         self.row_removed.emit(at)
 
     def discard(self, key: RowKey) -> None:
-        """Take a row away if there is one with this key."""
         if self.index_of(key) is not None:
             self.remove(key)
 

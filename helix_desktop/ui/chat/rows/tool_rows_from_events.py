@@ -118,7 +118,6 @@ class ToolRows:
         return self._change(row.key, state="interrupted", progress=ended if row.subagent_session else None)
 
     def show_running_output(self, call_id: str, output: RunningOutput) -> list[Row]:
-        """Show the newest lines of a call that runs."""
         row = self._row_of(call_id)
         is_running = row is not None and row.state == "running"
         return self._change_call(call_id, running_output=output) if is_running else []
@@ -146,7 +145,6 @@ class ToolRows:
 
     @property
     def change_ids(self) -> list[str]:
-        """Return the ids of what calls changed that runs by itself."""
         changes = (change for row in self._auto_run_rows() for change in row.auto_run)
         return [change.change_id for change in changes if change.change_id]
 
@@ -174,7 +172,6 @@ class ToolRows:
         return [row for key in keys for row in self._change(key, **self._staleness(key, transcript))]
 
     def _staleness(self, key: RowKey, transcript: Transcript) -> dict[str, Any]:
-        """Return what a row says of a change of its file since."""
         row = self.rows[key]
         assert isinstance(row, ToolRow)
         digest = row.digest and (row.answer.recalled or row.digest)

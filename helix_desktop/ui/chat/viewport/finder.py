@@ -135,7 +135,6 @@ def source_texts(row: Row) -> tuple[str, ...]:
 
 
 def _searchable_texts(row: Row) -> Iterator[str]:
-    """Return the texts that the item of a row has with its section open."""
     match row:
         case AssistantRow():
             yield row.reasoning
@@ -223,7 +222,6 @@ class ChatFinder(QObject):
         self.counter.start("")
 
     def matches(self, item: RowItem) -> dict[int, list[tuple[int, int]]]:
-        """Return the matching ranges in the built part of an item, by text number."""
         if not self.query:
             return {}
         found = {text.number: text.find_all(self.query) for text in item.built_search_texts}
@@ -305,7 +303,6 @@ class ChatFinder(QObject):
         return None
 
     def _expand_row(self, index: int) -> None:
-        """Open the sections of a row that may hide the words."""
         row, items = self._chat_viewport.model.raw_row(index), self._chat_viewport.item_cache
         for section in self._sections_of(row):
             if not items.is_shown(row, section):

@@ -163,7 +163,6 @@ class MouseHandler(ListMouse):
 
 
 def text_under(located: HitResult | None) -> TextLayout | None:
-    """Return the text of a message at a place, if there is one."""
     text = located.item.text_at(located.x, located.y) if located is not None else None
     return text if isinstance(text, TextLayout) else None
 
@@ -212,11 +211,9 @@ class ApprovalClickGuard(QObject):
         return self.accepts(key, action) and settled
 
     def note_shown(self, key: Hashable) -> None:
-        """Note that what a card asks about is shown in another place, too."""
         self._shown_since[key] = self._clock()
 
     def note_click(self, key: Hashable, action: object, at: QPointF) -> None:
-        """Note an answer by a click, at a point of the screen."""
         if isinstance(action, Decide | AllowAllOnce):
             self._answered = key, at
 
@@ -294,7 +291,6 @@ class MenuEntry(NamedTuple):
 
 
 def menu_groups(row: ToolRow) -> list[list[MenuEntry]]:
-    """Return what can be done with a call as it stands now; a line goes between two groups."""
     groups = [_pin_entries(row), _form_entries(row), _content_entries(row)]
     if row.subagent_session:
         open_subagent = OpenSession(row.subagent_session)

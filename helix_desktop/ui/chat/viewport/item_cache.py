@@ -108,19 +108,16 @@ class ItemCache:
         return text_of_row(self._model.row(index))
 
     def column_width(self, room: int) -> float:
-        """Return at most 760 px at zoom 1."""
         margin = MIN_MARGIN if room > MAX_COLUMN_WIDTH else MIN_MARGIN / 2
         return max(120.0, min(self.style.px(MAX_COLUMN_WIDTH), room - 2 * margin))
 
     def set_style(self, style: ChatStyle) -> None:
-        """Create all items again in another style."""
         self._tools.highlighter.clear()
         for key in [*self._items]:
             self.drop(key)
         self._tools = ItemTools(style, DocumentWriter(style, self._formulas), self._tools.highlighter)
 
     def clear(self) -> None:
-        """Forget all items, and what is open in them."""
         self._tools.highlighter.clear()
         self._items.clear()
         self._expanded.clear()
@@ -192,7 +189,6 @@ class ItemCache:
         return self.get(index)
 
     def is_plain(self, key: RowKey) -> bool:
-        """Return True if a row is shown as its words, because it can't be shown as it is."""
         return key in self._failed
 
     def _note_failure(self, row: Row, error: Exception) -> None:
@@ -221,7 +217,6 @@ class ItemCache:
         self._expanded[key] = self._expanded.get(key, frozenset()) ^ {section}
 
     def drop_answers(self, open_questions: Collection[RowKey]) -> None:
-        """Forget what was chosen and typed of other questions than these."""
         for key in {*self.form_cards.by_key, *self.marked} - {*open_questions}:
             self.form_cards.drop(key)
             self.marked.pop(key, None)
@@ -233,7 +228,6 @@ class ItemCache:
         self.marked[row.key] = (marked if row.question.multiple else marked & {number}) ^ {number}
 
     def chosen(self, row: QuestionRow) -> tuple[str, ...]:
-        """Return the labels of the options that are chosen."""
         return chosen_options(row.question, self.marked.get(row.key, frozenset()))
 
     def gap(self, index: int) -> float:

@@ -117,7 +117,6 @@ class NewRowsButton(EnterActivates, QPushButton):
 
     @staticmethod
     def _hidden_ask(chat_viewport: ChatViewport) -> AskRow | None:
-        """Return the first card that waits, if of none of them more than an edge is in sight."""
         asks, first, edge = chat_viewport.model.asks(), chat_viewport.model.first_ask, scaled(_EDGE)
         is_shown = any(
             row.row_index >= first and row.y < chat_viewport.height - edge and row.y + row.height > edge
@@ -163,7 +162,6 @@ class ChatView(RowListView):
         parent: QWidget | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`now` gives seconds."""
         super().__init__(tr("Conversation"), tr("Messages"), parent)
         self.highlighter = Highlighter(self)
         style = ChatStyle(theme, scale(QApplication.font()), self.devicePixelRatioF())
@@ -255,7 +253,6 @@ class ChatView(RowListView):
         self.chat_viewport.repaint()
 
     def mark_text(self, text: str) -> None:
-        """Mark a text where it stands, and scroll nowhere."""
         self.finder.mark(text)
         self.chat_viewport.repaint()
 
@@ -307,7 +304,6 @@ class ChatView(RowListView):
             add_groups(menu, menu_groups(row), self._theme)
 
     def _open_menu(self, index: int, area: HitArea) -> None:
-        """Open the menu of a card below its button."""
         row = self.chat_viewport.model.row(index)
         menu = QMenu(self._area)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -343,8 +339,6 @@ class ChatView(RowListView):
         dialog.show()
 
     def _answer_button(self, key: RowKey, area: HitArea) -> PushButton:
-        """Return a button that answers as that of a card does, with its keys, words and safeguards."""
-
         def answer() -> None:
             index = self.chat_viewport.model.index_of(key)
             if index is not None:
@@ -444,7 +438,6 @@ class ChatView(RowListView):
             self.focus_area(row.key, f"option:{number}")
 
     def answer_with_marked(self, index: int) -> None:
-        """Answer the question of a row with the options that are chosen."""
         area = self.chat_viewport.item(index).hit_area("answer")
         if area is not None:
             self._activate(index, area)

@@ -62,7 +62,6 @@ class CollapsedRow(EnterActivates, Themed, QAbstractButton):
     """Unchanged lines that are not in sight; a click opens them."""
 
     def __init__(self, parent: QWidget, open_fold: Callable[[int], object]) -> None:
-        """`open_fold` gets the number of the hunk behind the lines."""
         super().__init__(parent)
         self._hunk = 0
         self.setToolTip(tr("Show unchanged lines"))
@@ -96,7 +95,6 @@ class CollapsedRow(EnterActivates, Themed, QAbstractButton):
 
 class HunkHead(Themed, QWidget):
     def __init__(self, parent: QWidget, revert: Callable[[int], object]) -> None:
-        """`revert` gets the number of the hunk."""
         super().__init__(parent)
         self._number = 0
         self._place = TextLine("", 12, role="muted")
@@ -122,7 +120,6 @@ class HunkHead(Themed, QWidget):
 
 
 def hunk_words(hunk: Hunk, mark: HunkMark) -> str:
-    """Return which lines a hunk is about, and what became of it."""
     return dotted((lines_of(hunk), mark.word))
 
 
@@ -301,7 +298,6 @@ class RowPlaces:
                 yield row_range.first + at, y, high, row_range, at
 
     def _row_within(self, number: int, y: int) -> int:
-        """Return the row of a range at a height in it, the last for one below."""
         row_range, within = self._rows.row_ranges[number], self._tops_within[number]
         at = bisect_right(within, y) - 1 if within else y // self._heights[row_range.kind]
         return min(at, row_range.count - 1)
@@ -638,7 +634,6 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._words_row, self._words_scroll = row, bar.value()
 
     def _line_at_top(self) -> int:
-        """Return the number of the first line in sight, among all lines."""
         if not len(self.rows):
             return 0
         row_range, at = self.rows.locate(self._places.row_at(self.verticalScrollBar().value()))
@@ -675,7 +670,6 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         row: Row,
         number: int,
     ) -> None:
-        """Draw a row at a `place`: its top and height in pixels."""
         scroll = float(self.horizontalScrollBar().value())
         sides: list[tuple[Pane, DiffLine | None, Side]] = [(panes[0], row.line, "both")]
         if len(panes) > 1:

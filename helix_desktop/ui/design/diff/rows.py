@@ -74,8 +74,7 @@ class _LazyRows(Sequence[Row]):
         return self._row(index)
 
     @abstractmethod
-    def _row(self, at: int) -> Row:
-        """Return one of them."""
+    def _row(self, at: int) -> Row: ...
 
 
 class UnchangedRows(_LazyRows):
@@ -180,7 +179,6 @@ class DiffRows:
 
     @cached_property
     def change_starts(self) -> list[int]:
-        """The first row of each group of changed lines."""
         return [
             row_range.first + at
             for row_range in self.row_ranges
@@ -247,7 +245,6 @@ class DiffRows:
 
 
 def _starts_of_runs(flags: list[bool]) -> Iterator[int]:
-    """Yield where each run of True begins."""
     at = 0
     with suppress(ValueError):  # there is no other one
         while True:
@@ -342,13 +339,11 @@ class LineText(NamedTuple):
     is_plain: bool = False  # every character is as wide as any other
 
     def place(self, column: int) -> int:
-        """Return where a character of the line is in what is drawn."""
         if self.places is None:
             return min(column, len(self.text))
         return self.places[min(column, len(self.places) - 1)]
 
     def column(self, place: int) -> int:
-        """Return which character of the line is at a place in what is drawn."""
         return place if self.places is None else max(0, bisect_right(self.places, place) - 1)
 
 
@@ -542,7 +537,6 @@ class LineLayout:
         return len(self._breaks) + 1
 
     def place_of(self, column: int) -> tuple[int, float]:
-        """Return the row that a character is in, and where it begins there."""
         place = self.text.place(column)
         if self._layout is None:
             return 0, self._x_of(place)
@@ -624,7 +618,6 @@ class LineLayout:
         return layout
 
     def _unit(self, place: int, start: int = 0) -> int:
-        """Return the position of a place in Qt's layout of the line from `start` on."""
         is_ascii = self.text.text.isascii()
         return max(0, place - start if is_ascii else count_units(self.text.text[start:place]))
 

@@ -18,14 +18,7 @@ from PySide6.QtGui import (
     QMouseEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import (
-    QBoxLayout,
-    QFrame,
-    QMenu,
-    QStackedWidget,
-    QTreeWidgetItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QStackedWidget, QTreeWidgetItem, QWidget
 from shiboken6 import isValid
 
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
@@ -87,7 +80,6 @@ class DiffText(DiffCanvas):
         return self._selection.text(self.rows)
 
     def go_to_change(self, step: int) -> None:
-        """Go to the next change (1) or the previous one (-1); round the ends."""
         starts, row = self.rows.change_starts[::step], self.current_row
         if starts:
             self.go_to_row(next((start for start in starts if (start - row) * step > 0), starts[0]))
@@ -107,7 +99,6 @@ class DiffText(DiffCanvas):
         self.viewport().update()
 
     def words_of_row(self, index: int) -> str:
-        """Return what a screen reader reads of a row."""
         row_range, at = self.rows.locate(index)
         if row_range.kind == "fold":
             return tr.plural(len(row_range.rows), "%n unchanged line", "%n unchanged lines")
@@ -128,7 +119,6 @@ class DiffText(DiffCanvas):
             QGuiApplication.clipboard().setText(text)
 
     def select_all(self) -> None:
-        """Select all lines that are not folded."""
         side = self._selection.side
         side = "right" if self._side_by_side and side == "both" else side
         self._selection = DiffSelection(side, (0, 0), (len(self.rows), 0))
@@ -142,11 +132,9 @@ class DiffText(DiffCanvas):
 
     @property
     def page_index(self) -> int:
-        """Return the number of the first line in sight, among all lines."""
         return self._line_at_top()
 
     def page_of(self, match: Match) -> int:
-        """Return the number of the line of a hit."""
         return match.row // 2
 
     def show_match(self, match: Match, others: Iterable[Match]) -> None:
@@ -452,7 +440,6 @@ class DiffView(QWidget):
         self._choose_layout()
 
     def open_find(self) -> None:
-        """Open find, if there is text to find in."""
         if self._pages.currentWidget() is self.text:
             self.find_bar.open_bar()
 
@@ -463,7 +450,6 @@ class DiffView(QWidget):
             super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show one column where two would be too narrow."""
         super().resizeEvent(event)
         self._choose_layout()
 

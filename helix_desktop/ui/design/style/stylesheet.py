@@ -44,7 +44,6 @@ def _replace(app: QApplication, sheet: str) -> Iterator[QWidget]:
 
 
 def palette(theme: Theme) -> QPalette:
-    """Return the palette of a theme, for everything that Qt paints without the style sheet."""
     role = QPalette.ColorRole
     result = QPalette()
     for target, color in (
@@ -153,7 +152,6 @@ class Appearance(QObject):
         return DARK if self.mode == "dark" else LIGHT
 
     def apply_stylesheet(self) -> None:
-        """Apply the style sheet, once the window is built, and for another text size."""
         apply(self._app, self.theme, self.text_px)
         apply_theme_to_all()
         self.changed.emit()

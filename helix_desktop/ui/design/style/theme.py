@@ -131,12 +131,10 @@ class Themed(WidgetMixin):
         return _CurrentTheme.theme
 
     def apply_theme(self) -> None:
-        """Take the theme and the text size in force."""
         QWidget.update(self)  # an item view has an `update` of its own, which takes an index
 
 
 def apply_theme_to_all() -> None:
-    """Let all widgets take the theme and the text size in force."""
     for widget in QApplication.allWidgets():
         if isinstance(widget, Themed):
             widget.apply_theme()

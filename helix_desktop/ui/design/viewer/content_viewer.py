@@ -18,14 +18,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QTextCursor,
 )
-from PySide6.QtWidgets import (
-    QFrame,
-    QPlainTextEdit,
-    QStackedWidget,
-    QTextEdit,
-    QTreeWidgetItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QStackedWidget, QTextEdit, QTreeWidgetItem, QWidget
 
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import StartCoroutine
@@ -60,7 +53,6 @@ class FindShortcut(QObject):
     """Gives Ctrl+F to a pane while the keyboard is in it, before a shortcut of the window takes it."""
 
     def __init__(self, pane: QWidget, callback: Callable[[], object]) -> None:
-        """Call `callback` each time; the pane owns this object."""
         super().__init__(pane)
         self._callback = callback
         pane.installEventFilter(self)
@@ -90,18 +82,14 @@ class SearchedView(Protocol):
     def content(self) -> SearchedContent: ...
 
     @property
-    def page_index(self) -> int:
-        """Return the page on screen, counted from 0."""
-        ...
+    def page_index(self) -> int: ...
 
-    def page_of(self, match: Match) -> int:
-        """Return the page that a hit stands on."""
+    def page_of(self, match: Match) -> int: ...
 
     def show_match(self, match: Match, others: Iterable[Match]) -> None:
         """Bring a hit into sight and mark it among the others."""
 
-    def clear_matches(self) -> None:
-        """Take all marks away."""
+    def clear_matches(self) -> None: ...
 
 
 class FindLine(QFrame):
@@ -124,7 +112,6 @@ class FindLine(QFrame):
         self.field.selectAll()
 
     def step(self, offset: int) -> None:
-        """Go `offset` hits on."""
         raise NotImplementedError
 
     def close_bar(self) -> None:
@@ -183,7 +170,6 @@ class FindBar(FindLine):
         self.found.emit("")
 
     def step(self, offset: int) -> None:
-        """Go `offset` hits on, round the ends."""
         if not self._hits:
             return
         self._current = (self._current + offset) % len(self._hits)
@@ -677,7 +663,6 @@ class TextsDialog(SizedDialog):
         (self.list if len(texts) > 1 else self.viewer.text).setFocus()
 
     def show_current(self) -> None:
-        """Show the text of the current name, if it is there by now."""
         item = self.list.currentItem()
         name = item.data(0, TEXT_NAME) if item is not None else ""
         text = self.texts.get(name)

@@ -206,7 +206,6 @@ class JsonView(Themed, QTreeWidget):
         self.scrollToTop()
 
     def copy(self) -> None:
-        """Copy the value of the current row; of what holds others the row's text."""
         item = self.currentItem()
         if isinstance(item, _Item):
             node = item.node

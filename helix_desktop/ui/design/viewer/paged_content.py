@@ -71,7 +71,6 @@ class PagedContent:
 
     @property
     def page_count(self) -> int:
-        """Return how many pages there are; at least one."""
         return max(1, -(-self.row_count // PAGE_LINES))
 
     def page(self, index: int) -> list[PageRow]:
@@ -79,7 +78,6 @@ class PagedContent:
         return [self.row(at) for at in range(first, min(first + PAGE_LINES, self.row_count))]
 
     def row(self, index: int) -> PageRow:
-        """Return one row, counted from 0 over all pages."""
         if self.is_binary:
             return PageRow(index + 1, _hex_row(self.data, index * HEX_WIDTH))
         goes_on = index > 0 and self._line_numbers[index] == self._line_numbers[index - 1]

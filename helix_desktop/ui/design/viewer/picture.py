@@ -164,7 +164,6 @@ def png_bytes(image: QImage) -> bytes:
 
 
 def _fit(size: QSize, room: QSize) -> QSize:
-    """Return a size scaled down into a room, with its aspect."""
     if size.width() <= room.width() and size.height() <= room.height():
         return size
     return size.scaled(room, Qt.AspectRatioMode.KeepAspectRatio).expandedTo(QSize(1, 1))

@@ -57,7 +57,6 @@ class McpNotices(QObject):
         return bool(servers)
 
     def _show_consent(self, active: str) -> None:
-        """Name the servers that are not what was agreed to."""
         record = self._services.registry.get(active)
         waiting = record.servers_awaiting_consent
         if not self._is_new(_CONSENT, active, waiting):

@@ -151,7 +151,6 @@ class SignInBox(QFrame):
         self._show_step(self.open)
 
     def _open(self) -> None:
-        """Open the address that is on screen, as the user has seen it."""
         is_opened = QDesktopServices.openUrl(QUrl.fromEncoded(self._address.encode()))
         fault = tr("The browser couldn't be opened. Copy the address, and open it there.")
         show_text(self._error, "" if is_opened else fault)
@@ -241,7 +240,6 @@ class SharingCard(QFrame):
         )  # fmt: skip
 
     def show_sharing(self, workspace_name: str, command: tuple[str, ...], sharing: SharingState) -> None:
-        """Show how the cache of a workspace is shared; `command` starts its server."""
         name = server_name(workspace_name)
         self._stdio_config, self._http_config = stdio_config(name, command), http_config(name, sharing)
         lead = tr(
@@ -285,7 +283,6 @@ class AddServerBox(QFrame):
         self._parse()
 
     def start(self) -> None:
-        """Reset the form."""
         self._lead.setText(tr("Paste a command line, a URL, or the JSON configuration of another program."))
         self.paste.clear()
         self.paste.show()
@@ -294,7 +291,6 @@ class AddServerBox(QFrame):
         self.paste.setFocus()
 
     def review(self, server: ForeignServer) -> None:
-        """Show the fields of a server that another program has configured."""
         self._lead.setText(
             tr(
                 "{program} has this server in {file}. Values of variables and headers aren't copied.",
@@ -391,7 +387,6 @@ class ServerCard(QFrame):
         )  # fmt: skip
 
     def _change(self, operation: Callable[..., Awaitable[object]], name: str, *values: object) -> None:
-        """Do something with this server, of the workspace on screen."""
         workspace_id = self._page.session.workspace_id
         self._page.change(lambda: operation(workspace_id, self._name, *values), name)
 
@@ -419,7 +414,6 @@ class ServerCard(QFrame):
             self.editor.edit(ServerDraft(self._report.config), self._report.missing_secrets)
 
     def show_report(self, report: McpServerStatus, folder: str, secret_storage: str) -> None:
-        """Show how the server is doing."""
         self.editor.form.show_secret_storage(secret_storage)
         self._report = report
         self._dot.set_color_token(STATES[report.state][1])
@@ -538,8 +532,6 @@ class McpPage(QWidget):
             self.sharing.show_sharing(record.name, command, sharing)
 
     def change(self, operation: Callable[[], Awaitable[object]], name: str) -> None:
-        """Change something, and show the servers as they are then."""
-
         async def done() -> None:
             show_text(self._error, "")
             self.show_undo("")
@@ -615,7 +607,6 @@ class McpPage(QWidget):
             server_card.show()
 
     def used_names(self, server: str = "") -> tuple[str, ...]:
-        """Return the names of the servers on screen but one."""
         return tuple(name for name in self.cards if name != server)
 
     def open_add(self) -> None:

@@ -96,7 +96,6 @@ def _tokens_text(tokens: int, defers_tools: bool) -> str:
 
 
 def token_count_tip() -> str:
-    """Return whose count the tokens of tools are."""
     return tr("Counted by Helix. The context panel shows the count that the model of the session reports.")
 
 

@@ -56,7 +56,6 @@ class PolicyFiles(QObject):
         return self._session.app.registry.policy_file(workspace.id)
 
     def error_text(self) -> str:
-        """Return what is wrong with the file of the workspace on screen; empty if nothing is."""
         error = self._errors.get(self._session.workspace_id)
         return translate(error.why) if error is not None else ""
 
@@ -66,7 +65,6 @@ class PolicyFiles(QObject):
         self._use(workspace, policy)
 
     def open(self) -> None:
-        """Show the file of the workspace on screen in an editor."""
         workspace = self._session.opened
         if workspace is None:
             return
@@ -190,7 +188,6 @@ class PolicyValues(Values):
         self.change(name, value)
 
     def default(self, name: str) -> Any:
-        """Return what the policy's profile says."""
         return getattr(PROFILES[self.policy.profile], name)
 
     def use(self, policy: ContextPolicy) -> None:

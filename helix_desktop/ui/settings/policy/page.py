@@ -241,7 +241,6 @@ class PolicySlider(QWidget):
         self.setLayout(column(ends, self.track, self._names, self._title, self._lines, help_link, gap=3))
 
     def show_policy(self, policy: ContextPolicy) -> None:
-        """Show the profile of a policy, and how many numbers differ from it."""
         stops = profiles_beside(policy)[::-1]  # the profiles are in order, the one that spends least first
         if stops != self._stops:
             self._stops = stops
@@ -390,7 +389,6 @@ class PolicyPage(QWidget):
         session.changed.connect(self._follow_session)
 
     async def refresh(self) -> None:
-        """Show the policy of the session on screen, or what was edited of it."""
         self._show_current()
 
     def _show_current(self) -> None:
@@ -409,7 +407,6 @@ class PolicyPage(QWidget):
         self.show_file_error(self._files.error_text())
 
     def _in_use(self, workspace: OpenWorkspace) -> ContextPolicy:
-        """Return the policy of the session on screen: its own, or its workspace's."""
         return self._session.transcript.session_policy or workspace.policy
 
     def _policy(self, workspace: OpenWorkspace) -> ContextPolicy:
@@ -470,7 +467,6 @@ class PolicyPage(QWidget):
                 self.form.retry(other)
 
     def _select_profile(self, name: str) -> None:
-        """Put a profile on the page, with what only the file has."""
         workspace = self._session.opened
         if workspace is None:
             return
@@ -557,7 +553,6 @@ class PolicyPage(QWidget):
             field.show_note(effects.get(name) or self._note(name))
 
     def _note(self, name: str) -> str:
-        """Return what a number is, or what it is in the context window of the session on screen."""
         conversation = self._session.find_conversation()
         if name == "handover_at" and conversation is not None:
             policy = self.values.policy

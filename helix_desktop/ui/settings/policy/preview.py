@@ -64,7 +64,6 @@ class PolicyPreview:
         card.retry.clicked.connect(self.update)
 
     def show(self, workspace: OpenWorkspace, edited: ContextPolicy, in_use: ContextPolicy) -> None:
-        """Compare the policy on the page with the one in use by the session on screen."""
         conversation, workspace_policy = self._session.find_conversation(), workspace.policy
         self._workspace_folder = self._session.app.registry.data_folder(workspace.id)
         if conversation is not self._conversation:
@@ -106,7 +105,6 @@ class PolicyPreview:
             self._task = None
 
     def _compare(self) -> None:
-        """Compare the two that the user chose."""
         self._compared = str(self._card.policy.currentData()), str(self._card.reference.currentData())
         self._is_compared = True
         self.update()

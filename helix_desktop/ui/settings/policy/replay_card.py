@@ -78,7 +78,6 @@ class PolicyComparison(msgspec.Struct, frozen=True):
 
     @property
     def is_exact(self) -> bool:
-        """Return True if both replays are exact."""
         return all(replay is not None and replay.is_exact for _, replay in self.named_replays)
 
 
@@ -93,7 +92,6 @@ class FigureRow(msgspec.Struct, frozen=True):
 
 
 def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
-    """Return what was sent and billed, and what is still in context; an ellipsis for what is to come."""
     mine, other = replays = comparison.replay, comparison.reference_replay
 
     def tokens_row(title: str, note: str, of: Callable[[PolicyReplay], float]) -> FigureRow:
@@ -130,7 +128,6 @@ def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
 
 
 def field_effect_text(effect: FieldEffect) -> str:
-    """Return what a field does to a session's bill and to its coverage."""
     saved = -round(effect.billed)
     parts = []
     if saved > 0:
@@ -145,7 +142,6 @@ def field_effect_text(effect: FieldEffect) -> str:
 
 
 def _token_difference(comparison: PolicyComparison, tokens: float | None, reference: float | None) -> str:
-    """Return a difference in tokens and in percent of the reference."""
     if tokens is None or reference is None:
         return ""
     difference = round(tokens) - round(reference)

@@ -148,7 +148,6 @@ class ExtrasForm(QWidget):
             self.body_field.setPlainText(body)
 
     def clear(self) -> None:
-        """Forget what is filled in, typed secrets too."""
         self.show_extras("", NO_EXTRAS, (), {})
         self._owner = None
 
@@ -180,7 +179,6 @@ class ExtrasForm(QWidget):
         return any(value and not name for name, value, _ in self._headers())
 
     def secret_values(self) -> dict[str, str]:
-        """Return the secret values that were typed, by the name of their header."""
         return {name: value for name, value, is_secret in self._headers() if is_secret and value}
 
     def validate(self, dialect: str) -> str:
@@ -198,7 +196,6 @@ class ExtrasForm(QWidget):
         return error
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Say what is wrong with the body when it loses the keyboard."""
         if event.type() == QEvent.Type.FocusOut:
             self.validate("")
         return super().eventFilter(watched, event)
@@ -549,7 +546,6 @@ class ProviderEditor(QWidget):
         return self.form().without_tests() != self._unedited.without_tests()
 
     def _show_key_state(self) -> None:
-        """Say in the empty field where the key is, or that it goes."""
         texts: dict[KeySource, str] = {
             "none": tr("Optional"),
             "run": tr("Entered. Type to replace it."),
@@ -579,7 +575,6 @@ class ProviderEditor(QWidget):
             self.focus_first_empty()
 
     def show_testing(self, is_testing: bool) -> None:
-        """While a test runs, its button stops it."""
         self.is_testing = is_testing
         self._test.setText(tr("Stop") if is_testing else tr("Test", "verb: button"))
 
@@ -613,7 +608,6 @@ class ProviderEditor(QWidget):
         )
 
     def _on_url_entered(self) -> None:
-        """Complete the address, and look models up that it publishes."""
         self._draft.set("base_url", web_address(self._draft.get("base_url")))
         self.models.set_spec_lookup(self._resolve_spec)
 

@@ -279,7 +279,6 @@ class ModelSpecForm(QWidget):
         self._reset_button.clicked.connect(self._reset)
 
     def form(self, name: str) -> Form:
-        """Return the form that has the field of a name."""
         return self._form if name in self._form.fields else self._others
 
     def _ability_choices(self, name: str) -> Choices:

@@ -7,13 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from urllib.parse import urlsplit
 
 import msgspec
-from PySide6.QtCore import (
-    QModelIndex,
-    QSignalBlocker,
-    Qt,
-    QTimer,
-    Signal,
-)
+from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -30,11 +24,7 @@ from helix_desktop.config.secrets import KeySource, SecretHeaders
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.model_spec import (
-    ResolvedModelSpec,
-    SourcedSpec,
-    resolve_spec,
-)
+from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec, resolve_spec
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import PushButton
@@ -192,7 +182,6 @@ _LIST_ROW_PX, _LIST_MAX_ROWS, _LIST_HEAD_PX = 30, 8, 32
 
 class ModelChecklist(QWidget):
     def __init__(self, add_models: Callable[[list[str]], object]) -> None:
-        """`add_models` gets the names of the checked models, in the order of the list."""
         super().__init__()
         self.filter = SearchField(tr("Filter models"))
         self.filter.textChanged.connect(self._filter)
@@ -319,14 +308,12 @@ class ModelTable(Themed, QTableWidget):
                 self.setItem(place, number, _cell(shown, number))
 
     def select_model(self, name: str) -> None:
-        """Choose a model by name; the first when there is none of that name."""
         names = [row.name for row in self._rows]
         if names:
             self.selectRow(names.index(name) if name in names else 0)
         self._show_chosen()
 
     def current_name(self) -> str:
-        """Return the name of the chosen model; empty when there is none."""
         return self._name(self.currentIndex())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -429,7 +416,6 @@ class ProviderModels(QWidget):
 
     @property
     def default_model(self) -> str:
-        """Return the model that answers when none is named; empty when there are none."""
         return self._default_model if self._default_model in self._entries else next(iter(self._entries), "")
 
     @property
@@ -463,7 +449,6 @@ class ProviderModels(QWidget):
         self._refresh()
 
     def set_suggestions(self, names: Sequence[str]) -> None:
-        """Offer names to be added; what was typed stays."""
         typed = self.name_field.currentText()
         self.name_field.clear()
         self.name_field.addItems([name for name in names if name not in self._entries])
@@ -522,7 +507,6 @@ class ProviderModels(QWidget):
         self._adding.show_error(message)
 
     def add(self, name: str) -> None:
-        """Add a model, or choose it when it is here."""
         if name and name not in self._entries:
             self.name_field.setEditText("")
             self._add([name])

@@ -219,7 +219,6 @@ class ProvidersPage(Themed, QWidget):
         self._fit_list()
 
     def _discard(self) -> None:
-        """Show what is saved of the provider in the editor; a new one goes."""
         key, entry = self._edited_key, self._entries[self._edited_key]
         entry.draft = entry.edited_from = None
         self._edited_key = ""
@@ -306,13 +305,11 @@ class ProvidersPage(Themed, QWidget):
         self._async_actions.start(in_turn(), f"{name} provider")
 
     def _show_error(self, error: HelixError) -> None:
-        """Errors of this page stand in it."""
         detail = translate(join_sentences(error.why, error.fix))
         notice = CheckNotice(translate(error.what), "failed", detail, translate(error.details))
         self.editor.check_view.show_notices([notice])
 
     async def refresh(self) -> None:
-        """Show the providers as they are now; the selection stays."""
         self.set_catalog(self._services.models.catalog)
         forms = [ProviderDraft(DEMO, demo_model_name(), "", demo=True)]
         states = [ProviderStatus(DEMO, self._in_use(DEMO), "none")]
@@ -367,7 +364,6 @@ class ProvidersPage(Themed, QWidget):
         self.editor.check_view.show_notices(lines)
 
     def _role_notices(self, roles_before: Sequence[str]) -> list[CheckNotice]:
-        """Return which roles were filled from the catalog, with which model and why."""
         settings, names = self._services.settings, {role: name for role, name, _ in ROLES}
         reasons = role_reasons(settings, self._services.models.catalog)
         return [
@@ -381,7 +377,6 @@ class ProvidersPage(Themed, QWidget):
         self.editor.key.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def select(self, name: str) -> None:
-        """Choose a provider in the list, if it is still there."""
         if (place := self._row_of(name)) >= 0:
             self.list.setCurrentRow(place)
 
