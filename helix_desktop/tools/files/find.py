@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from itertools import islice
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -21,9 +22,10 @@ from helix_desktop.tools.files.jail import LEFT_OUT, IgnoreFile, Jail, MarkedIgn
 from helix_desktop.tools.process import ProcessResult, Ripgrep, normalize_path
 from helix_desktop.tools.tool import Arguments, UnguardedTool
 
-_MAX_LINES, _MAX_BINARIES = 2_000, 20
+_MAX_LINES, _MAX_HIT_FILES, _MAX_BINARIES = 2_000, 500, 20
 _BINARY = re.compile(r'(\./[^\0]*?|[^\0\n]+?): binary file matches \(found "\\0" byte around offset \d+\)\n')
 _SECRETS_LEFT_OUT = "; files that may hold keys, such as .env, are not searched: read_file asks the user"
+_NARROW = "narrow the path, the glob or the pattern"
 
 
 class SearchTextArguments(Arguments, frozen=True):
@@ -50,29 +52,30 @@ class SearchText(UnguardedTool[SearchTextArguments]):
         search_root = self._jail.hold_folder(args.path)
         root = await asyncio.to_thread(search_root.__enter__)
         try:
-            result = await self._ripgrep.run(self._options(args, root), root.cwd)
-            where = "/".join(part for part in (root.path, escape_undecodable(root.file_name)) if part)
-            where_text = (where or "the workspace") + (f" (only {args.glob})" if args.glob else "")
-            ignore_file, marked = self._jail.limits.ignore_file, MarkedIgnoreFiles(root.cwd)
-            data = await asyncio.to_thread(
-                _grouped, result.output, root.path, args.pattern, where_text, ignore_file, marked
+            scope = [*([f"--glob={args.glob}"] if args.glob else []), *gitignore_options(root)]
+            scope += hidden_globs(self._jail, root)
+            place = ["--", f"./{root.file_name}" if root.file_name else "."]
+            result = await self._ripgrep.run(
+                [*_OPTIONS, f"--context={args.context}", *scope, f"--regexp={args.pattern}", *place], root.cwd
             )
+            marked = MarkedIgnoreFiles(root.cwd)
+            found = await asyncio.to_thread(_hits, result, root.path, self._jail.limits.ignore_file, marked)
         finally:
             await release_folder(search_root)
-        return ToolResult(data, target=f"{args.pattern} in {where or '.'}")
+        where = "/".join(part for part in (root.path, escape_undecodable(root.file_name)) if part)
+        if found.files:
+            text = await asyncio.to_thread(_listed, found)
+        else:
+            typed = repr(args.pattern).replace("\\\\", "\\")  # a doubled backslash reads as a wrong pattern
+            place_text = (where or "the workspace") + (f" (only {args.glob})" if args.glob else "")
+            head = f"No match for {typed} in {'the text files of ' if found.binaries else ''}{place_text}"
+            text = f"{head}{_SECRETS_LEFT_OUT}.\n"
+        text += f"(there is too much to look at all of it; {_NARROW})\n" if result.dropped_bytes else ""
+        text += _binary_text(found.binaries) + (LEFT_OUT if self._jail.limits.ignore_file.exists else "")
+        return ToolResult(text.encode(errors="replace"), target=f"{args.pattern} in {where or '.'}")
 
-    def _options(self, args: SearchTextArguments, root: SearchRoot) -> list[str]:
-        options = [
-            "--null",
-            "--no-heading",
-            "--with-filename",
-            "--binary",
-            "--sort=path",
-            f"--context={args.context}",
-        ]
-        options += [f"--glob={args.glob}"] if args.glob else []
-        options += [*gitignore_options(root), *hidden_globs(self._jail, root), f"--regexp={args.pattern}"]
-        return [*options, "--", f"./{root.file_name}" if root.file_name else "."]
+
+_OPTIONS = ("--null", "--no-heading", "--with-filename", "--binary", "--sort=path")
 
 
 def gitignore_options(root: SearchRoot) -> list[str]:
@@ -133,18 +136,22 @@ def _lines(output: bytes) -> Iterator[_Line | None]:
         name = following
 
 
-def _grouped(
-    output: bytes, rel: str, pattern: str, where: str, ignore_file: IgnoreFile, marked: MarkedIgnoreFiles
-) -> bytes:
-    lines: list[str] = []
-    files, matches, current = 0, 0, ""
+class _Hits(NamedTuple):
+    """What was found: the lines of each text file, with True for those that match, and binary files."""
+
+    files: dict[str, list[tuple[str, bool]]]
+    binaries: list[str]
+
+
+def _hits(result: ProcessResult, rel: str, ignore_file: IgnoreFile, marked: MarkedIgnoreFiles) -> _Hits:
+    found = _Hits({}, [])
     allowed: dict[str, bool] = {}
-    binaries: list[str] = []
-    for found in _lines(output):
-        if found is None:
-            lines.append("  --")
+    is_after_gap = False
+    for line in _lines(_before_gap(result)):
+        if line is None:
+            is_after_gap = True
             continue
-        name = normalize_path(found.name)
+        name = normalize_path(line.name)
         path = "/".join(part for part in (rel, name) if part)
         if name not in allowed:
             is_listed = not ignore_file.without_ignored(rel, [name]) or marked.ignores(name)
@@ -152,26 +159,54 @@ def _grouped(
             allowed[name] = not is_listed and not is_secret_path(path)
         if not allowed[name]:
             continue
-        if found.rest is None:
-            binaries.append(escape_hidden_name(path))
+        if line.rest is None:
+            found.binaries.append(escape_hidden_name(path))
             continue
-        digits = len(found.rest) - len(found.rest.lstrip("0123456789"))
-        matches += found.rest[digits : digits + 1] == ":"
-        if name != current:
-            current, files = name, files + 1
-            lines.append(escape_hidden_name(path))
-        lines.append(f"  {found.rest}")
-    left_out = LEFT_OUT if ignore_file.exists else ""
-    binary = _binary_text(binaries)
-    if not matches:
-        typed = repr(pattern).replace("\\\\", "\\")  # a doubled backslash reads as a wrong pattern
-        head = f"No match for {typed} in {'the text files of ' if binaries else ''}{where}"
-        return f"{head}{_SECRETS_LEFT_OUT}.\n{binary}{left_out}".encode(errors="replace")
-    left = len(lines) - _MAX_LINES
-    cut = [f"(… {left:,} more lines; narrow the path, the glob or the pattern)"] if left > 0 else []
-    head = f"{pluralize(matches, 'matching line')} in {pluralize(files, 'file')}:"
-    text = "\n".join([head, *lines[:_MAX_LINES], *cut]) + "\n" + binary + left_out
-    return text.encode(errors="replace")
+        digits = len(line.rest) - len(line.rest.lstrip("0123456789"))
+        hits = found.files.setdefault(escape_hidden_name(path), [])
+        hits += [("--", False)] if is_after_gap and hits else []
+        hits.append((line.rest, line.rest[digits : digits + 1] == ":"))
+        is_after_gap = False
+    return found
+
+
+def _before_gap(result: ProcessResult) -> bytes:
+    """Return an output up to where bytes of it were dropped: behind that a line lacks its file."""
+    if not result.dropped_bytes:
+        return result.output
+    return result.output.partition(
+        f"\n[… {result.dropped_bytes:,} bytes of output dropped here …]\n".encode()
+    )[0]
+
+
+def _listed(found: _Hits) -> str:
+    """Return the lines by file; where they are too many, the first of each file and the count of the rest."""
+    shown = dict(islice(found.files.items(), _MAX_HIT_FILES))
+    most = _most_of_each([*map(len, shown.values())], _MAX_LINES - 2 * len(shown))
+    counts = {path: sum(is_match for _, is_match in hits) for path, hits in found.files.items()}
+    matches = sum(counts.values())
+    lines = [f"{pluralize(matches, 'matching line')} in {pluralize(len(counts), 'file')}:"]
+    for path, hits in shown.items():
+        part = hits[:most]
+        if not any(is_match for _, is_match in part):
+            part = [hit for hit in hits if hit[1]][:1]
+        lines += [path, *(f"  {line}" for line, _ in part)]
+        rest = counts[path] - sum(is_match for _, is_match in part)
+        lines += [f"  … {pluralize(rest, 'more matching line')}"] if rest else []
+    left = len(counts) - len(shown)
+    rest = matches - sum(map(counts.__getitem__, shown))
+    more = f"{pluralize(left, 'more file')} with {pluralize(rest, 'matching line')}; " if left else ""
+    is_cut = left or any(len(hits) > most for hits in shown.values())
+    return "\n".join([*lines, *([f"(… {more}{_NARROW})"] if is_cut else [])]) + "\n"
+
+
+def _most_of_each(counts: Sequence[int], room: int) -> int:
+    """Return how many lines a file may show, so that all files together show at most so many."""
+    for place, count in enumerate(sorted(counts)):
+        if count * (len(counts) - place) > room:
+            return room // (len(counts) - place)
+        room -= count
+    return max(counts)
 
 
 def _binary_text(files: list[str]) -> str:

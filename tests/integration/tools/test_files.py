@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from helix_desktop.domain.image import MAX_IMAGE_BYTES
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
 from helix_desktop.permissions.rules import evaluate
+from helix_desktop.tools.files.find import SearchText, SearchTextArguments
+from helix_desktop.tools.files.jail_posix import PosixJail
+from helix_desktop.tools.process import CappedOutput, ProcessResult, Ripgrep
 from helix_desktop.ui.chat.rows.changed_files import edited_file_lines
 from tests.support.image_bytes import png
 from tests.support.tool_rig import make_call, make_tools
@@ -62,6 +65,57 @@ async def test_a_file_that_may_hold_keys_is_read_with_approval_and_left_out_of_s
     text = await text_of(root, "search_text", pattern="KEY=t", path=".env")
     assert text.startswith("No match"), "not even that there is one"
     assert "files that may hold keys, such as .env, are not searched: read_file asks the user" in text
+
+
+async def test_a_search_that_is_cut_shows_the_first_lines_of_each_file(root: Path) -> None:
+    """The first file had them all: two thousand lines of a log hid the one place in the code."""
+    (root / "a.log").write_text("two\n" * 3_000)
+    (root / "b.log").write_text("one\n\n\n" + "two\n" * 2_000)
+    head, *lines = (await text_of(root, "search_text", pattern="two")).splitlines()
+    assert head == "5,002 matching lines in 4 files:"
+    assert len(lines) <= 2_001
+    assert lines[:2] == ["a.log", "  1:two"]
+    second = lines.index("b.log")
+    assert lines[second - 1] == f"  … {3_000 - (second - 2):,} more matching lines"
+    assert lines[second + 1] == "  4:two"
+    code = lines.index("src/a.py")
+    assert lines[code - 1] == f"  … {2_000 - (code - second - 2):,} more matching lines"
+    assert abs(second - (code - second)) <= 2, "both are cut alike"
+    assert lines[code:] == [
+        "src/a.py",
+        "  2:two",
+        "src/b.txt",
+        "  1:two again",
+        "(… narrow the path, the glob or the pattern)",
+    ]
+
+
+async def test_a_file_keeps_a_hit_however_much_stands_around_the_others(root: Path) -> None:
+    for number in range(600):
+        (root / f"f{number:03}.txt").write_text("\n" * 9 + "zebra\n" + "\n" * 9)
+    head, *lines = (await text_of(root, "search_text", pattern="zebra", context=9)).splitlines()
+    assert head == "600 matching lines in 600 files:"
+    assert lines == [
+        *(line for number in range(500) for line in (f"f{number:03}.txt", "  10:zebra")),
+        "(… 100 more files with 100 matching lines; narrow the path, the glob or the pattern)",
+    ]
+
+
+async def test_what_stands_behind_dropped_bytes_of_a_search_is_not_shown(root: Path) -> None:
+    """The half of a line there lacks its file, which may be one that holds keys."""
+
+    class CutSearch(Ripgrep):
+        async def run(self, args: Sequence[str], cwd: str, stdin_data: bytes | None = None) -> ProcessResult:
+            output = CappedOutput(1024 * 1024 + 24)
+            output.add(b"./src/a.py\0002:two\n./.env\0001:" + b"x" * 4_000_000)
+            output.add(b"PASSWORD=two\n./src/b.txt\0001:two\n")
+            return ProcessResult(0, output.joined(), b"", output.dropped, ())
+
+    result = await SearchText(PosixJail(root), CutSearch(None, {})).run("c", SearchTextArguments("two"))
+    assert result.content.decode() == (
+        "1 matching line in 1 file:\nsrc/a.py\n  2:two\n"
+        "(there is too much to look at all of it; narrow the path, the glob or the pattern)\n"
+    )
 
 
 async def test_a_range_is_labeled_with_its_lines(root: Path) -> None:
