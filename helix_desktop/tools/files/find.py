@@ -60,6 +60,10 @@ class SearchText(UnguardedTool[SearchTextArguments]):
             )
             marked = MarkedIgnoreFiles(root.cwd)
             found = await asyncio.to_thread(_hits, result, root.path, self._jail.limits.ignore_file, marked)
+            hides_secrets = False
+            if not found.files:
+                listed = await self._ripgrep.run(["--files", "--null", *scope, *place], root.cwd)
+                hides_secrets = await asyncio.to_thread(_has_secrets, self._jail, root, listed, marked)
         finally:
             await release_folder(search_root)
         where = "/".join(part for part in (root.path, escape_undecodable(root.file_name)) if part)
@@ -69,7 +73,7 @@ class SearchText(UnguardedTool[SearchTextArguments]):
             typed = repr(args.pattern).replace("\\\\", "\\")  # a doubled backslash reads as a wrong pattern
             place_text = (where or "the workspace") + (f" (only {args.glob})" if args.glob else "")
             head = f"No match for {typed} in {'the text files of ' if found.binaries else ''}{place_text}"
-            text = f"{head}{_SECRETS_LEFT_OUT}.\n"
+            text = f"{head}{_SECRETS_LEFT_OUT if hides_secrets else ''}.\n"
         text += f"(there is too much to look at all of it; {_NARROW})\n" if result.dropped_bytes else ""
         text += _binary_text(found.binaries) + (LEFT_OUT if self._jail.limits.ignore_file.exists else "")
         return ToolResult(text.encode(errors="replace"), target=f"{args.pattern} in {where or '.'}")
@@ -207,6 +211,11 @@ def _most_of_each(counts: Sequence[int], room: int) -> int:
             return room // (len(counts) - place)
         room -= count
     return max(counts)
+
+
+def _has_secrets(jail: Jail, root: SearchRoot, listed: ProcessResult, marked: MarkedIgnoreFiles) -> bool:
+    names = _without_ignored(jail, root, listed, marked).output.decode(errors="surrogateescape").split("\0")
+    return any(is_secret_path(f"{root.path}/{normalize_path(name)}") for name in names if name)
 
 
 def _binary_text(files: list[str]) -> str:

@@ -67,6 +67,26 @@ async def test_a_file_that_may_hold_keys_is_read_with_approval_and_left_out_of_s
     assert "files that may hold keys, such as .env, are not searched: read_file asks the user" in text
 
 
+@pytest.mark.parametrize(
+    ("arguments", "is_said"),
+    [
+        ({}, True),
+        ({"glob": ".e*"}, True),
+        ({"path": ".env"}, True),
+        ({"glob": "*.py"}, False),
+        ({"path": "src"}, False),
+    ],
+)
+async def test_a_search_without_a_match_says_that_it_left_out_files_with_keys_where_there_are_some(
+    root: Path, arguments: dict[str, object], is_said: bool
+) -> None:
+    """It said so after each search without a match, also in folders without such files."""
+    (root / ".env").write_text("KEY=two\n")
+    assert ("may hold keys" in await text_of(root, "search_text", pattern="zebra", **arguments)) is is_said
+    (root / ".gitignore").write_text(".env\n")
+    assert "may hold keys" not in await text_of(root, "search_text", pattern="zebra"), "as git leaves it out"
+
+
 async def test_a_search_that_is_cut_shows_the_first_lines_of_each_file(root: Path) -> None:
     """The first file had them all: two thousand lines of a log hid the one place in the code."""
     (root / "a.log").write_text("two\n" * 3_000)
@@ -207,7 +227,7 @@ async def test_a_search_groups_lines_by_file(root: Path) -> None:
         root, "search_text", pattern="two", path="src", context=1
     )
     no_match = await text_of(root, "search_text", pattern="zebra")
-    assert no_match.startswith("No match for 'zebra' in the workspace; files that may hold keys")
+    assert no_match == "No match for 'zebra' in the workspace.\n", "nothing was left out"
     in_some = await text_of(root, "search_text", pattern="two", glob="*.md", path="src")
     assert in_some.startswith("No match for 'two' in src (only *.md)"), "a glob may be why"
     assert (await text_of(root, "search_text", pattern=r"zebra\d")).startswith(r"No match for 'zebra\d' in")
