@@ -281,7 +281,8 @@ _RULE_CHARS = " =_*#~.-"
 _SEPARATORS = (",", "\t", ";", "|")
 
 _MAX_HEADER = 8_192  # bytes of a header's line
-_FILE_PART = re.compile(r"Lines (\d{1,9})-\d+ of \d+ of [^\n]*:\n(?=\1:)")
+FILE_PART = re.compile(r"Lines (\d{1,9})-\d+ of \d+ of [^\n]*:\n(?=\1:)")
+"""The line above a part of a file, whose lines have numbers."""
 _ONE_MATCH = "1 matching line"
 _NUMBERED_MATCH = re.compile(r" +\d+:")
 
@@ -310,7 +311,7 @@ def lines_before_part(tool: str, text: str) -> int:
     takes one from them.
     """
     builtin = BUILTIN_TOOLS.get(tool)
-    first = _FILE_PART.match(text) if builtin is not None and builtin.shows_lines else None
+    first = FILE_PART.match(text) if builtin is not None and builtin.shows_lines else None
     if first is not None:
         return int(first[1]) - 2
     return -heads_numbered_lines(tool, text[:_MAX_HEADER].partition("\n")[0])

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.context.intake.descriptions import (
+    FILE_PART,
     MENTION,
     REPORT,
     RESULT,
@@ -156,9 +157,10 @@ def preview_output(
 ) -> str:
     """Return head, error lines, and tail in about `budget` tokens, then the marker of so many `digits`.
 
-    Of source lines with definitions take the place of error lines, and the marker says which lines to recall.
-    Lines between head and tail have their numbers, as recall takes them; an exit code that no shown line
-    names is added. `lines_before` are those of the content in front of `text`.
+    Of source lines with definitions take the place of error lines. The marker of source and of a part of a
+    file says which lines to recall, and the line above such a part which it lacks. Lines between head and
+    tail have their numbers, as recall takes them; an exit code that no shown line names is added.
+    `lines_before` are those of the content in front of `text`.
     """
     max_chars = max(budget, MIN_BUDGET) * CHARS_PER_TOKEN
     preview = (
@@ -186,12 +188,18 @@ def _shorten(
     first = text.count("\n", 0, len(head)) + text.startswith("\n", len(head)) + 1 + lines_before
     shown = [line for number, line in lines.items() if number >= first]
     gap, missing = _gap_text(text, len(head), end, bool(shown), lines_before)
+    part = FILE_PART.match(head)
+    if part is not None and missing is not None:
+        without = f"without{' most of' if shown else ''} {missing[0]}-{missing[1]}"
+        head = f"{part[0][:-2]}, {without}:\n{head[part.end() :]}"
     cut = "…" if "\n" in text[len(head) : end] and text[end - 1] != "\n" else ""
     preview = "\n".join(part for part in (head, gap, *shown, cut + tail) if part)
     if exit_code is not None and f"exit code {exit_code}" not in preview:
         preview = f"exit code {exit_code}\n{preview}"
-    way_back = f"; {missing}: the lines not shown" if is_source and missing else ""
-    return f"{preview}\n{marker} the whole output{way_back}"
+    if missing is None or not (is_source or part is not None):
+        return f"{preview}\n{marker} the whole output"
+    lines_missing = f"start_line={missing[0]}, end_line={missing[1]}: the lines not shown"
+    return f"{preview}\n{marker} the whole output; {lines_missing}"
 
 
 def _parts(
@@ -220,18 +228,20 @@ def _drop_cut_line(text: str, from_end: bool) -> str:
     return text[-chars:] if from_end else text[:chars]
 
 
-def _gap_text(text: str, start: int, end: int, followed: bool, lines_before: int) -> tuple[str, str]:
-    """Return what is not shown, and the arguments that recall it; empty if it is a part of one line."""
+def _gap_text(
+    text: str, start: int, end: int, followed: bool, lines_before: int
+) -> tuple[str, tuple[int, int] | None]:
+    """Return what is not shown, and its first and last line; None if it is a part of one line."""
     start += text.startswith("\n", start)
     end -= text.endswith("\n", start, end)
     first, last = (text.count("\n", 0, place) + 1 + lines_before for place in (start, end))
-    what, arguments = (
-        f"{last - first + 1:,} lines not shown ({first}-{last})",
-        f"start_line={first}, end_line={last}",
+    is_one = first == last
+    what = (
+        f"{end - start:,} characters of line {first} not shown"
+        if is_one
+        else f"{last - first + 1:,} lines not shown ({first}-{last})"
     )
-    if first == last:
-        what, arguments = f"{end - start:,} characters of line {first} not shown", ""
-    return f"[… {what}; of them:]" if followed else f"[… {what} …]", arguments
+    return f"[… {what}; of them:]" if followed else f"[… {what} …]", None if is_one else (first, last)
 
 
 class _DiffLines:

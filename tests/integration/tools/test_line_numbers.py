@@ -124,7 +124,10 @@ async def test_a_preview_says_which_lines_of_the_file_are_left_out(tmp_path: Pat
     shown = [int(line.partition(":")[0]) for line in text.splitlines() if ":row" in line]
     last_of_head = max(number for number in shown if number < 1_500)
     first_of_tail = min(number for number in shown if number > 1_500)
-    assert f"not shown ({last_of_head + 1}-{first_of_tail - 1})" in text
+    first, last = last_of_head + 1, first_of_tail - 1
+    assert f"not shown ({first}-{last})" in text
+    assert text.startswith(f"Lines 960-1900 of 2000 of a.txt, without {first}-{last}:\n960:row 960\n")
+    assert text.endswith(f" the whole output; start_line={first}, end_line={last}: the lines not shown")
 
 
 PRINTED = "seq 1 3000 | sed 's/^/row /'"

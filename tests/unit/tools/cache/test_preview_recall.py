@@ -47,6 +47,8 @@ async def test_code_structure_and_the_lines_between_come_in_one_recall(first: in
     start, end = int(found["start"]), int(found["end"])
     assert found["gap"] == f"{start}-{end}"
     head, tail = found["head"].splitlines(), lines[end - _LAST :]
+    if first > 1:
+        lines[0] = f"Lines {first}-{_LAST} of 700 of src/sums.py, without most of {start}-{end}:"
     assert head == lines[: len(head)]
     assert min(len(head), len(tail)) >= 5
     shown = found["rest"].splitlines()
