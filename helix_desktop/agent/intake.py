@@ -23,6 +23,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import sweep_now
 from helix_desktop.context.window.usage_gauge import measure_next_request
 from helix_desktop.context.window.window import PromptFrame, output_marker
+from helix_desktop.domain.builtin_tools import MATCHES_HEADER
 from helix_desktop.domain.cost import step_cost, step_unpriced
 from helix_desktop.domain.digest import (
     CACHE_TOOLS,
@@ -45,7 +46,7 @@ _THREAD_THRESHOLD = 256 * 1024  # bytes; more than that is read in a thread, so 
 _REPLACEMENT_CHAR = "\ufffd"  # what undecodable bytes become in a text
 _NAMES_THREAD_THRESHOLD = 32 * 1024  # characters; reading names takes about 0.1 µs each
 _MAX_IDENTIFIERS = 300  # of one output
-_NAMES_SHARE, _LOG_NAMES_SHARE = 0.75, 0.3  # of a preview's tokens; a log's own lines say more
+_NAMES_SHARE, _LOG_NAMES_SHARE = 0.75, 0.3  # of a preview's tokens; lines of a log or a search say more
 _SOURCE_FACTOR = 1.4  # a preview of source has more for its lines: what they say, not only what they define
 _MAX_TRIES = 5  # attempts to make a preview small enough
 
@@ -327,7 +328,7 @@ def _preview(text: str, content: PreviewInput, budget: int) -> str:
 
     What the names leave of their share the lines take.
     """
-    is_log = tool_kind(content.name) == "command"
+    is_log = tool_kind(content.name) == "command" or MATCHES_HEADER.match(text) is not None
     share = _LOG_NAMES_SHARE if is_log else _NAMES_SHARE
     names_budget = int(budget * (share / _SOURCE_FACTOR if is_source(content.name, text) else share))
     previewed = _lines_and_names(text, content, budget - names_budget, names_budget)

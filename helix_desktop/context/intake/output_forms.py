@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from math import log1p
@@ -20,6 +20,7 @@ from helix_desktop.context.intake.descriptions import (
     is_definition,
     lines_worth_reading,
 )
+from helix_desktop.domain.builtin_tools import MATCHES_HEADER
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Form
@@ -134,6 +135,9 @@ _DIFF_FILE = re.compile(r"diff --git a/.+? b/(.+)")
 _DIFF_HEADER = ("--- a/", "+++ b/", "--- /dev/null", "+++ /dev/null", "index ")
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _INNER = re.compile(r"(?:\d+(?:→|: ?|\| ?))?\s")  # a line of source, or of one with numbers, that is indented
+_HIT = re.compile(r"  \d+:")
+_MORE_HITS = re.compile(r"  … ([\d,]+) more matching lines?")
+_HIT_CHARS, _REST_CHARS = 120, 24  # of a hit, and of the place of those that are not shown
 _FEW_ALIKE = 2  # lines of one shape: the first and the last are shown
 _NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
 
@@ -160,15 +164,81 @@ def preview_output(
     Of source lines with definitions take the place of error lines. The marker of source and of a part of a
     file says which lines to recall, and the line above such a part which it lacks. Lines between head and
     tail have their numbers, as recall takes them; an exit code that no shown line names is added.
-    `lines_before` are those of the content in front of `text`.
+    `lines_before` are those of the content in front of `text`. Of a search each file's first hits are shown.
     """
-    max_chars = max(budget, MIN_BUDGET) * CHARS_PER_TOKEN
-    preview = (
-        text
-        if len(text) <= max_chars
-        else _shorten(text, bare_marker(digest, digits), max_chars, exit_code, lines_before, is_source)
-    )
+    max_chars, marker = max(budget, MIN_BUDGET) * CHARS_PER_TOKEN, bare_marker(digest, digits)
+    if len(text) <= max_chars:
+        return text
+    if MATCHES_HEADER.match(text):
+        preview = _shorten_hits(text, marker, max_chars)
+    else:
+        preview = _shorten(text, marker, max_chars, exit_code, lines_before, is_source)
     return preview if len(preview) < len(text) else text
+
+
+class _FileHits(msgspec.Struct, frozen=True):
+    """What a search found in a file: the line with its name and those below, and the numbers of the hits."""
+
+    number: int
+    lines: list[str]
+    hits: list[int]
+
+    @property
+    def last(self) -> int:
+        return self.number + len(self.lines) - 1
+
+    def chars(self, count: int) -> int:
+        """Return about the characters of the first `count` hits with the file's name and the rest's place."""
+        shown = (self.lines[0], *(self.lines[hit - self.number] for hit in self.hits[:count]))
+        return sum(min(len(line), _HIT_CHARS) + 1 for line in shown) + _REST_CHARS
+
+    def render(self, count: int) -> list[str]:
+        shown = {self.number, *self.hits[:count]}
+        lines = [self.lines[number - self.number] for number in sorted(shown)]
+        lines = [line if len(line) <= _HIT_CHARS else f"{line[:_HIT_CHARS]}…" for line in lines]
+        missing = [number for number in range(self.number, self.last + 1) if number not in shown]
+        if not missing:
+            return lines
+        rest, cut = len(self.hits) - count, _MORE_HITS.fullmatch(self.lines[-1])
+        rest += int(cut[1].replace(",", "")) if cut is not None else 0
+        what = f"{rest:,} more" if rest else "lines around"
+        return [*lines, f"  … {what} ({missing[0]}-{self.last})"]
+
+
+def _shorten_hits(text: str, marker: str, max_chars: int) -> str:
+    """Return the first hits of each file, as many as there is room for, and which lines the others are."""
+    head, *lines = text.removesuffix("\n").split("\n")
+    files = list[_FileHits]()
+    for number, line in enumerate(lines, 2):
+        if not line.startswith("  "):
+            files.append(_FileHits(number, [], []))
+        elif files and _HIT.match(line):
+            files[-1].hits.append(number)
+        if files:
+            files[-1].lines.append(line)
+    notes = [file.lines[0] for file in files if not file.hits]
+    files = [file for file in files if file.hits]
+    chars_left = max_chars - len(head) - sum(len(note) + 1 for note in notes)
+    counts = list[int]()
+    for file in files:
+        chars_left -= file.chars(1)
+        if chars_left < 0:
+            break
+        counts.append(1)
+    growing = deque(range(len(counts)) if len(counts) == len(files) else ())
+    while growing:
+        place = growing.popleft()
+        more = files[place].chars(counts[place] + 1) - files[place].chars(counts[place])
+        if 0 < more <= chars_left:
+            counts[place] += 1
+            chars_left -= more
+            growing.append(place)
+    shown = [line for file, count in zip(files, counts, strict=False) for line in file.render(count)]
+    if left := files[len(counts) :]:
+        span = f"{left[0].number}-{left[-1].last}"
+        shown.append(f"[… {pluralize(len(left), 'file')} not shown ({span}) …]")
+    way_back = "in brackets: start_line-end_line of what is not shown"
+    return "\n".join([head, *shown, *notes, f"{marker} the whole output; {way_back}"])
 
 
 def _shorten(

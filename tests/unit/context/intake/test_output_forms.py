@@ -108,6 +108,42 @@ def test_the_preview_of_a_file_of_errors_is_its_outline() -> None:
     assert not is_source("read_file", f"Traceback (most recent call last):\n{text}")
 
 
+def test_the_preview_of_a_search_has_the_first_hits_of_each_file() -> None:
+    """The first file had nearly all of it; brackets name the lines of this output that are left out."""
+    hits = {"a.log": 300, "src/b.py": 2, "src/c.py": 1, "src/d.py": 40}
+    lines = ["343 matching lines in 4 files:"]
+    for path, count in hits.items():
+        lines += [path, *(f"  {number}:total = {number}" for number in range(1, count + 1))]
+    *shown, marker = preview_output("\n".join([*lines, ""]), DIGEST, 150).splitlines()
+    assert shown[0] == lines[0]
+    assert [line for line in shown[1:] if not line.startswith(" ")] == [*hits]
+    assert shown[shown.index("src/b.py") : shown.index("src/d.py") + 2] == [
+        *("src/b.py", "  1:total = 1", "  2:total = 2", "src/c.py", "  1:total = 1"),
+        *("src/d.py", "  1:total = 1"),
+    ]
+    assert "in brackets: start_line-end_line of what is not shown" in marker
+    rest = [re.fullmatch(r"  … (\d+) more \((\d+)-(\d+)\)", line) for line in shown]
+    for left_out, path in zip(filter(None, rest), ("a.log", "src/d.py"), strict=True):
+        count, first, last = map(int, left_out.groups())
+        missing = lines[first - 1 : last]
+        assert missing == [f"  {n}:total = {n}" for n in range(hits[path] - count + 1, hits[path] + 1)]
+    narrow = preview_output("\n".join([*lines, ""]), DIGEST, 55).splitlines()
+    assert narrow[1:] == [
+        *("a.log", "  1:total = 1", "  … 299 more (4-302)", "src/b.py", "  1:total = 1"),
+        *("  … 1 more (305-305)", "[… 2 files not shown (306-348) …]", marker),
+    ]
+
+
+def test_a_preview_of_hits_with_lines_around_them_shows_the_hits() -> None:
+    block = ["  1-before", "  2:hit", "  3-after", "  --", "  8-before", "  9:hit", "  10-after"]
+    notes = ["(… narrow the path, the glob or the pattern)"]
+    files = [line for name in "abcdefgh" for line in (f"{name}.py", *block, "  … 7 more matching lines")]
+    text = "\n".join(["72 matching lines in 8 files:", *files, *notes, ""])
+    lines = preview_output(text, DIGEST, 110).splitlines()
+    assert lines[1:7] == ["a.py", "  2:hit", "  … 8 more (3-10)", "b.py", "  2:hit", "  … 8 more (12-19)"]
+    assert lines[-2] == notes[0]
+
+
 def test_head_and_tail_are_complete_lines() -> None:
     """The first and the last lines stay unchanged, and those between are counted."""
     lines = [f"line {n} of many" for n in range(1_000)]
