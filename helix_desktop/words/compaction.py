@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import FIELDS, ContextPolicy
-from helix_desktop.context.rewrites.planner import BREAKER_FAILURES, CompactionOutlook
-from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge, output_tokens
+from helix_desktop.context.policy import FIELDS
+from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import (
     ATTACHED_SWEEP_REASONS,
@@ -22,15 +21,11 @@ from helix_desktop.domain.events.rewrite import (
     SweepReason,
     Unpinned,
 )
-from helix_desktop.domain.events.summary import (
-    HandoverMade,
-    ObservationsPlaced,
-)
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.words.call_targets import output_title
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.message_states import explain_hold
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.numbers import (
     format_integer,
@@ -41,7 +36,6 @@ from helix_desktop.words.numbers import (
 )
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.summaries import summary_title
-from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Compaction")
@@ -165,13 +159,6 @@ def limit_text(trigger: HandoverTrigger, limit: float) -> str:
     return tr("{number} {unit}", number=format_integer(int(limit)), unit=translate(field.unit))
 
 
-def _distance_text(trigger: CompactionTrigger) -> str:
-    distance = max(0, trigger.distance)
-    if FIELDS[trigger.kind.policy_field].is_share:
-        return format_tokens(distance)
-    return limit_text(trigger.kind, distance)
-
-
 def _fill_text(share: str) -> str:
     return tr("context reached {share}", share=share)
 
@@ -233,97 +220,3 @@ def retaken_text(count: int) -> str:
     if not count:
         return ""
     return tr("including {count} that you had restored", count=format_integer(count))
-
-
-def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
-    """Return where it is compacted, and where in a model's context window if that is earlier."""
-    usual = limit_text(trigger.kind, round(getattr(policy, trigger.kind.policy_field), 2))
-    here = limit_text(trigger.kind, trigger.limit)
-    if here == usual:
-        return usual
-    return tr("{usual}, here {here} to leave room for the answer", usual=usual, here=here)
-
-
-def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:
-    """Return when the conversation is compacted; if it is above the threshold and isn't, why, in a line."""
-    share = limit_text(gauge.trigger.kind, gauge.trigger.limit)
-    match outlook.state:
-        case "off":
-            return tr("Context management is off.")
-        case "hold":
-            return explain_hold()
-        case "paused":
-            return " ".join((tr("Compaction only when you start it."), breaker_text()))
-        case "room":
-            if policy.fold_after_steps or policy.observe_at:
-                return tr(
-                    "All of this is sent with every request. So outputs are cached (stored, can be recalled) "
-                    "and older messages compacted (a summary replaces them): early if that saves tokens, at "
-                    "{share} in any case.",
-                    share=share,
-                )
-            return tr(
-                "All of this is sent with every request. So outputs are cached (stored, can be recalled) if "
-                "that saves tokens, and at {share} older messages are compacted (a summary replaces them).",
-                share=share,
-            )
-        case "due":
-            return tr("{share} is reached: compacts once a summary is written.", share=share)
-        case "full" | "facts":
-            return tr("{share} is reached: compacts with the next request.", share=share)
-        case "waiting":
-            time = _pause_text(outlook.wait_ms // 1000)
-            return tr("{share} is reached: compacts {time} after the last attempt.", share=share, time=time)
-        case "too_little":
-            once = tr("{share} is reached: compacts once that frees enough.", share=share)
-            return f"{once}\n{_too_little_text(outlook)}"
-
-
-def _too_little_text(outlook: CompactionOutlook) -> str:
-    least = format_token_count(round(outlook.least))
-    if outlook.freed is None:
-        return tr("Too few messages lie before the newest ones, which always stay.")
-    if outlook.freed <= 0:
-        return tr("It would free nothing now. It has to free {least}.", least=least)
-    return tr(
-        "It would free about {tokens} now. It has to free {least}.",
-        tokens=format_token_count(outlook.freed),
-        least=least,
-    )
-
-
-def _pause_text(seconds: int) -> str:
-    """Return how long a pause is; whole minutes without seconds."""
-    if seconds % 60:
-        return format_duration(seconds * 1000)
-    return tr("{minutes} min", minutes=seconds // 60)
-
-
-def gauge_compaction_text(trigger: CompactionTrigger, is_managed: bool, is_on_hold: bool) -> str:
-    if not is_managed:
-        return tr("compaction off")
-    if is_on_hold:
-        return tr("paused")
-    if trigger.is_due:
-        return tr("above {share}", share=limit_text(trigger.kind, trigger.limit))
-    return tr("compaction in ≈ {tokens}", tokens=_distance_text(trigger))
-
-
-def next_try_text(failures: int) -> str:
-    """Return whether Helix tries again by itself after so many failures in a row."""
-    if failures >= BREAKER_FAILURES:
-        return " ".join((tr("Helix doesn't try again by itself."), breaker_text()))
-    return tr.plural(
-        BREAKER_FAILURES,
-        "Helix tries again later, until %n attempt has failed.",
-        "Helix tries again later, until %n attempts in a row have failed.",
-    )
-
-
-def breaker_text() -> str:
-    """Return why only the user compacts the conversation now."""
-    return tr.plural(
-        BREAKER_FAILURES,
-        "The last attempt failed or freed too little.",
-        "The last %n attempts failed or freed too little.",
-    )

@@ -10,6 +10,17 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from helix_desktop.agent.budget import ApproveSpending, SpendNotApproved, approve_any
+from helix_desktop.agent.compaction.handover_checks import (
+    active_handover,
+    checked_events,
+    cut_of_everything,
+    cut_on_request,
+    cuts_on_request,
+    frees_little,
+    kept_tokens,
+    thinned,
+    without_active,
+)
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.compaction.summarizer import Summarizer, SummaryResult
 from helix_desktop.agent.session import CompactionProgress, Phase, Session
@@ -17,7 +28,7 @@ from helix_desktop.context.log.notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites import caching, planner
+from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries.covered_facts import (
     CHARS_PER_TOKEN,
     CoveredFacts,
@@ -46,12 +57,7 @@ from helix_desktop.context.summaries.handover import (
     user_text_seqs,
     user_texts,
 )
-from helix_desktop.context.summaries.handover_revision import (
-    from_markdown,
-    same_cut,
-    to_markdown,
-    without_handover,
-)
+from helix_desktop.context.summaries.handover_revision import from_markdown, to_markdown, without_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
 from helix_desktop.context.summaries.summary_task import (
     FOLLOWING_MESSAGES,
@@ -63,20 +69,13 @@ from helix_desktop.context.summaries.summary_task import (
     summary_input,
     transcript_lines,
 )
-from helix_desktop.context.window.usage_gauge import (
-    ON_REQUEST,
-    CompactionTrigger,
-    UsageGauge,
-    measure_next_request,
-    measure_usage,
-)
+from helix_desktop.context.window.usage_gauge import ON_REQUEST, CompactionTrigger, UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, handover_as_sent, project
 from helix_desktop.domain.cost import CostEstimate, Spending, spending_of
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, StoreError, SummaryRefused
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.events.recorded_event import Event
-from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade, SweepReason
+from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
     SUMMARY_TEXT_VERSION,
@@ -88,7 +87,6 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, verbatim
 
 _text = TextContext("Agent")
-_MAX_CUTS = 200  # to choose from: each is priced, and nobody reads more
 
 Sections: TypeAlias = tuple[Section, ...]
 
@@ -166,101 +164,6 @@ class HandoverScope(NamedTuple):
 
 OLDER_MESSAGES = HandoverScope()
 WHOLE_SESSION = HandoverScope(is_whole=True)
-
-
-def active_handover(transcript: Transcript, seq: int) -> HandoverMade:
-    """Return the active handover `seq`. Raises CompactionRefused if another one is active, or none."""
-    current = transcript.window.handover
-    if current is None or current[0] != seq:
-        raise CompactionRefused(
-            _text("The summary wasn't changed."),
-            _text("Another summary is in the context now, or none is."),
-            _text("Open the timeline and try again."),
-        )
-    return current[1]
-
-
-def _frees_little(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> bool:
-    """Return True if a handover on request would free little there, or nothing."""
-    least = min(gauge.window, gauge.used) * policy.handover_least_gain
-    return planner.expected_savings(transcript, policy, gauge, cut) < least
-
-
-def _cuts_on_request(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> list[CutPoint]:
-    """Return all legal cuts, the one to propose first, then the furthest first.
-
-    That is the furthest one before the newest turn which leaves the share of what is used that the policy
-    keeps, if it frees enough; else one in the newest turn.
-    """
-    kept_tokens = _kept_tokens(policy, gauge)
-    found = available_cuts(transcript, 0, in_newest_turn=True)
-    older = available_cuts(transcript, kept_tokens)
-    if older and not _frees_little(transcript, policy, gauge, older[0]):
-        proposed = older[:1]
-    else:
-        proposed = available_cuts(transcript, kept_tokens, in_newest_turn=True)[:1] or found[:1]
-    return [*proposed, *(cut for cut in found if cut not in proposed)]
-
-
-def _kept_tokens(policy: ContextPolicy, gauge: UsageGauge) -> int:
-    """Return the tokens that stay behind a handover on request, by our count."""
-    return int(min(gauge.window, gauge.used) * policy.handover_keep / gauge.ratio)
-
-
-def cut_on_request(
-    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, upto: int = 0
-) -> CutPoint:
-    """Return the cut that ends at event `upto` (0: the one to propose). Raises CompactionRefused."""
-    found = _cuts_on_request(transcript, policy, gauge)
-    if not found:
-        raise _nothing_to_compact(has_messages=bool(transcript.messages.items))
-    cut = next((candidate for candidate in found if upto in {0, candidate.upto}), None)
-    if cut is None:
-        raise CompactionRefused(
-            _text("Can't compact up to this message (e{event}).", event=str(upto)),
-            _text("It can only end after a complete step, before the newest part."),
-            _text("Choose another message."),
-        )
-    return cut
-
-
-def _cut_of_everything(transcript: Transcript) -> CutPoint:
-    """Return the cut behind every message. Raises CompactionRefused without one."""
-    items = transcript.messages.items
-    if not items:
-        raise _nothing_to_compact(has_messages=False)
-    return CutPoint(items[-1].seq, 0, len(items), sum(map(transcript.window.entry_tokens, items)))
-
-
-def _without_active(transcript: Transcript, seq: int) -> tuple[Transcript, CutPoint]:
-    """Return a fork without the active handover `seq`, and the cut of that one. Raises CompactionRefused."""
-    handover = active_handover(transcript, seq)
-    fork, _ = without_handover(transcript)
-    return fork, same_cut(fork, handover.upto, handover.kept)
-
-
-def _thinned(cuts: Sequence[CutPoint], upto: int) -> list[CutPoint]:
-    """Return at most about `_MAX_CUTS` of these, with the first and the nearest one before event `upto`."""
-    step = -(-len(cuts) // _MAX_CUTS)
-    nearest = next((cut for cut in cuts if cut.upto <= upto), None)
-    return [cut for place, cut in enumerate(cuts) if place % step == 0 or cut is nearest]
-
-
-def _nothing_to_compact(has_messages: bool) -> CompactionRefused:
-    return CompactionRefused(
-        _text("Nothing to compact yet."),
-        _text("Only the newest message and what was answered last are left; they always stay.")
-        if has_messages
-        else _text("This session has no messages."),
-        _text("Send a message first."),
-    )
-
-
-def takes_place_of_same(transcript: Transcript, event: HandoverMade) -> bool:
-    """Return True if a handover still updates and replaces what it was written for."""
-    base, replaces = without_handover(transcript) if event.replaces else (transcript, ())
-    current = base.window.handover
-    return (current[0] if current else 0) == event.former and replaces == event.replaces
 
 
 class HandoverSource(msgspec.Struct, frozen=True):
@@ -397,16 +300,16 @@ class HandoverWriter:
         """
         transcript, policy, frame, gauge = self._now()
         if scope.is_whole:
-            return [_cut_of_everything(transcript)]
+            return [cut_of_everything(transcript)]
         if not scope.rerun_seq:  # tens of milliseconds in a long session
-            found = await asyncio.to_thread(_cuts_on_request, transcript.fork(), policy, gauge)
-            return [*found[:1], *_thinned(found[1:], upto)]
-        fork, same = _without_active(transcript, scope.rerun_seq)
+            found = await asyncio.to_thread(cuts_on_request, transcript.fork(), policy, gauge)
+            return [*found[:1], *thinned(found[1:], upto)]
+        fork, same = without_active(transcript, scope.rerun_seq)
 
         def cuts_to_rerun() -> list[CutPoint]:
             used = measure_usage(project(fork, policy, frame), fork, policy, frame)
-            others = _thinned(available_cuts(fork, _kept_tokens(policy, gauge)), upto)
-            freeing = (cut for cut in others if not _frees_little(fork, policy, used, cut))
+            others = thinned(available_cuts(fork, kept_tokens(policy, gauge)), upto)
+            freeing = (cut for cut in others if not frees_little(fork, policy, used, cut))
             return [same, *(cut for cut in freeing if cut.upto != same.upto)]
 
         return await asyncio.to_thread(cuts_to_rerun)
@@ -415,10 +318,10 @@ class HandoverWriter:
         """Return the cut that ends at an event (0: the one to propose). Raises CompactionRefused."""
         transcript, policy, _, gauge = self._now()
         if scope.is_whole:
-            return _cut_of_everything(transcript)
+            return cut_of_everything(transcript)
         if not scope.rerun_seq:
             return cut_on_request(transcript, policy, gauge, upto)
-        _, same = _without_active(transcript, scope.rerun_seq)
+        _, same = without_active(transcript, scope.rerun_seq)
         if upto in {0, same.upto}:
             return same
         return next((cut for cut in await self.cuts(upto, scope) if cut.upto == upto), same)
@@ -431,7 +334,7 @@ class HandoverWriter:
         if scope != OLDER_MESSAGES:
             return False
         transcript, policy, _, gauge = self._now()
-        return _frees_little(transcript, policy, gauge, cut_on_request(transcript, policy, gauge, upto))
+        return frees_little(transcript, policy, gauge, cut_on_request(transcript, policy, gauge, upto))
 
     def _now(self) -> tuple[Transcript, ContextPolicy, PromptFrame, UsageGauge]:
         session = self._session
@@ -500,7 +403,7 @@ class HandoverWriter:
             event, doubt = await self._write(ON_REQUEST, cut, focus, rerun_seq=scope.rerun_seq, is_draft=True)
             sweep_savings = 0
             if not scope.is_whole:
-                final_event, *others = self._events_to_record(event)
+                final_event, *others = checked_events(self._session, event)
                 assert isinstance(final_event, HandoverMade)  # the event itself comes first
                 event = final_event
                 sweep_savings = sum(other.saved for other in others if isinstance(other, SweepMade))
@@ -710,40 +613,4 @@ class HandoverWriter:
         text, entries = build_index_entry(self._session.transcript, 0, event.upto, event.kept)
         content = index_content(text, "handover", f"e{event.upto}")
         indexed = msgspec.structs.replace(event, index=content.digest, index_entries=entries)
-        await self._session.record_decided(lambda: self._events_to_record(indexed), [content])
-
-    def _events_to_record(self, event: HandoverMade) -> tuple[Event, ...]:
-        """Return a handover with its figures, and the sweep that goes with it.
-
-        Raises CompactionRefused if it is outdated, or if too little is freed. One that the user asked for may
-        free as little as its draft said; only their own text not less than that.
-        """
-        transcript, policy, frame = self._session.transcript, self._session.policy, self._session.frame
-        what, fix = _text("The conversation wasn't compacted."), _text("Nothing was changed.")
-        if not takes_place_of_same(transcript, event):
-            raise CompactionRefused(what, _text("The history changed in the meantime."), fix)
-        base = without_handover(transcript)[0] if event.replaces else transcript
-        forked, sweeps = transcript.fork_with(event), tuple[SweepMade, ...]()
-        plan = caching.sweep_with_rewrite(forked, policy, measure_next_request(forked, policy, frame))
-        if plan is not None:
-            sweeps = (SweepMade(plan.masked, plan.saved, SweepReason.HANDOVER),)
-            forked = forked.fork_with(*sweeps)
-        after = project(forked, policy, frame)
-        usage = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
-        freed = round((project(base, policy, frame).estimate - after.estimate) * usage.ratio)
-        if event.trigger is not HandoverTrigger.MANUAL and freed < max(1, planner.least_gain(policy, usage)):
-            why = _text(
-                "It would free only {tokens} tokens, less than {share} % of the context window.",
-                tokens=freed,
-                share=round(policy.handover_least_gain * 100),
-            )
-            raise CompactionRefused(what, why, fix)
-        if (
-            event.trigger is HandoverTrigger.MANUAL
-            and event.edited
-            and freed < min(0, event.before - event.after)
-        ):
-            why = _text("With your text, the context would be {tokens} tokens larger.", tokens=-freed)
-            raise CompactionRefused(what, why, fix)
-        used_after = measure_usage(after, forked, policy, frame).used
-        return (msgspec.structs.replace(event, before=usage.used, after=used_after), *sweeps)
+        await self._session.record_decided(lambda: checked_events(self._session, indexed), [content])

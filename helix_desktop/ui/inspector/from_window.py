@@ -35,15 +35,10 @@ from helix_desktop.ui.inspector.request_groups import (
     SegmentKind,
     WindowRow,
 )
-from helix_desktop.words.compaction import compaction_text
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.numbers import (
-    format_token_count,
-    format_tokens,
-    format_usd,
-    format_whole_percent,
-)
+from helix_desktop.words.next_compaction import compaction_text
+from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.provider_cache import lifetime_text, miss_text, usage_text
 from helix_desktop.words.times import format_date_and_time, format_moment

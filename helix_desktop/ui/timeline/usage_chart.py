@@ -30,7 +30,7 @@ from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.plot import Plot
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.timeline.usage_points import DROP_KINDS, PointKind, UsagePoint
+from helix_desktop.ui.timeline.usage_points import DROP_KINDS, POINT_COLORS, PointKind, UsagePoint
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.steps import step_name, step_text
 from helix_desktop.words.times import format_moment
@@ -193,10 +193,7 @@ def downsample(points: Sequence[UsagePoint], max_points: int) -> list[UsagePoint
         sampled += [
             point
             for at, point in enumerate(stretch)
-            if point is fullest
-            or point is points[-1]
-            or point.kind in {*DROP_KINDS, "failure"}
-            or at in changed
+            if point is fullest or point is points[-1] or point.kind in POINT_COLORS or at in changed
         ]
     return sampled
 
@@ -384,15 +381,10 @@ class UsageChart(Themed, QWidget):
         if self.is_overfull:
             self._paint_overfull(painter, plot, area)
         plots.paint_curve(painter, line, self._theme.seg_system)
-        theme = self._theme
-        colors = {
-            **dict.fromkeys(("fold", "observations", "handover"), theme.seg_handover),
-            "sweep": theme.seg_output,
-            "failure": theme.error,
-        }
         for at, point in enumerate(self._points):
-            if color := colors.get(point.kind):
-                plots.paint_dot(painter, QPointF(plot.x_of(at), plot.y_of(point.used)), color, theme)
+            if token := POINT_COLORS.get(point.kind):
+                color = str(getattr(self._theme, token))
+                plots.paint_dot(painter, QPointF(plot.x_of(at), plot.y_of(point.used)), color, self._theme)
         painter.end()
 
     def _paint_bounds(self, painter: QPainter, plot: Plot) -> None:

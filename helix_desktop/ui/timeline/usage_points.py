@@ -77,6 +77,12 @@ _KINDS: dict[type[Event], PointKind] = {
 }
 DROP_KINDS: frozenset[PointKind] = frozenset({"handover", "sweep", "fold", "observations"})
 """What makes the window smaller."""
+POINT_COLORS: dict[PointKind, str] = {
+    **dict.fromkeys(("fold", "observations", "handover"), "seg_handover"),
+    "sweep": "seg_output",
+    "failure": "error",
+}
+"""What has a dot on the chart, and the token of its color."""
 
 
 def usage_points(

@@ -27,7 +27,7 @@ from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, reduce_motio
 from helix_desktop.ui.design.viewer.picture import read_thumbnail, thumbnail_size
 from helix_desktop.ui.kit.boxes import PaintState, Pen
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
-from helix_desktop.words.compaction import gauge_compaction_text
+from helix_desktop.words.next_compaction import gauge_compaction_text
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.times import AGE_STEP_MS
 from tests.support.image_bytes import png

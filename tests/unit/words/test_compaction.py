@@ -8,13 +8,8 @@ from helix_desktop.context.policy import FORM, ContextPolicy
 from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge
 from helix_desktop.domain.events.rewrite import HandoverTrigger
-from helix_desktop.words.compaction import (
-    compaction_text,
-    gauge_compaction_text,
-    limit_text,
-    threshold_text,
-    trigger_text,
-)
+from helix_desktop.words.compaction import limit_text, trigger_text
+from helix_desktop.words.next_compaction import compaction_text, gauge_compaction_text, threshold_text
 
 _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
 

@@ -35,8 +35,8 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed, restyle
 from helix_desktop.ui.kit.boxes import Drawing, Icon, Pen, Row, Text, face
 from helix_desktop.ui.kit.intents import Steer, StopAgent, handles, perform
-from helix_desktop.words.compaction import gauge_compaction_text
 from helix_desktop.words.message_states import explain_hold, gauge_source_text
+from helix_desktop.words.next_compaction import gauge_compaction_text
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator, translate
 

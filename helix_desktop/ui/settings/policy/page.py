@@ -50,7 +50,7 @@ from helix_desktop.ui.settings.policy.form import (
 )
 from helix_desktop.ui.settings.policy.preview import PolicyPreview, ReplayPreparation
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
-from helix_desktop.words.compaction import threshold_text
+from helix_desktop.words.next_compaction import threshold_text
 from helix_desktop.words.policies import policy_name
 from helix_desktop.words.translation import Translator, translate
 

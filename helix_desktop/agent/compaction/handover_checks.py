@@ -1,0 +1,156 @@
+"""Where a handover may end, what it has to free, and whether it may still be recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from helix_desktop.agent.session import Session
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites import caching, planner
+from helix_desktop.context.summaries.handover import CutPoint, available_cuts
+from helix_desktop.context.summaries.handover_revision import same_cut, without_handover
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request, measure_usage
+from helix_desktop.context.window.window import project
+from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade, SweepReason
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.translatable_text import TextContext
+
+_text = TextContext("Agent")
+_MAX_CUTS = 200  # to choose from: each is priced, and nobody reads more
+
+
+def active_handover(transcript: Transcript, seq: int) -> HandoverMade:
+    """Return the active handover `seq`. Raises CompactionRefused if another one is active, or none."""
+    current = transcript.window.handover
+    if current is None or current[0] != seq:
+        raise CompactionRefused(
+            _text("The summary wasn't changed."),
+            _text("Another summary is in the context now, or none is."),
+            _text("Open the timeline and try again."),
+        )
+    return current[1]
+
+
+def frees_little(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> bool:
+    """Return True if a handover on request would free little there, or nothing."""
+    least = min(gauge.window, gauge.used) * policy.handover_least_gain
+    return planner.expected_savings(transcript, policy, gauge, cut) < least
+
+
+def cuts_on_request(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> list[CutPoint]:
+    """Return all legal cuts, the one to propose first, then the furthest first.
+
+    That is the furthest one before the newest turn which leaves the share of what is used that the policy
+    keeps, if it frees enough; else one in the newest turn.
+    """
+    kept = kept_tokens(policy, gauge)
+    found = available_cuts(transcript, 0, in_newest_turn=True)
+    older = available_cuts(transcript, kept)
+    if older and not frees_little(transcript, policy, gauge, older[0]):
+        proposed = older[:1]
+    else:
+        proposed = available_cuts(transcript, kept, in_newest_turn=True)[:1] or found[:1]
+    return [*proposed, *(cut for cut in found if cut not in proposed)]
+
+
+def kept_tokens(policy: ContextPolicy, gauge: UsageGauge) -> int:
+    """Return the tokens that stay behind a handover on request, by our count."""
+    return int(min(gauge.window, gauge.used) * policy.handover_keep / gauge.ratio)
+
+
+def cut_on_request(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, upto: int = 0
+) -> CutPoint:
+    """Return the cut that ends at event `upto` (0: the one to propose). Raises CompactionRefused."""
+    found = cuts_on_request(transcript, policy, gauge)
+    if not found:
+        raise _nothing_to_compact(has_messages=bool(transcript.messages.items))
+    cut = next((candidate for candidate in found if upto in {0, candidate.upto}), None)
+    if cut is None:
+        raise CompactionRefused(
+            _text("Can't compact up to this message (e{event}).", event=str(upto)),
+            _text("It can only end after a complete step, before the newest part."),
+            _text("Choose another message."),
+        )
+    return cut
+
+
+def cut_of_everything(transcript: Transcript) -> CutPoint:
+    """Return the cut behind every message. Raises CompactionRefused without one."""
+    items = transcript.messages.items
+    if not items:
+        raise _nothing_to_compact(has_messages=False)
+    return CutPoint(items[-1].seq, 0, len(items), sum(map(transcript.window.entry_tokens, items)))
+
+
+def without_active(transcript: Transcript, seq: int) -> tuple[Transcript, CutPoint]:
+    """Return a fork without the active handover `seq`, and the cut of that one. Raises CompactionRefused."""
+    handover = active_handover(transcript, seq)
+    fork, _ = without_handover(transcript)
+    return fork, same_cut(fork, handover.upto, handover.kept)
+
+
+def thinned(cuts: Sequence[CutPoint], upto: int) -> list[CutPoint]:
+    """Return at most about `_MAX_CUTS` of these, with the first and the nearest one before event `upto`."""
+    step = -(-len(cuts) // _MAX_CUTS)
+    nearest = next((cut for cut in cuts if cut.upto <= upto), None)
+    return [cut for place, cut in enumerate(cuts) if place % step == 0 or cut is nearest]
+
+
+def _nothing_to_compact(has_messages: bool) -> CompactionRefused:
+    return CompactionRefused(
+        _text("Nothing to compact yet."),
+        _text("Only the newest message and what was answered last are left; they always stay.")
+        if has_messages
+        else _text("This session has no messages."),
+        _text("Send a message first."),
+    )
+
+
+def takes_place_of_same(transcript: Transcript, event: HandoverMade) -> bool:
+    """Return True if a handover still updates and replaces what it was written for."""
+    base, replaces = without_handover(transcript) if event.replaces else (transcript, ())
+    current = base.window.handover
+    return (current[0] if current else 0) == event.former and replaces == event.replaces
+
+
+def checked_events(session: Session, event: HandoverMade) -> tuple[Event, ...]:
+    """Return a handover with its figures, and the sweep that goes with it.
+
+    Raises CompactionRefused if it is outdated, or if too little is freed. One that the user asked for may
+    free as little as its draft said; only their own text not less than that.
+    """
+    transcript, policy, frame = session.transcript, session.policy, session.frame
+    what, fix = _text("The conversation wasn't compacted."), _text("Nothing was changed.")
+    if not takes_place_of_same(transcript, event):
+        raise CompactionRefused(what, _text("The history changed in the meantime."), fix)
+    base = without_handover(transcript)[0] if event.replaces else transcript
+    forked, sweeps = transcript.fork_with(event), tuple[SweepMade, ...]()
+    plan = caching.sweep_with_rewrite(forked, policy, measure_next_request(forked, policy, frame))
+    if plan is not None:
+        sweeps = (SweepMade(plan.masked, plan.saved, SweepReason.HANDOVER),)
+        forked = forked.fork_with(*sweeps)
+    after = project(forked, policy, frame)
+    usage = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
+    freed = round((project(base, policy, frame).estimate - after.estimate) * usage.ratio)
+    if event.trigger is not HandoverTrigger.MANUAL and freed < max(1, planner.least_gain(policy, usage)):
+        why = _text(
+            "It would free only {tokens} tokens, less than {share} % of the context window.",
+            tokens=freed,
+            share=round(policy.handover_least_gain * 100),
+        )
+        raise CompactionRefused(what, why, fix)
+    if (
+        event.trigger is HandoverTrigger.MANUAL
+        and event.edited
+        and freed < min(0, event.before - event.after)
+    ):
+        why = _text("With your text, the context would be {tokens} tokens larger.", tokens=-freed)
+        raise CompactionRefused(what, why, fix)
+    used_after = measure_usage(after, forked, policy, frame).used
+    return (msgspec.structs.replace(event, before=usage.used, after=used_after), *sweeps)
