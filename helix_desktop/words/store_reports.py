@@ -8,7 +8,7 @@ from helix_desktop.domain.errors import StoreRepaired
 from helix_desktop.domain.file_history.changes import FileHistoryCheck, FileHistoryCleanup, FileHistoryTotals
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.redaction import RedactionMatches
-from helix_desktop.domain.retention import CleanupPlan, PermanentDeletion
+from helix_desktop.domain.retention import GRACE_HOURS, CleanupPlan, PermanentDeletion
 from helix_desktop.domain.store import CacheEntry
 from helix_desktop.domain.store_reports import (
     ExportResult,
@@ -224,7 +224,14 @@ def shortfall_text(plan: CleanupPlan) -> str:
         (plan.referenced, text("{size} used by sessions", size=ByteSize(plan.referenced.stored_size))),
         (plan.indexed, text("{size} used by what was compacted", size=ByteSize(plan.indexed.stored_size))),
         (plan.pinned, text("{size} pinned", size=ByteSize(plan.pinned.stored_size))),
-        (plan.young, text("{size} used in the last 24 hours", size=ByteSize(plan.young.stored_size))),
+        (
+            plan.young,
+            text(
+                "{size} used in the last {hours} hours",
+                size=ByteSize(plan.young.stored_size),
+                hours=GRACE_HOURS,
+            ),
+        ),
     )
     return join_sentences(
         text(
@@ -246,7 +253,7 @@ def kept_lines(plan: CleanupPlan) -> tuple[str, ...]:
         (plan.referenced, tr("Kept: used by sessions")),
         (plan.indexed, tr("Kept: used by what was compacted")),
         (plan.pinned, tr("Kept: pinned")),
-        (plan.young, tr("Kept: used in the last 24 hours")),
+        (plan.young, tr("Kept: used in the last {hours} hours", hours=GRACE_HOURS)),
         (plan.spared, tr("Kept: not covered by these settings")),
         (plan.trashed, tr("Already in the trash")),
     )

@@ -24,7 +24,7 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Pinned, Redone, Undone, Unpinned
 from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.store import Content
-from helix_desktop.replay.policy.policy_replay import OutputForms
+from helix_desktop.replay.policy.policy_replay import ReplayedForms
 from helix_desktop.replay.recording import SessionFacts
 from helix_desktop.replay.replayer import SummaryWriter
 from helix_desktop.replay.token_counters import MessageTokenCounter
@@ -114,7 +114,7 @@ class PolicyEngine:
         policy: ContextPolicy,
         facts: SessionFacts,
         counter: MessageTokenCounter,
-        output_forms: OutputForms,
+        output_forms: ReplayedForms,
         on_rewrite: OnRewrite,
     ) -> None:
         self._read_policy = ReadPolicy(_without_checkpoints(policy).scaled(facts.info.window))

@@ -127,7 +127,7 @@ def may_be_shortened(output: ToolAnswered) -> bool:
     return is_in_full and not (output.recalled or output.images or output.name in CACHE_TOOLS)
 
 
-class OutputForms:
+class ReplayedForms:
     """Gives outputs the form that a policy would have given them; previews are made once for all policies."""
 
     def __init__(self, counter: TokenCounter) -> None:

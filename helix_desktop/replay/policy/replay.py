@@ -43,10 +43,10 @@ from helix_desktop.replay.identifier_coverage import (
 from helix_desktop.replay.policy.approximation import SessionSums, approximate_policy
 from helix_desktop.replay.policy.engine import PolicyEngine, run_inline
 from helix_desktop.replay.policy.policy_replay import (
-    OutputForms,
     PolicyReplay,
     PolicyRewrite,
     ReplayableEvents,
+    ReplayedForms,
     WindowPoint,
     partly_exact,
 )
@@ -399,7 +399,7 @@ class SessionReplay:
         self._uses: dict[int, list[NameUse]] | None = None  # None: to be read
         self._runs: dict[ContextPolicy, _Run] = {}  # the newest last
         self._playing: _Run | None = None
-        self._output_forms = OutputForms(counter)
+        self._output_forms = ReplayedForms(counter)
 
     def add(self, log: Sequence[RecordedEvent]) -> None:
         events = self._replayable.take(log)
@@ -507,7 +507,7 @@ class _Run:
         policy: ContextPolicy,
         facts: SessionFacts,
         counter: LineTokenCounter,
-        output_forms: OutputForms,
+        output_forms: ReplayedForms,
         key_words: Set[str],
     ) -> None:
         self._facts = facts

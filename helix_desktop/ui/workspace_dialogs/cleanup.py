@@ -18,7 +18,14 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.domain.file_history.changes import FileHistoryCleanup, FileHistoryTotals
-from helix_desktop.domain.retention import DAY_MS, TRASH_DAYS, CleanupPlan, RetentionRule, TrashContents
+from helix_desktop.domain.retention import (
+    DAY_MS,
+    GRACE_HOURS,
+    TRASH_DAYS,
+    CleanupPlan,
+    RetentionRule,
+    TrashContents,
+)
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
@@ -224,7 +231,8 @@ class CleanupDialog(SizedDialog):
     def _lay_out(self) -> None:
         lead = tr(
             "Moves unused outputs to the trash. Outputs that a session uses, pinned outputs and outputs used "
-            "in the last 24 hours are kept."
+            "in the last {hours} hours are kept.",
+            hours=GRACE_HOURS,
         )
         words = column(label(tr("Clean up"), "title"), label(lead, "muted", wrap=True), gap=5)
         choice = card(
