@@ -18,7 +18,7 @@ from helix_desktop.domain.events.conversation import Attachment, UserSpoke
 from helix_desktop.domain.events.session import EffortChosen, EffortRefused
 from helix_desktop.domain.mcp_server import ServerPrompt
 from helix_desktop.domain.question import QuestionReply
-from helix_desktop.domain.slash_command import SLASH, PromptFile, SlashInput, parse_slash_input
+from helix_desktop.domain.slash_command import SLASH, SlashInput, parse_slash_input
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
@@ -336,7 +336,12 @@ class ComposerController(QObject):
             await self._restore_unsent(message)
             return
         if expanded is not None:
-            self._show_warnings(expanded.file)
+            file = expanded.file
+            warnings = " ".join(map(escape_hidden, prompt_warnings(file)))  # what may not be expected in it
+            if warnings and file.sha256 not in self._warned:
+                self._warned.add(file.sha256)
+                what = tr("{command} was sent.", command=SLASH + file.name)
+                self._session.notify(Notice(file.sha256, what, warnings))
         await self._settle(message)
 
     async def _answers(self, message: OutgoingMessage) -> bool:
@@ -365,14 +370,6 @@ class ComposerController(QObject):
                 await self.drafts.save_elsewhere(message.workspace, conversation.session.id)
         finally:
             self._outgoing.remove(message)
-
-    def _show_warnings(self, file: PromptFile) -> None:
-        """Say once for each version of a prompt file what in it the user may not expect."""
-        warnings = " ".join(map(escape_hidden, prompt_warnings(file)))
-        if warnings and file.sha256 not in self._warned:
-            self._warned.add(file.sha256)
-            what = tr("{command} was sent.", command=SLASH + file.name)
-            self._session.notify(Notice(file.sha256, what, warnings))
 
     async def _run_command(self, command: SlashCommand, arguments: str, text: str) -> None:
         """Run a built-in command; what goes along with the next message stays."""

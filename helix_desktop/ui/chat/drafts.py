@@ -41,7 +41,6 @@ from helix_desktop.ui.chat.composer.attachment_chips import (
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import AddedFile
 from helix_desktop.ui.design.dialogs import DialogChoice, ask, pick_open_files
-from helix_desktop.ui.design.layout import LazyPage
 from helix_desktop.ui.design.viewer.picture import read_thumbnail
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall, ShowPage, handles
 from helix_desktop.ui.kit.notices import FAILED_WRITE, Notice
@@ -658,11 +657,8 @@ class DraftAttachments(QObject):
         self.refresh()
         self.changed.emit()
 
-    def follow_cache(self, cache: LazyPage[CacheBrowser]) -> None:
-        cache.when_built(lambda cache: self._follow(cache.preview))
-
-    def _follow(self, preview: Preview) -> None:
-        self._preview = preview
+    def follow_cache(self, cache: CacheBrowser) -> None:
+        preview = self._preview = cache.preview
         preview.matches_requested.connect(self._recall_matches)
         preview.content.find_bar.found.connect(self._forget_matches)
         preview.matches_found.connect(self._look)

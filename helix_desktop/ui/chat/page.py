@@ -284,13 +284,12 @@ class ChatPage(Themed, QWidget):
         return None if row is None or isinstance(row.question, ServerQuestion) else row
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Let a question have the keys that no text field takes, and those of an empty composer."""
-        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
-            return self._take_question_key(event)
-        return super().eventFilter(watched, event)
+        """Let a question have the keys that no text field takes, and those of an empty composer.
 
-    def _take_question_key(self, event: QKeyEvent) -> bool:
-        """Mark an option by its number; then Enter sends what is marked, Backspace and Esc take it back."""
+        A number marks an option; then Enter sends what is marked, Backspace and Esc take it back.
+        """
+        if not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
+            return super().eventFilter(watched, event)
         row, key, text = self.question, event.key(), event.text()
         if row is None or not (self.composer.is_empty and self.composer.isEnabled()):
             return False

@@ -82,8 +82,8 @@ class Command:
     @overload
     def __get__(self, window_commands: None, table: type) -> Command: ...
     @overload
-    def __get__(self, window_commands: WindowCommandTable, table: type) -> QAction: ...
-    def __get__(self, window_commands: WindowCommandTable | None, table: type) -> Command | QAction:
+    def __get__(self, window_commands: WindowCommands, table: type) -> QAction: ...
+    def __get__(self, window_commands: WindowCommands | None, table: type) -> Command | QAction:
         return self if window_commands is None else window_commands.action(self.id)
 
 
@@ -106,57 +106,6 @@ class _CommandAction(QAction):
         if event.type() == QEvent.Type.Shortcut and isinstance(window, QWidget):
             window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
         return super().event(event)
-
-
-class WindowCommandTable(CommandTable):
-    """Commands that work everywhere in a window: each is an action that performs its intent."""
-
-    def __init__(self, window: QWidget) -> None:
-        """The window owns the actions; by their keys they are reachable in it."""
-        self._actions: dict[str, QAction] = {}
-        self._met: set[Need] = set()
-        choices: dict[str, QActionGroup] = {}
-        for name, command in self.commands.items():
-            action = self._actions[name] = _CommandAction(translate(command.words), window)
-            action.setObjectName(name)
-            action.setCheckable(command.is_checkable)
-            if command.one_of:
-                choices.setdefault(command.one_of, QActionGroup(window)).addAction(action)
-            if command.intent is not None:
-                action.triggered.connect(lambda _=False, intent=command.intent: perform(window, intent))
-            self.set_keys(name, command.keys)
-            window.addAction(action)
-        self._enable()
-
-    def action(self, name: str) -> QAction:
-        return self._actions[name]
-
-    def set_keys(self, name: str, keys: Sequence[str]) -> None:
-        """Give a command these keys, as portable text, in place of those that it had."""
-        action, command = self._actions[name], self.commands[name]
-        action.setShortcuts([QKeySequence(key) for key in keys])
-        # Where keys would stand it shows those that the widget in focus, not the menu, has to answer.
-        hint = "" if keys else native_key(command.fixed_key)
-        action.setText("\t".join(filter(None, (action_words(action), hint))))
-
-    def set_met(self, need: Need, is_met: bool) -> None:
-        """Let the commands that have this need be used, as far as they have no other; or say why not."""
-        if is_met != (need in self._met):
-            self._met ^= {need}
-            self._enable()
-
-    def _enable(self) -> None:
-        for name, command in self.commands.items():
-            missing = next((need for need in command.needs if need not in self._met), None)
-            self._actions[name].setEnabled(missing is None)
-            self._actions[name].setStatusTip(translate(missing.reason) if missing is not None else "")
-
-    def menu_groups(self, menu: TranslatableText) -> Iterator[list[QAction]]:
-        groups: dict[int, list[QAction]] = {}
-        for name, command in self.commands.items():
-            if command.menu is menu and command.is_in_menu:
-                groups.setdefault(command.group, []).append(self._actions[name])
-        yield from groups.values()
 
 
 class CommandMenu(QMenu):
@@ -347,8 +296,11 @@ _page, _session = partial(_view, needs=_SESSION), partial(_agent, needs=_SESSION
 """Commands of View and of Session that need a session on screen, and nothing else."""
 
 
-class WindowCommands(WindowCommandTable):
-    """One per window: `commands.find` is the action that finds, `WindowCommands.find` how it is declared."""
+class WindowCommands(CommandTable):
+    """Commands that work everywhere in a window: each is an action that performs its intent.
+
+    One per window: `commands.find` is the action that finds, `WindowCommands.find` how it is declared.
+    """
 
     # fmt: off
     open_folder = _file(text("Open folder…"), intents.OpenFolder(), "Ctrl+O", group=1,
@@ -492,9 +444,53 @@ class WindowCommands(WindowCommandTable):
     # fmt: on
 
     def __init__(self, window: QWidget) -> None:
-        super().__init__(window)
+        """The window owns the actions; by their keys they are reachable in it."""
+        self._actions: dict[str, QAction] = {}
+        self._met: set[Need] = set()
+        choices: dict[str, QActionGroup] = {}
+        for name, command in self.commands.items():
+            action = self._actions[name] = _CommandAction(translate(command.words), window)
+            action.setObjectName(name)
+            action.setCheckable(command.is_checkable)
+            if command.one_of:
+                choices.setdefault(command.one_of, QActionGroup(window)).addAction(action)
+            if command.intent is not None:
+                action.triggered.connect(lambda _=False, intent=command.intent: perform(window, intent))
+            self.set_keys(name, command.keys)
+            window.addAction(action)
+        self._enable()
         self.quit.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)  # reachable in all windows
         self.new_window.setAutoRepeat(False)  # a key that is held down opens one window, not twenty
+
+    def action(self, name: str) -> QAction:
+        return self._actions[name]
+
+    def set_keys(self, name: str, keys: Sequence[str]) -> None:
+        """Give a command these keys, as portable text, in place of those that it had."""
+        action, command = self._actions[name], self.commands[name]
+        action.setShortcuts([QKeySequence(key) for key in keys])
+        # Where keys would stand it shows those that the widget in focus, not the menu, has to answer.
+        hint = "" if keys else native_key(command.fixed_key)
+        action.setText("\t".join(filter(None, (action_words(action), hint))))
+
+    def set_met(self, need: Need, is_met: bool) -> None:
+        """Let the commands that have this need be used, as far as they have no other; or say why not."""
+        if is_met != (need in self._met):
+            self._met ^= {need}
+            self._enable()
+
+    def _enable(self) -> None:
+        for name, command in self.commands.items():
+            missing = next((need for need in command.needs if need not in self._met), None)
+            self._actions[name].setEnabled(missing is None)
+            self._actions[name].setStatusTip(translate(missing.reason) if missing is not None else "")
+
+    def menu_groups(self, menu: TranslatableText) -> Iterator[list[QAction]]:
+        groups: dict[int, list[QAction]] = {}
+        for name, command in self.commands.items():
+            if command.menu is menu and command.is_in_menu:
+                groups.setdefault(command.group, []).append(self._actions[name])
+        yield from groups.values()
 
     def can_run(self, slash_command: SlashCommand) -> bool:
         return self.action(_BY_SLASH[slash_command.name].id).isEnabled()

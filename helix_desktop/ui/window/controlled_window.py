@@ -107,7 +107,7 @@ class ControlledWindow:
         ViewStateController(window, session, self.past)
         self.rewrites = RewriteController(window, windows)
         SessionNavigation(window, windows, self.composer, self.chat, self.past)
-        self.composer.attachments.follow_cache(pages.cache)
+        pages.cache.when_built(self.composer.attachments.follow_cache)
         reverts = RevertFlow(session, pages.changes)
         window.page_shown.connect(lambda _: window.notices.end(REVERTED))
         follow_session(session)

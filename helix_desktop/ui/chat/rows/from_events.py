@@ -304,16 +304,12 @@ class ChatRows(ToolRows):
                 rows += self._change(key, context_note=note, cover_seq=cover_seq)
             elif isinstance(row, AssistantRow) and transcript.messages.item(key.seq) is not None:
                 rows += self._change(key, context_note=context_note(states.state_of(key.seq)))
-        rows += self._changed(self._context.rows(transcript))
+        changed = [line for line in self._context.rows(transcript) if line != self.rows[line.key]]
+        self.rows |= {line.key: line for line in changed}
+        rows += changed
         if (first := self._first_handover) is not None:
             rows += self._change(first, what=handover_title(is_undone=transcript.can_redo(first.seq)))
         return rows
-
-    def _changed(self, lines: Sequence[DividerRow]) -> list[Row]:
-        """Put lines in place of those before; return the ones that are others now."""
-        changed = [line for line in lines if line != self.rows[line.key]]
-        self.rows |= {line.key: line for line in changed}
-        return [*changed]
 
     def _update_notes(self, change: Callable[[UserRow, AttachmentNote], AttachmentNote]) -> list[Row]:
         rows = list[Row]()

@@ -182,7 +182,17 @@ def text_of_row(row: Row) -> str:
         case UserRow() | AssistantRow():
             return row.text
         case ToolRow():
-            return _tool_source(row)
+            reply, excerpt = row.answer.reply, row.answer.excerpt
+            if row.question is not None and reply is not None:
+                return _join_lines(row.question.text, *reply.options, reply.text)
+            if excerpt is not None:
+                content = row.excerpt_content.text if row.excerpt_content is not None else ""
+                return _join_lines(excerpt.caption, excerpt_source(excerpt), content)
+            lines = row.original.head_and_tail if row.original is not None else row.shown_lines
+            changed = row.changed_files.text if row.changed_files is not None else ""
+            return _join_lines(
+                f"{call_words(row)} {row.command or row.target}".strip(), changed, lines.head, lines.tail
+            )
         case ApprovalRow() | QuestionRow():
             return _ask_source(row)
         case DividerRow():
@@ -210,20 +220,6 @@ def reply_state_text(row: ToolRow) -> str:
     return tr("skipped", "a question") if row.answer.reply.is_skip else tr("answered", "a question")
 
 
-def _tool_source(row: ToolRow) -> str:
-    reply, excerpt = row.answer.reply, row.answer.excerpt
-    if row.question is not None and reply is not None:
-        return _join_lines(row.question.text, *reply.options, reply.text)
-    if excerpt is not None:
-        content = row.excerpt_content.text if row.excerpt_content is not None else ""
-        return _join_lines(excerpt.caption, excerpt_source(excerpt), content)
-    lines = row.original.head_and_tail if row.original is not None else row.shown_lines
-    changed = row.changed_files.text if row.changed_files is not None else ""
-    return _join_lines(
-        f"{call_words(row)} {row.command or row.target}".strip(), changed, lines.head, lines.tail
-    )
-
-
 def accessible_name(row: Row) -> str:
     match row:
         case UserRow(is_side=True):
@@ -231,7 +227,12 @@ def accessible_name(row: Row) -> str:
         case UserRow():
             return tr("You, during the turn") if row.steered else tr("You")
         case AssistantRow():
-            return _assistant_name(row)
+            model = row.model or tr("Assistant")
+            if note := row.side_note or row.context_note:
+                model = tr("{model}, {note}", "a side answer", model=model, note=note)
+            if row.waiting_since_ms:
+                return tr("{model}, not answering yet", model=model)
+            return tr("{model}, writing", model=model) if row.streaming else model
         case ToolRow():
             return _tool_name(row)
         case ApprovalRow() | QuestionRow():
@@ -248,15 +249,6 @@ def accessible_name(row: Row) -> str:
             return tr("Information: {text}", text=row.what)
         case NoticeRow():
             return row.what
-
-
-def _assistant_name(row: AssistantRow) -> str:
-    model = row.model or tr("Assistant")
-    if note := row.side_note or row.context_note:
-        model = tr("{model}, {note}", "a side answer", model=model, note=note)
-    if row.waiting_since_ms:
-        return tr("{model}, not answering yet", model=model)
-    return tr("{model}, writing", model=model) if row.streaming else model
 
 
 def output_form_text(row: ToolRow) -> str:

@@ -201,8 +201,16 @@ class ChatFinder(QObject):
             self.counter.start(to_lower(query))
         self.query = to_lower(query)
         self._forward = direction >= 0
-        if not query or not len(self._chat_viewport.model):
-            self._close_rows()
+        model, items = self._chat_viewport.model, self._chat_viewport.item_cache
+        if not query or not len(model):
+            current = self.current[0].row if self.current is not None else None  # where the user reads
+            for key, section in self._opened:
+                index = model.index_of(key)
+                if index is None or index == current:
+                    continue
+                if items.is_shown(model.raw_row(index), section):
+                    items.toggle(key, section)
+                    self._chat_viewport.relayout_in_place(index)
             self.clear()
             self.finished.emit(False)
             return
@@ -261,17 +269,24 @@ class ChatFinder(QObject):
 
     def _go_to(self, index: int, origin: TextPosition | None) -> bool:
         if origin is None and self._count_matches(index) < self.counter.count_in(index):
-            self._expand_row(index)  # it hides some of them
+            row, items = self._chat_viewport.model.raw_row(index), self._chat_viewport.item_cache
+            for section in self._sections_of(row):  # they hide some of them
+                if not items.is_shown(row, section):
+                    items.toggle(row.key, section)
+                    self._opened.add((row.key, section))
         spot = self._find_position(index, origin)
         if origin is None:
             self.counter.set_count(index, self._count_matches(index))
         if spot is None:
             return False
-        ends = dict(self._chat_viewport.item(index).search_text(spot.text).find_all(self.query))
+        text = self._chat_viewport.item(index).search_text(spot.text)
+        ends = dict(text.find_all(self.query))
         self.current = (spot, ends[spot.position] - spot.position)
         before = self._count_matches(index, before_text=spot.text)
         self._match_in_row = before + sum(start <= spot.position for start in ends)
-        self._scroll_to(spot)
+        text.show_position(spot.position)
+        third = self._chat_viewport.height / 3
+        self._chat_viewport.show_row(index, third - text.line_rect(spot.position).y())
         return True
 
     def _count_matches(self, index: int, before_text: int | None = None) -> int:
@@ -302,25 +317,6 @@ class ChatFinder(QObject):
                     return spot
         return None
 
-    def _expand_row(self, index: int) -> None:
-        row, items = self._chat_viewport.model.raw_row(index), self._chat_viewport.item_cache
-        for section in self._sections_of(row):
-            if not items.is_shown(row, section):
-                items.toggle(row.key, section)
-                self._opened.add((row.key, section))
-
-    def _close_rows(self) -> None:
-        """Close the sections that hid hits, if the user has not; where the user reads stays open."""
-        model, items = self._chat_viewport.model, self._chat_viewport.item_cache
-        current = self.current[0].row if self.current is not None else None
-        for key, section in self._opened:
-            index = model.index_of(key)
-            if index is None or index == current:
-                continue
-            if items.is_shown(model.raw_row(index), section):
-                items.toggle(key, section)
-                self._chat_viewport.relayout_in_place(index)
-
     def _sections_of(self, row: Row) -> tuple[RowSection, ...]:
         section = _SECTIONS.get(type(row))
         changed = row.changed_files.text if isinstance(row, ToolRow) and row.changed_files else ""
@@ -328,11 +324,3 @@ class ChatFinder(QObject):
             ("changes", "changed_lines") if self.query in to_lower(changed) else ()
         )
         return (*changes, section) if section is not None else changes
-
-    def _scroll_to(self, position: TextPosition) -> None:
-        item = self._chat_viewport.item(position.row)
-        text = item.search_text(position.text)
-        text.show_position(position.position)
-        line = text.line_rect(position.position)
-        third = self._chat_viewport.height / 3
-        self._chat_viewport.show_row(position.row, third - line.y())

@@ -96,15 +96,12 @@ class MouseHandler(ListMouse):
     def _press_area(self, located: HitResult, area: HitArea) -> None:
         if self.guard.accepts_click(located.item.key, area.action):
             if isinstance(located.item, RowItem) and isinstance(area.action, ScrollText):
-                self._begin_drag(located.item.text(area.action.text_number), located.x)
+                text = located.item.text(area.action.text_number)
+                wide, self._dragged = text.handle_width, text
+                left = text.x + (text.width - wide) * text.offset / text.max_offset
+                self._grip = located.x - left if left <= located.x <= left + wide else wide / 2
+                self._drag(text, located.x)
             super()._press_area(located, area)
-
-    def _begin_drag(self, text: TextLayout, x: float) -> None:
-        """Hold the bar of a text, or bring its handle there first."""
-        wide, self._dragged = text.handle_width, text
-        left = text.x + (text.width - wide) * text.offset / text.max_offset
-        self._grip = x - left if left <= x <= left + wide else wide / 2
-        self._drag(text, x)
 
     def _drag(self, text: TextLayout, x: float) -> None:
         if (room := text.width - text.handle_width) > 0:

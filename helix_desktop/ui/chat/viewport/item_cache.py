@@ -357,18 +357,14 @@ class ChatViewport(ListViewport):
     def show_ask(self, index: int) -> None:
         """Show a card that waits from its top or, where it is too tall, with its buttons."""
         self.show_row(index)
-        self.show_answers(index)
+        areas = self.item(index).hit_areas
+        if areas:
+            self.ensure_visible(index, max(areas, key=lambda area: area.rect.bottom()))
 
     def show_first_ask(self) -> None:
         """Bring the first card that waits into sight, with its buttons; else do nothing."""
         if (first := self.model.first_ask) < len(self.model):
             self.show_ask(first)
-
-    def show_answers(self, index: int) -> None:
-        """Bring the end of a row's buttons into sight, and as much above them as there is room for."""
-        areas = self.item(index).hit_areas
-        if areas:
-            self.ensure_visible(index, max(areas, key=lambda area: area.rect.bottom()))
 
     def flush(self) -> None:
         """Render the text that has arrived."""

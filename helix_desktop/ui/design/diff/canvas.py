@@ -465,7 +465,11 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._diff, self._can_revert = diff or _EMPTY, can_revert
         self._heads.start(self._diff, marks, is_redo=is_redo)
         self._opened, self.current_row = set(), 0
-        self._widths = _line_widths(self._diff)
+        rest, widths = _MEASURED_LINES, list[list[int]]()
+        for hunk in self._diff.hunks:
+            widths.append([width_in_columns(line.text) for line in hunk.lines[:rest]])
+            rest = max(0, rest - len(hunk.lines))
+        self._widths = widths
         self._columns = max(_longest_width(self._diff), *map(max, filter(None, self._widths)), 0)
         self._matches, self._match = {}, None
         self.syntax.start(diff, path)
@@ -698,15 +702,6 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         is_after = line.kind != "removed"
         runs = self.syntax.of_line(line.new if is_after else line.old, is_after=is_after)
         return self._layouts.of_line(line, runs)
-
-
-def _line_widths(diff: FileDiff) -> list[list[int]]:
-    """Return the columns of the lines of each hunk, as far as lines are measured."""
-    rest, widths = _MEASURED_LINES, list[list[int]]()
-    for hunk in diff.hunks:
-        widths.append([width_in_columns(line.text) for line in hunk.lines[:rest]])
-        rest = max(0, rest - len(hunk.lines))
-    return widths
 
 
 def _longest_width(diff: FileDiff) -> int:

@@ -175,7 +175,10 @@ class DiffText(DiffCanvas):
                 self.open_fold(row_range.hunk)
         elif (target := self._row_by_key(Qt.Key(event.key()))) is not None:
             if back:
-                self._select_rows_to(target)
+                if self._selection.is_empty:
+                    side: Side = "right" if self._side_by_side else "both"
+                    self._selection = DiffSelection(side, (self.current_row, 0), (self.current_row, 0))
+                self._selection = self._selection.moved_to(max(0, min(target, len(self.rows))), 0)
             self.go_to_row(target)
         else:
             super().keyPressEvent(event)
@@ -190,12 +193,6 @@ class DiffText(DiffCanvas):
             Qt.Key.Key_Home: 0,
             Qt.Key.Key_End: len(self.rows) - 1,
         }.get(key)
-
-    def _select_rows_to(self, target: int) -> None:
-        if self._selection.is_empty:
-            side: Side = "right" if self._side_by_side else "both"
-            self._selection = DiffSelection(side, (self.current_row, 0), (self.current_row, 0))
-        self._selection = self._selection.moved_to(max(0, min(target, len(self.rows))), 0)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton or not len(self.rows):

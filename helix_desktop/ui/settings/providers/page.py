@@ -343,7 +343,10 @@ class ProvidersPage(Themed, QWidget):
         )
         self.note_saved(form, ProviderDraft.of(provider))
         if used:
-            await self.use(self._model_in_use(provider))
+            workspace = self._session.opened
+            model = workspace.model.info.name if workspace is not None else ""
+            is_listed = model in {entry.name for entry in provider.models}
+            await self.use(f"{provider.name}/{model if is_listed else provider.resolve_model_name()}")
         elif is_first:
             await self._use_by_default(provider)
         else:
@@ -379,13 +382,6 @@ class ProvidersPage(Themed, QWidget):
     def select(self, name: str) -> None:
         if (place := self._row_of(name)) >= 0:
             self.list.setCurrentRow(place)
-
-    def _model_in_use(self, provider: Provider) -> str:
-        """Return the label of the model that answers here, as long as the provider still has it."""
-        workspace = self._session.opened
-        model = workspace.model.info.name if workspace is not None else ""
-        is_listed = model in {entry.name for entry in provider.models}
-        return f"{provider.name}/{model if is_listed else provider.resolve_model_name()}"
 
     async def _choose(self, label: str) -> None:
         typed, slash, model = label.partition("/")
