@@ -113,8 +113,7 @@ class Highlighter(QObject):
         self._jobs: deque[HighlightJob] = deque()
         self._running: tuple[HighlightJob, Iterator[ColoredRun | None]] | None = None
         self._loader = LexerLoader()
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._run_slice)
 
     def add(self, job: HighlightJob) -> None:
@@ -195,16 +194,22 @@ def _set_formats(block: QTextBlock, ranges: list[QTextLayout.FormatRange]) -> No
         block.layout().setFormats(ranges)
 
 
-def colored_range(start: int, length: int, color: str) -> QTextLayout.FormatRange:
-    result = QTextLayout.FormatRange()
-    result.start, result.length, result.format = start, length, char_format(color)
-    return result
+def colored_range(start: int, length: int, color: str, background: str = "") -> QTextLayout.FormatRange:
+    return format_range(start, length, _char_format(color, background))
+
+
+def format_range(start: int, length: int, form: QTextCharFormat) -> QTextLayout.FormatRange:
+    part = QTextLayout.FormatRange()
+    part.start, part.length, part.format = start, length, form
+    return part
 
 
 @lru_cache(maxsize=64)
-def char_format(color: str) -> QTextCharFormat:
+def _char_format(color: str, background: str) -> QTextCharFormat:
     style = QTextCharFormat()
     style.setForeground(QColor(color))
+    if background:
+        style.setBackground(QColor(background))
     return style
 
 

@@ -142,13 +142,13 @@ def elide_title(metrics: QFontMetrics | QFontMetricsF, title: str, room: float) 
 class ElidedLabel(QLabel):
     """A one-line label that shortens its text to the room it has.
 
-    The tooltip has the whole text if it is shortened, and the note if there is one.
+    The tooltip has the whole text if it is shortened.
     """
 
     def __init__(self, text: str = "", role: str = "") -> None:
         super().__init__()
         _align_with_window(self)
-        self._full_text = self._note = ""
+        self._full_text = ""
         self._fallbacks: tuple[str, ...] = ()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setProperty("role", role)
@@ -165,12 +165,6 @@ class ElidedLabel(QLabel):
         self.setAccessibleName(text)
         self._shorten()
 
-    def set_note(self, note: str) -> None:
-        """Set what the tooltip says besides the text; empty: nothing."""
-        self._note = note
-        self.setAccessibleDescription(note)
-        self._shorten()
-
     def full_width(self) -> int:
         return self.fontMetrics().horizontalAdvance(self._full_text) + 2
 
@@ -183,8 +177,7 @@ class ElidedLabel(QLabel):
         fitting = (text for text in texts if metrics.horizontalAdvance(text) <= room)
         elided = next(fitting, "") or elide_title(metrics, texts[-1], room)
         self.setText(elided)
-        shortened_text = self._full_text if elided != self._full_text else ""
-        self.setToolTip(plain_tooltip("\n".join(filter(None, (shortened_text, self._note)))))
+        self.setToolTip(plain_tooltip(self._full_text if elided != self._full_text else ""))
 
 
 class TextLine(Themed, QWidget):

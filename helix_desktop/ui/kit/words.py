@@ -11,6 +11,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QTextCharFormat, QTextLayout, QTextOption
 
 from helix_desktop.ui.design.document_units import count_units, slice_units
+from helix_desktop.ui.design.highlight import format_range
 from helix_desktop.ui.design.mirror import is_right_to_left, turn_back, visual_rect
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.kit.boxes import MEASURED, Box, Pen, RowText, TextBox
@@ -62,12 +63,6 @@ def formats(start: int, length: int, style: Style, text: str) -> Iterator[QTextL
     yield format_range(start + length - 1, 1, _padded(form))
     if text[:start].endswith(" "):
         yield format_range(start - 1, 1, _padded(QTextCharFormat()))
-
-
-def format_range(start: int, length: int, form: QTextCharFormat) -> QTextLayout.FormatRange:
-    part = QTextLayout.FormatRange()
-    part.start, part.length, part.format = start, length, form
-    return part
 
 
 def _change_format(start: int, end: int, is_struck_out: bool) -> QTextLayout.FormatRange:

@@ -56,7 +56,11 @@ class InstructionsEditor(QWidget):
 
     async def refresh(self, title: str, owner: str = "") -> None:
         """Show the stored text of an owner; what the user is writing stays. Raises HelixError."""
-        self._show_owner(owner)
+        if owner != self._owner:
+            if self.has_changes:  # waits until that workspace is back
+                self._drafts[self._owner] = self.text.toPlainText(), self._edited_from
+            self._stored, self._edited_from, self._owner = "", "", owner
+            self.text.setPlainText("")
         text = await self._own.read(owner)
         if owner != self._owner:  # another workspace is on screen by now
             return
@@ -93,15 +97,6 @@ class InstructionsEditor(QWidget):
     @property
     def has_changes(self) -> bool:
         return self.text.toPlainText().strip() != self._stored
-
-    def _show_owner(self, owner: str) -> None:
-        """Make room for the text of another workspace; what is not saved waits until this one is back."""
-        if owner == self._owner:
-            return
-        if self.has_changes:
-            self._drafts[self._owner] = self.text.toPlainText(), self._edited_from
-        self._stored, self._edited_from, self._owner = "", "", owner
-        self.text.setPlainText("")
 
     def has_unsaved_edits(self) -> bool:
         """Return True if a text was edited and not saved, on screen or of another workspace."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QTextCharFormat, QTextLayout
+from PySide6.QtGui import QTextLayout
 
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.ui.chat.actions import OpenChanges, RowSection, ToggleSection
@@ -21,6 +21,7 @@ from helix_desktop.ui.chat.rows.changed_files import FOLDED_LINES, SIGNS, CardLi
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.style import SMALL
 from helix_desktop.ui.design.document_units import count_units
+from helix_desktop.ui.design.highlight import colored_range
 from helix_desktop.ui.design.mirror import is_right_to_left, turn_back
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.kit.boxes import (
@@ -33,7 +34,6 @@ from helix_desktop.ui.kit.boxes import (
     Row,
     Space,
     Text,
-    color_of,
     face,
     push_button,
 )
@@ -67,13 +67,7 @@ class FileBlock(TextBlock):
         super().__init__(text)
         text.hang_wrapped_lines(face(SMALL, is_code=True)[1].horizontalAdvance(SIGNS["same"]))
         self._color_lines()
-        counts = zip(
-            line_counts_texts(file.added, file.removed),
-            (file.added, file.removed),
-            ("ok", "error"),
-            strict=True,
-        )
-        figures = [Text(words, 12, color, 600) for words, count, color in counts if count]
+        figures = [Text(words, 12, color, 600) for words, color in _line_counts(file.added, file.removed)]
         note = Text(file.note, 12, "muted", grow=True, shrink=True)
         head = [Text(file.name, 12, "text", 500, is_code=True, shrink=True), note, *figures]
         lit = [Text(file.name, 12, "accent_text", 500, is_code=True, shrink=True), *head[1:]]
@@ -169,17 +163,9 @@ class FileBlock(TextBlock):
         parts += [(start, end, theme.text, word) for start, end in line.words]
         parts += [(line.code_end, len(line.text), theme.muted, "")] if line.code_end else []
         return [
-            self._format(count_units(line.text[:start]), count_units(line.text[:end]), color, background)
-            for start, end, color, background in parts
+            colored_range(count_units(line.text[:start]), count_units(line.text[start:end]), *colors)
+            for start, end, *colors in parts
         ]
-
-    def _format(self, start: int, end: int, color: str, background: str) -> QTextLayout.FormatRange:
-        result, style = QTextLayout.FormatRange(), QTextCharFormat()
-        style.setForeground(color_of(color))
-        if background:
-            style.setBackground(color_of(background))
-        result.start, result.length, result.format = start, end - start, style
-        return result
 
 
 class ChangedFiles:
@@ -248,13 +234,7 @@ class ChangedFiles:
 
     def _figures(self) -> list[tuple[str, str]]:
         changes = self._changes
-        counts = zip(
-            line_counts_texts(changes.added_lines, changes.removed_lines),
-            (changes.added_lines, changes.removed_lines),
-            ("ok", "error"),
-            strict=True,
-        )
-        figures = [(text, color) for text, count, color in counts if count]
+        figures = _line_counts(changes.added_lines, changes.removed_lines)
         if changes.files > 1 or not figures:
             words = changed_lines_text(0, 0, changes.binary, changes.files) if changes.files == 1 else ""
             path = changes.first_path.rpartition("/")[2] if self._is_of_command else ""  # perhaps a folder
@@ -265,3 +245,8 @@ class ChangedFiles:
                 files = tr("no lines", "of a file that changed otherwise, such as an empty one")
             figures.insert(0, (words or files, "muted"))
         return figures
+
+
+def _line_counts(added: int, removed: int) -> list[tuple[str, str]]:
+    counts = zip(line_counts_texts(added, removed), (added, removed), ("ok", "error"), strict=True)
+    return [(text, color) for text, count, color in counts if count]

@@ -13,7 +13,7 @@ from helix_desktop.context.summaries.sections import gist_bullets
 from helix_desktop.context.window.rewrite_sizes import ContextRewrite, RewriteSizes
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, SweepMade
-from helix_desktop.domain.events.summary import HandoverMade, Section
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.chat.actions import OpenVersion, RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.kit.intents import Intent, Redo, ShowInTimeline, Undo
@@ -128,7 +128,11 @@ def handover_row(recorded: RecordedEvent, handover: HandoverMade, transcript: Tr
         tr("{messages} compacted", messages=messages),  # the inspector has its tokens
         "\n".join(f"- {bullet.text}" for bullet in gist_bullets(handover.sections)),
         (OpenVersion(handover.origin, is_source=True),),
-        "\n\n".join(_markdown(section) for section in handover.sections if section.bullets),
+        "\n\n".join(
+            "\n".join((f"### {section.title}", "", *(f"- {bullet.text}" for bullet in section.bullets)))
+            for section in handover.sections
+            if section.bullets
+        ),
     )
 
 
@@ -137,7 +141,3 @@ def handover_title(*, is_undone: bool) -> str:
     if is_undone:
         return tr("Not in the context: the summary that this session starts from was undone")
     return tr("This session starts from a summary")
-
-
-def _markdown(section: Section) -> str:
-    return "\n".join((f"### {section.title}", "", *(f"- {bullet.text}" for bullet in section.bullets)))
