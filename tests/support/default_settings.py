@@ -126,8 +126,8 @@ def settings_view(
 def provider_errors(editor: ProviderEditor) -> dict[str, str]:
     """Return what is marked as wrong of a provider: field name and words."""
     errors = {
-        "models": editor.models._adding.error_text(),
-        "extras": editor.extras_form._body_row.error_text(),
+        "models": editor.models._adding.error,
+        "extras": editor.extras_form._body_row.error,
         **editor._fields.errors(),
     }
     return {name: words for name, words in errors.items() if words}

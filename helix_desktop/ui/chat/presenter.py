@@ -484,7 +484,7 @@ class ChatPresenter:
         """Return the key of the row that shows an event: what a call changed is shown by its card."""
         event = recorded.event
         call_id = event.call_id if isinstance(event, ChangesRecorded | SubagentStarted) else ""
-        return self._rows.key_of_call(call_id) or row_key_of_event(transcript, recorded.seq)
+        return self._rows.key_by_call.get(call_id) or row_key_of_event(transcript, recorded.seq)
 
     def show_versions(self, versions: Mapping[RowKey, Versions]) -> None:
         changed: list[Row] = []

@@ -283,7 +283,7 @@ class SavedLines(Field, frozen=True, kw_only=True):
         def write() -> None:
             area.document().setModified(False)
             form.write(self.name, tuple(area.toPlainText().splitlines()))
-            if form.rows[self.name].error_text():
+            if form.rows[self.name].error:
                 area.document().setModified(True)
             else:
                 self.show(whole, form.values.get(self.name))
@@ -418,7 +418,7 @@ class FieldRow(QWidget):
         """`trailing` stands beside the control. `room` lines stay free below it for what is said later."""
         super().__init__()
         self.control = control
-        self._error = ""
+        self.error = ""
         places = [place.findChild(_Below) for place in (control, trailing) if place is not None]
         own = next(filter(None, places), None)
         self._below = own or _Below(note, room)
@@ -478,9 +478,9 @@ class FieldRow(QWidget):
 
     def show_error(self, message: str) -> None:
         """Mark the control as wrong and say why; an empty text takes the mark away."""
-        if message and message != self._error:
+        if message and message != self.error:
             announce(self.control, message)
-        self._error = message
+        self.error = message
         restyle(self.control, "invalid", bool(message))
         restyle(self._below, "role", "error" if message else "faint")
         self._below.say(message or self._below.note)
@@ -489,15 +489,12 @@ class FieldRow(QWidget):
     def show_note(self, note: str) -> None:
         """Say something else below the control, where there is no error."""
         self._below.note = note
-        if not self._error:
+        if not self.error:
             self._below.say(note)
             self.control.setAccessibleDescription(self._description or note)
 
     def note_text(self) -> str:
         return self._below.text()
-
-    def error_text(self) -> str:
-        return self._error
 
 
 def align_labels(*rows: FieldRow) -> tuple[FieldRow, ...]:
@@ -650,7 +647,7 @@ class Form(QWidget):
         self.rows[name].show_error(why)
 
     def errors(self) -> dict[str, str]:
-        return {name: line.error_text() for name, line in self.rows.items() if line.error_text()}
+        return {name: line.error for name, line in self.rows.items() if line.error}
 
     def focus_error(self) -> bool:
         """Put the keyboard into the first field whose value can't be used; return False if all can."""

@@ -252,7 +252,7 @@ class NoticeArea(QWidget):
         """Start empty and hidden; `folded` is a button for the top bar."""
         super().__init__()
         self._cards: dict[tuple[str, str, str], _Card] = {}
-        self._context_ids = ("", "")
+        self.context_ids = ("", "")
         self._focus_return = FocusReturn(self)
         self._shadow: NoticeShadow | None = None
         self._column = column(margins=(_GAP_PX, 8, _GAP_PX, _GAP_PX))
@@ -270,12 +270,8 @@ class NoticeArea(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(scaled(_WIDTH_PX), super().sizeHint().height())
 
-    @property
-    def context_ids(self) -> tuple[str, str]:
-        return self._context_ids
-
     def set_context(self, workspace_id: str, session_id: str) -> None:
-        before, self._context_ids = self._context_ids, (workspace_id, session_id)
+        before, self.context_ids = self.context_ids, (workspace_id, session_id)
         for card in self._cards.values():
             if not card.notice.applies_to(*before):
                 card.is_folded = False  # it comes on screen now
@@ -289,13 +285,13 @@ class NoticeArea(QWidget):
         self._show_cards()
 
     def notify_here(self, notice: Notice) -> None:
-        workspace_id, session_id = self._context_ids
+        workspace_id, session_id = self.context_ids
         self.notify(replace(notice, workspace_id=workspace_id, session_id=session_id))
 
     def end(self, name: str, workspace_id: str = "") -> None:
         """Take a notice of the place on screen away, or of a workspace; unknown names are no error."""
         for notice in [card.notice for card in self._cards.values() if card.notice.name == name]:
-            if notice.workspace_id == workspace_id if workspace_id else notice.applies_to(*self._context_ids):
+            if notice.workspace_id == workspace_id if workspace_id else notice.applies_to(*self.context_ids):
                 self._remove(notice.key)
         self._show_cards()
 
@@ -379,7 +375,7 @@ class NoticeArea(QWidget):
 
     def _here(self) -> list[Notice]:
         notices = [card.notice for card in self._cards.values()]
-        return [notice for notice in notices if notice.applies_to(*self._context_ids)]
+        return [notice for notice in notices if notice.applies_to(*self.context_ids)]
 
     def _show_all(self) -> None:
         self._shows_all = True

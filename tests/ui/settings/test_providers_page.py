@@ -173,11 +173,11 @@ def test_half_typed_extras_wait_and_keep_a_provider_from_being_saved(qtbot: QtBo
     with qtbot.assertNotEmitted(page.editor.saved):
         find_button(page.editor.footer, "save_provider").click()
     assert extras.body_field.toPlainText() == '{"top_p":'
-    assert "JSON object" in extras._body_row.error_text()
+    assert "JSON object" in extras._body_row.error
     extras.body_field.setPlainText('{"top_p": 1}')
     with qtbot.assertNotEmitted(page.editor.saved):
         find_button(page.editor.footer, "save_provider").click()
-    assert extras._body_row.error_text() == "Enter a name for each header."
+    assert extras._body_row.error == "Enter a name for each header."
     find_button(page.editor.footer, "discard_provider").click()
     assert not extras.body_field.toPlainText()
     assert page.list.item(0).text() == "box · m · workspace default"

@@ -373,7 +373,7 @@ class ChatRows(ToolRows):
             case OutputHeld(answer=output):
                 return self._change_call(output.call_id, **outcome_fields(output))
             case ChangesRecorded() as changes:
-                has_card = self.key_of_call(changes.call_id) is not None
+                has_card = changes.call_id in self.key_by_call
                 card = self._change_call(changes.call_id, changes=changes)
                 return [*card, self._changes_row(seq, changes, transcript, has_card=has_card)]
             case TurnEnded() | TurnRetried() as event:

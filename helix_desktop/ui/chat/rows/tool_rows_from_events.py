@@ -49,7 +49,7 @@ class ToolRows:
 
     def __init__(self) -> None:
         self.rows: dict[RowKey, Row] = {}
-        self._key_by_call: dict[str, RowKey] = {}  # by call id
+        self.key_by_call: dict[str, RowKey] = {}  # by call id
         self._keys_of_answers: list[RowKey] = []  # of calls that have one
         self._keys_by_digest: dict[str, list[RowKey]] = {}  # outputs, by content
         self._keys_by_source: dict[str, list[RowKey]] = {}  # the same, of a recall by what it recalled
@@ -66,28 +66,25 @@ class ToolRows:
         return [self.rows[key]]
 
     def _change_call(self, call_id: str, **fields: Any) -> list[Row]:
-        key = self._key_by_call.get(call_id)
+        key = self.key_by_call.get(call_id)
         return self._change(key, **fields) if key is not None else []
 
     def _row_of(self, call_id: str) -> ToolRow | None:
-        key = self._key_by_call.get(call_id)
+        key = self.key_by_call.get(call_id)
         row = self.rows[key] if key is not None else None
         return row if isinstance(row, ToolRow) else None
-
-    def key_of_call(self, call_id: str) -> RowKey | None:
-        return self._key_by_call.get(call_id)
 
     def _call_rows(self, seq: int, response: AssistantSpoke) -> Iterator[ToolRow]:
         short = {masked_call.call_id: masked_call.digests for masked_call in response.short}
         for call in response.calls:
             row = ToolRow(RowKey(seq, call.id, "call"), call, argument_digests=short.get(call.id, ()))
-            self._key_by_call[call.id] = row.key
+            self.key_by_call[call.id] = row.key
             if row.argument_digests:
                 self._masked_calls.setdefault(seq, []).append(row.key)
             yield row
 
     def _on_answer(self, seq: int, output: ToolAnswered, transcript: Transcript) -> list[Row]:
-        key = self._key_by_call.get(output.call_id)
+        key = self.key_by_call.get(output.call_id)
         if key is None:
             return []
         if output.excerpt is not None:

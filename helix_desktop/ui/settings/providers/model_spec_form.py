@@ -345,7 +345,7 @@ class ModelSpecForm(QWidget):
 
     def _note_invalid(self, name: str) -> None:
         self._invalid.pop(name, None)
-        if self.form(name).rows[name].error_text():
+        if self.form(name).rows[name].error:
             self._invalid[name] = self.form(name).line(name).text()
         self.invalid_changed.emit(self._figures.entry.name, dict(self._invalid))
 

@@ -139,7 +139,7 @@ def test_a_card_says_what_its_call_changed_and_a_divider_what_something_else_did
     log.add(ChangesRecorded("c4", "4" * 64, "revert", reverts=("c1",), scope="turn", changed=2))
     log.add(ChangesRecorded("c5", "5" * 64, "revert", reverts=("c4",), scope="redo", changed=2))
     reduction, rows = rows_from_log(log.events)
-    assert reduction.key_of_call("c0") in [row.key for row in rows if isinstance(row, ToolRow)]
+    assert reduction.key_by_call["c0"] in [row.key for row in rows if isinstance(row, ToolRow)]
     cards = [row.changes for row in rows if isinstance(row, ToolRow)]
     assert cards == [made]
     dividers = [row for row in rows if isinstance(row, DividerRow)]
