@@ -157,7 +157,7 @@ def test_a_session_is_pinned_and_archived_by_key_and_the_list_stays_where_it_was
     pinned = replace(SESSIONS[1], place=ListPlace(pinned=True))
     sidebar.show_sessions([SESSIONS[0], pinned, SESSIONS[2]], NOW)
     assert view.currentIndex() == view.index_of("b")
-    assert {"Unpin\tP", "Archive\tA"} <= {
+    assert {"Unpin from top\tP", "Archive\tA"} <= {
         action.text() for action in view.menu_for(view.index_of("b")).actions()
     }
     with performed(sidebar) as intents:
@@ -172,7 +172,7 @@ def test_the_keys_of_the_list_can_be_changed(sidebar: Sidebar) -> None:
     view.setCurrentIndex(view.index_of("b"))
     view.keys.use({"session_pin": ("A",), "session_archive": ("Shift+Z", "F9"), "session_trash": ()})
     texts = [action.text() for action in view.menu_for(view.index_of("b")).actions()]
-    assert texts[-5:] == ["", "Pin\tA", "Archive\tShift+Z", "", "Move to trash"]
+    assert texts[-5:] == ["", "Pin to top\tA", "Archive\tShift+Z", "", "Move to trash"]
     view.setCurrentIndex(view.index_of("b"))
     with performed(sidebar) as intents:
         QTest.keyClick(view, Qt.Key.Key_A)
@@ -334,7 +334,7 @@ def test_a_click_opens_and_the_menu_renames(sidebar: Sidebar) -> None:
         "Copy link",
         "Export…",
         "",
-        "Pin\tP",
+        "Pin to top\tP",
         "Archive\tA",
         "",
         "Move to trash\tDel",
