@@ -204,7 +204,7 @@ class Endpoint:
             return TransientError(reason, error)
         reason = _BROKEN_OFF_TEXTS[http_error.kind]
         error = ModelUnreachable(
-            _text("The response from {provider} is incomplete.", provider=self.provider),
+            _text("No complete answer came from {provider}.", provider=self.provider),
             _text("{reason} ({detail}).", reason=reason, detail=detail),
             _text("No tools ran. Try again, or choose another model."),
         )

@@ -82,12 +82,12 @@ QUICK_RETRY_POLICY = RetryPolicy(patience_s=5.0)
 
 
 class RetryState:
-    """The failures of one call in a row, from the first one on."""
+    """The failures of one call, which is made as this is created."""
 
     def __init__(self, retry_policy: RetryPolicy) -> None:
         self._retry_policy = retry_policy
         self._waited_s = 0.0
-        self._started_s = 0.0
+        self._called_s, self._failed_s = retry_policy.clock(), 0.0
         self.failures = 0
 
     def next_wait_s(self, requested_s: float | None) -> float | None:
@@ -96,10 +96,10 @@ class RetryState:
         `requested_s` is what the server asked for; a call is never made earlier than that.
         """
         now = self._retry_policy.clock()
-        self._started_s = self._started_s if self.failures else now
+        self._failed_s = self._failed_s if self.failures else now
         self.failures += 1
         wait_s = self._retry_policy.wait_s(self.failures, requested_s)
-        if max(self._waited_s, now - self._started_s) + wait_s > self._retry_policy.patience_s:
+        if max(self._waited_s, now - self._failed_s) + wait_s > self._retry_policy.patience_s:
             return None
         self._waited_s += wait_s
         return wait_s
@@ -121,7 +121,7 @@ class RetryState:
                 self.failures,
                 "Tried %n time in {duration}.",
                 "Tried %n times in {duration}.",
-                duration=_duration(self._waited_s),
+                duration=_duration(max(self._waited_s, self._retry_policy.clock() - self._called_s)),
             )
             why = join_sentences(why, tried)
         return type(error)(error.what, why, error.fix, remedies=error.remedies, details=error.details)

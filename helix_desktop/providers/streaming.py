@@ -551,7 +551,7 @@ class StallTimer:
         except TimeoutError:
             if self._assembler.is_complete:
                 return None
-            raise HttpError("idle", f"nothing of an answer for {self._stall_s:.0f} s") from None
+            raise HttpError("idle", f"for {self._stall_s / 60:.0f} min") from None
 
     def remaining_s(self) -> float:
         if self._assembler.is_settled:

@@ -92,6 +92,16 @@ def test_the_duration_of_attempts_counts() -> None:
     assert len(waits(outage)) == 3
 
 
+def test_a_silent_server_is_said_to_have_cost_the_time_of_its_attempts() -> None:
+    """Not only of the pauses between them."""
+    now_s = [0.0]
+    outage = RetryState(RetryPolicy(clock=lambda: now_s[0]))
+    for now_s[0] in (1_200.0, 2_400.0):
+        outage.next_wait_s(None)
+    error = outage.final_error(ModelUnreachable(verbatim("It could not answer.")), None)
+    assert error.why == "Tried 2 times in 40 min."
+
+
 def test_a_call_is_never_retried_earlier_than_requested() -> None:
     """If that is longer than the limit the call ends at once with the reason."""
     outage = RetryState(RetryPolicy(clock=lambda: 0.0))
