@@ -173,8 +173,8 @@ class RequestGroup(msgspec.Struct, frozen=True):
 
     @property
     def shown_states(self) -> list[str]:
-        """Return what its row has room for: two of them."""
-        return self.states[:2]
+        """Return what its row has room for beside its name: one of them."""
+        return self.states[:1]
 
     @property
     def tooltip(self) -> str:

@@ -26,7 +26,6 @@ from helix_desktop.ui.kit.boxes import Box, Dot, Icon, Pill, Row, Space, Text, p
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.choice_list import ChoiceList
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.message_states import OUTDATED, STATE_WORDS
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.translation import Translator, translate
@@ -209,7 +208,7 @@ class RequestList(ChoiceList[WindowRow]):
         """Return state, if it is unusual, and tokens: of a group those of all in it, and its mark."""
         row, group, closed = self.rows[at], self.groups.get(at), self.closed_group(at)
         tone = _TONES.get(row.state, "neutral") if row.state and not closed else "neutral"
-        words = filter(None, [dotted(closed.shown_states)] if closed else row.shown_states)
+        words = (closed or row).shown_states
         tones: dict[str, Tone] = {translate(OUTDATED): "warn"}
         state: list[Box] = [Pill(word, tones.get(word, tone), px=10, high=16) for word in words]
         mark = [Icon("chevron-right" if closed else "chevron-down", "faint", 14)] if group else []

@@ -159,7 +159,7 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     closed = requests.closed_group(first)
     assert closed is not None
     assert closed.tokens_text == format_tokens(sum(row.tokens for row in rows[first:second]), in_column=True)
-    assert closed.shown_states == ["2 cached", "1 pinned"]
+    assert closed.shown_states == ["2 cached"]
     assert closed.tooltip.endswith("what changed\n2 cached\n1 pinned\n1 cached in part")
     assert "9 parts, Right opens them" in requests.row_model.index(first).data()
     place = requests.visualRect(requests.row_model.index(first)).center()
