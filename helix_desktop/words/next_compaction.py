@@ -43,14 +43,14 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "room":
             if policy.fold_after_steps or policy.observe_at:
                 return tr(
-                    "All of this is sent with every request. So outputs are cached (stored, can be recalled) "
-                    "and older messages compacted (a summary replaces them): early if that saves tokens, at "
-                    "{share} in any case.",
+                    "Every request sends all of this. To save tokens, outputs are cached (stored, can be "
+                    "recalled) and older messages compacted (a summary replaces them). At {share} this "
+                    "happens in any case.",
                     share=share,
                 )
             return tr(
-                "All of this is sent with every request. So outputs are cached (stored, can be recalled) if "
-                "that saves tokens, and at {share} older messages are compacted (a summary replaces them).",
+                "Every request sends all of this. To save tokens, outputs are cached (stored, can be "
+                "recalled). At {share} older messages are compacted (a summary replaces them).",
                 share=share,
             )
         case "due":

@@ -24,9 +24,8 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("room"),
-            "All of this is sent with every request. So outputs are cached (stored, can be recalled) and "
-            "older messages compacted (a summary replaces them): early if that saves tokens, at {at} "
-            "in any case.",
+            "Every request sends all of this. To save tokens, outputs are cached (stored, can be recalled) "
+            "and older messages compacted (a summary replaces them). At {at} this happens in any case.",
         ),
         (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (
