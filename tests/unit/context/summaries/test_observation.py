@@ -492,6 +492,23 @@ def test_an_index_names_its_range_at_the_head_of_its_section() -> None:
     assert parts[1].text.endswith(" 2 outputs covered here, e1-e9")
 
 
+def test_a_summary_says_that_its_entry_numbers_can_be_recalled() -> None:
+    """Only hashes were named, beside sources such as [e7] that match no marker; older events keep that."""
+    transcript = SessionSimulator(PROFILES["balanced"]).transcript
+    facts = observations_with((Observation(0, 1, "A fact"),))
+    made = HandoverMade(
+        9, 0, (Section("TODO Items", ()),), "", "d" * 64, 2, 1, 2, 1, 8, "m", HandoverTrigger.MANUAL
+    )
+    for version, handles in ((1, "hash"), (SUMMARY_TEXT_VERSION, "hash or entry number")):
+        observed = msgspec.structs.replace(facts, text_version=version)
+        handover = msgspec.structs.replace(made, text_version=version)
+        for text in (
+            observation.render_observations([observed], transcript),
+            handover_parts(handover, ["e1: Begin."])[0].text,
+        ):
+            assert f" can be recalled by {handles}." in text
+
+
 @pytest.mark.parametrize(
     ("line", "read"),
     [
