@@ -238,6 +238,8 @@ class AboutPage(QWidget):
         copy.clicked.connect(lambda: copy_text(copy, self._report))
         self._check_updates = PushButton(tr("Check for updates"), "", "refresh-cw", name="check_updates")
         self._check_updates.clicked.connect(lambda: start(self._look_for_updates(), "newest release"))
+        if not self._build_info.build.releases:
+            self._check_updates.hide()  # now: a search must not find it before the page was shown
         diagnostics = PushButton(tr("Save diagnostics…"), "", "archive", name="save_diagnostics")
         diagnostics.clicked.connect(lambda: start(self._save_bundle(), "diagnostics"))
         self._diagnostics_status = _selectable("note")

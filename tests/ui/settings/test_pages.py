@@ -34,7 +34,7 @@ from tests.support.default_settings import NothingOnScreen, default_settings, se
 from tests.support.intents import take_intents
 from tests.support.local_site import http_response, serve_site
 from tests.support.window.browser import use_browser
-from tests.support.window.buttons import find_button, find_child, press
+from tests.support.window.buttons import find_button, find_buttons, find_child, press
 from tests.support.window.window_rig import act, until
 
 
@@ -270,6 +270,7 @@ def test_it_displays_build_and_folder(qtbot: QtBot) -> None:
     session.app.build_info.build = Build(version="0.1.0", target="deb")
     about = AboutPage(session)
     qtbot.addWidget(about)
+    assert not find_buttons(about, "check_updates"), "what a search of the settings finds is there"
     about.show_about((("Qt", "6.11.3"),))
     about.show()
 
