@@ -118,6 +118,7 @@ async def test_a_permanent_fault_ends_the_turn_with_a_reason_and_advice(name: st
         assert what in ended.what
         assert why in ended.why
         assert ended.fix
+        assert name != "a wrong key" or "Incorrect API key provided" in ended.details
         assert KEY not in f"{rig.conversation.session.log} {rig.updates}"
         await rig.assert_consistent()
         well.set()

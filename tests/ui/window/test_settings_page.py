@@ -1,4 +1,4 @@
-"""The settings as a page: how they are left, searched, what they lead to; and keys that are changed there."""
+"""The settings as a page: how they are left, searched, and what they lead to; keys that lead to the chat."""
 
 from __future__ import annotations
 
@@ -43,20 +43,22 @@ def _press_key(rig: WindowRig, key: Qt.Key, modifiers: Qt.KeyboardModifier = _NO
 
 
 async def test_the_settings_are_entered_and_left_and_nothing_is_lost(tmp_path: Path, rig: WindowRig) -> None:
-    """By name, mouse and key; in place of the session, or without a workspace."""
+    """By name, mouse, key and search; in place of the session, or without a workspace."""
     await _check_without_a_workspace(tmp_path, rig)
     await _check_each_way_out(rig)
     await _check_the_mouse(rig)
     await _check_the_page_on_return(rig)
     await _check_find(rig)
-    await _check_a_closed_pane(rig)
     await _check_what_is_not_saved(rig)
+    await _check_a_switch_that_is_needed(rig)
+    await _check_a_search_in_any_page(rig)
+    await _check_a_search_in_a_narrow_window(rig)
+    await _check_a_closed_pane(rig)
 
 
 async def _check_each_way_out(rig: WindowRig) -> None:
-    window = rig.window
+    window, workspace_id = rig.window, rig.workspace.id
     window.resize(1_440, 900)
-    workspace_id = await rig.open_folder("project")
     window.show_page("timeline")
     focused = window.focusWidget()
     assert focused is not None
@@ -87,7 +89,6 @@ async def _check_each_way_out(rig: WindowRig) -> None:
 
 
 async def _check_the_page_on_return(rig: WindowRig) -> None:
-    await rig.open_folder("project")
     await act(rig.window.commands.settings.trigger)
     await _check_the_dialogs(rig)
     rig.window.leave_settings()
@@ -104,7 +105,7 @@ async def _check_the_page_on_return(rig: WindowRig) -> None:
 
 
 async def _check_the_mouse(rig: WindowRig) -> None:
-    await rig.open_folder("project")
+    rig.window.show_page("chat")
     rig.window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange, False)
     rig.composer.editor.setPlainText("Half a message")
     rig.composer.editor.setFocus()
@@ -117,7 +118,6 @@ async def _check_the_mouse(rig: WindowRig) -> None:
 
 
 async def _check_find(rig: WindowRig) -> None:
-    await rig.open_folder("project")
     await rig.wiring.settings.show("about")
     _press_key(rig, Qt.Key.Key_F, _CONTROL)
     assert rig.window.page() == "settings"
@@ -130,7 +130,6 @@ async def _check_find(rig: WindowRig) -> None:
 
 
 async def _check_a_closed_pane(rig: WindowRig) -> None:
-    await rig.open_folder("project")
     commands = rig.window.commands
     commands.toggle_sidebar.trigger()
     assert not rig.window.sidebar.isVisible()
@@ -198,7 +197,6 @@ async def _close(dialog_of: Callable[[], QDialog | None]) -> None:
 
 
 async def _check_what_is_not_saved(rig: WindowRig) -> None:
-    await rig.open_folder("project")
     session_id = rig.conversation.session.id
     await rig.wiring.settings.show("policy")
     await act(lambda: rig.settings.policy.slider.profile_selected.emit("lean"))
@@ -223,11 +221,13 @@ async def _check_what_is_not_saved(rig: WindowRig) -> None:
 async def test_a_turn_goes_on_and_its_approval_is_seen_in_the_settings(rig: WindowRig) -> None:
     go = asyncio.Event()
     asking = replies_in_order(
+        *(text_reply("Many words. " * 300) for _ in range(3)),
         StreamedReply(Text("One "), Wait(go), Call("run_command", '{"command": "sleep 0"}')),
         text_reply("Ended."),
     )
     async with ChatServer(asking) as server:
         await rig.begin("project", {}, server)
+        await _check_keys_to_earlier_messages(rig)
         waiting = rig.window.waiting_sessions.button
         rig.type_message("Run it.")
         await until(lambda: rig.conversation.is_running, "the turn")
@@ -299,14 +299,8 @@ def _type(rig: WindowRig, words: str) -> None:
     QTest.keyClicks(rig.settings.names.search.field, words)
 
 
-async def test_a_setting_is_found_and_has_the_keyboard(rig: WindowRig) -> None:
-    await _check_a_switch_that_is_needed(rig)
-    await _check_any_page(rig)
-    await _check_a_narrow_window(rig)
-
-
-async def _check_any_page(rig: WindowRig) -> None:
-    await rig.open_folder("project")
+async def _check_a_search_in_any_page(rig: WindowRig) -> None:
+    """What is found has the keyboard."""
     await rig.wiring.settings.show("providers")
     view, search = rig.settings, rig.settings.names.search
     rig.window.perform(Find(""))
@@ -336,8 +330,8 @@ async def _check_any_page(rig: WindowRig) -> None:
 
     _type(rig, "maximum size")
     assert _found(rig) == ["Maximum size, Data · Outputs", "Maximum size, Data · File history"]
-    _type(rig, "check updates")
-    assert _found(rig)[-1] == "Check for updates, About"
+    _type(rig, "open-source licenses")
+    assert _found(rig)[-1] == "Open-source licenses…, About"
     _type(rig, "keyboard trash")
     assert "Trash…, Keyboard" in _found(rig)
     _type(rig, "zzz")
@@ -349,8 +343,7 @@ async def _check_any_page(rig: WindowRig) -> None:
     assert rig.window.page() != "settings"
 
 
-async def _check_a_narrow_window(rig: WindowRig) -> None:
-    await rig.open_folder("project")
+async def _check_a_search_in_a_narrow_window(rig: WindowRig) -> None:
     await rig.wiring.settings.show("appearance")
     rig.window.resize(560, 420)
     view, search = rig.settings, rig.settings.head.search
@@ -396,20 +389,20 @@ async def _check_a_switch_that_is_needed(rig: WindowRig) -> None:
     rig.window.leave_settings()
 
 
-async def test_messages_are_reached_with_keys_from_the_input_and_nowhere_else(rig: WindowRig) -> None:
-    async with rig.answered_by(lambda _: text_reply("Many words. " * 300), "project"):
-        for number in range(3):
-            await rig.run_turn(f"Question {number}")
-        view, keys = rig.chat.view, rig.window.commands.previous_message.shortcut()
-        combination = keys[0]  # type: ignore[index]  # Qt's stubs leave out __getitem__
-        places: list[float] = []
-        for target in (rig.composer.editor, view, rig.window.sidebar):
-            target.setFocus()
-            QTest.keyClick(target, combination.key(), combination.keyboardModifiers())
-            places.append(view.chat_viewport.scroll_layout.position)
-        assert places[0] > places[1] > 0
-        assert places[2] == places[1]
-        rig.window.show_page("cache")
-        rig.window.commands.previous_message.trigger()
-        assert rig.window.page() == "chat"
-        assert view.chat_viewport.scroll_layout.position < places[1]
+async def _check_keys_to_earlier_messages(rig: WindowRig) -> None:
+    """They work from the input and nowhere else; from another page the command leads back."""
+    for number in range(3):
+        await rig.run_turn(f"Question {number}")
+    view, keys = rig.chat.view, rig.window.commands.previous_message.shortcut()
+    combination = keys[0]  # type: ignore[index]  # Qt's stubs leave out __getitem__
+    places: list[float] = []
+    for target in (rig.composer.editor, view, rig.window.sidebar):
+        target.setFocus()
+        QTest.keyClick(target, combination.key(), combination.keyboardModifiers())
+        places.append(view.chat_viewport.scroll_layout.position)
+    assert places[0] > places[1] > 0
+    assert places[2] == places[1]
+    rig.window.show_page("cache")
+    rig.window.commands.previous_message.trigger()
+    assert rig.window.page() == "chat"
+    assert view.chat_viewport.scroll_layout.position < places[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit
+from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.app.file_open_events import open_target
@@ -29,6 +29,7 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.window.controlled_window import ControlledWindow
 from helix_desktop.ui.window.sidebar.rail import WorkspaceButton
+from helix_desktop.ui.window.window_group import ShownSession
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -43,19 +44,23 @@ from tests.support.window.window_rig import WindowRig, act, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def test_each_window_has_a_session_of_its_own_and_closing_one_ends_nothing(rig: WindowRig) -> None:
+async def test_each_window_has_a_session_of_its_own_and_closing_one_ends_nothing(
+    tmp_path: Path, rig: WindowRig
+) -> None:
     await rig.open_folder("project")
-    await _check_two_sessions(rig)
+    second = await new_window(rig)
+    drafted = await _check_two_sessions(rig, second)
     await _check_the_session_on_screen_elsewhere(rig)
     await _check_deleting_a_session_that_another_window_shows(rig)
-    await _check_a_workspace_that_is_closed(rig)
-    await _check_quit_ends_all(rig)
-    await _check_quit_asks_once(rig)
+    await _check_a_session_that_both_open_at_once(rig, second, drafted)
+    await _check_an_edit_of_a_session_that_another_window_shows(rig, second)
+    await _check_a_workspace_that_is_opened_again(rig, second, tmp_path / "project.helix")
+    await _check_a_workspace_that_is_closed(rig, second)
 
 
-async def _check_two_sessions(rig: WindowRig) -> None:
-    """Both windows list both sessions, and a session comes to the front where it is."""
-    first, second = rig.app_window, await new_window(rig)
+async def _check_two_sessions(rig: WindowRig, second: ControlledWindow) -> str:
+    """Both windows list both sessions, and a session comes to the front where it is; that with the draft."""
+    first = rig.app_window
     workspace_id, first_session = first.shown_session
     second_session = second.shown_session[1]
     assert second.shown_session[0] == workspace_id
@@ -77,6 +82,7 @@ async def _check_two_sessions(rig: WindowRig) -> None:
     await act(lambda: rig.window.perform(OpenListedSession(second_session)))
     await until(lambda: first.shown_session[1] == second_session, "its session in the first window")
     await until(lambda: rig.composer.editor.toPlainText() == "A draft.", "its draft")
+    return second_session
 
 
 async def _check_the_session_on_screen_elsewhere(rig: WindowRig) -> None:
@@ -108,71 +114,69 @@ async def _check_deleting_a_session_that_another_window_shows(rig: WindowRig) ->
     assert rig.app_window.shown_session[1] not in {deleted, other.shown_session[1]}
 
 
-async def _check_a_workspace_that_is_closed(rig: WindowRig) -> None:
+async def _check_a_session_that_both_open_at_once(
+    rig: WindowRig, second: ControlledWindow, session_id: str
+) -> None:
+    """One shows it: their drafts would overwrite each other."""
+    await asyncio.gather(
+        *(
+            opened.workspace_controller.show_session(rig.workspace, session_id)
+            for opened in (rig.wiring, second)
+        )
+    )
+    shown = [opened.shown_session[1] for opened in (rig.app_window, second)]
+    assert shown.count(session_id) == 1
+    assert len(set(shown)) == 2
+
+
+async def _check_an_edit_of_a_session_that_another_window_shows(
+    rig: WindowRig, second: ControlledWindow
+) -> None:
+    """Canceled, the other window comes to the front; this one goes on with another session."""
+    await act(second.window.close)
+    await rig.wiring.workspace_controller.new_session()
+    original = rig.app_window.shown_session.session_id
+    await rig.run_turn("Say hello.")
+    rig.conversation.session.publish(CompactionProgress("summarize"))
+    await act(lambda: rig.perform(EditMessage(rig.rows(UserRow)[0].key.seq)))
+    await until(lambda: rig.app_window.shown_session.session_id != original, "the branch")
+    branch = rig.app_window.shown_session.session_id
+    await until(lambda: row_of(rig.app_window, branch), "the branch in the list")
+    await act(lambda: rig.window.perform(OpenInNewWindow(original)))
+    await until(lambda: second.shown_session.session_id == original, "the original in another window")
+    assert second.window.jobs.job_ids(), "what runs in it since before there was the window"
+    await act(lambda: press(rig.window.notices, "editing:cancel"))
+    await until(lambda: not row_of(rig.app_window, branch), "the branch out of the list")
+    assert rig.app_window.shown_session.session_id not in {branch, original}
+    assert second.shown_session.session_id == original
+
+
+async def _check_a_workspace_that_is_opened_again(
+    rig: WindowRig, second: ControlledWindow, archive: Path
+) -> None:
+    """As for an import: the windows come back to their sessions and drafts."""
+    workspace_id = rig.workspace.id
+    await rig.wiring.services.backup.export(workspace_id, archive)
+    places = [rig.app_window.shown_session, second.shown_session]
+    second.composer.widget.editor.setPlainText("A draft.")
+    await rig.wiring.workspace_controller.reopen(workspace_id)
+    assert [rig.app_window.shown_session, second.shown_session] == places
+    assert second.composer.widget.editor.toPlainText() == "A draft."
+    assert second.session.workspace is rig.workspace
+    await rig.wiring.import_export.merge_file(workspace_id, archive)
+    assert second.shown_session == places[1]
+
+
+async def _check_a_workspace_that_is_closed(rig: WindowRig, other: ControlledWindow) -> None:
     """A window whose workspace is removed in another one closes with it, whatever it shows."""
     windows = rig.wiring.windows
-    other = next(opened for opened in windows.open_windows if opened.window is not rig.window)
-    assert isinstance(other, ControlledWindow)
-    await other.settings.show("providers")
+    await other.settings.show("about")
     await rig.wiring.workspace_controller.close_workspace(rig.app_window.shown_session.workspace_id)
     assert not other.window.isVisible()
     assert windows.is_only_one(rig.window)
 
 
-async def test_a_restart_opens_what_stayed_when_the_first_window_was_closed(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        second = await new_window(rig)
-        second.window.resize(700, 500)
-        places = second.shown_session
-        await act(rig.window.close)
-        await until(lambda: not rig.window.isVisible(), "the first window closed")
-    async with open_window(qapp, tmp_path) as rig:
-        await restart(qapp, rig)
-        assert rig.wiring.windows.is_only_one(rig.window)
-        assert rig.app_window.shown_session == places
-        assert rig.window.width() == 700
-
-
-async def _check_quit_ends_all(rig: WindowRig) -> None:
-    await rig.open_folder("project")
-    second = await new_window(rig)
-    agreed: list[str] = []
-    rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append("first"))
-    second.quit_controller.confirmed.connect(lambda: agreed.append("second"))
-    QTest.keyClick(second.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
-    await until(lambda: bool(agreed), "Ctrl+Q with two windows")
-    await asyncio.sleep(0)
-    assert agreed == ["second"]
-    rig.window.activateWindow()
-    await until(lambda: rig.wiring.windows.current is rig.app_window, "the first window in front")
-    QTest.keyClick(rig.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
-    await until(lambda: len(agreed) > 1, "Ctrl+Q in the first window")
-    assert agreed == ["second", "first"]
-    await act(second.window.close)
-
-
-async def _check_quit_asks_once(rig: WindowRig) -> None:
-    asking = StreamedReply(Call("run_command", '{"command": "sleep 0"}'))
-    async with rig.answered_by(lambda _: asking, "project"):
-        rig.type_message("Run it.")
-        await until(lambda: rig.rows(ApprovalRow), "the approval")
-        second = await new_window(rig)
-        rig.window.perform(Quit())
-        await until(lambda: _questions(rig.app_window), "the question")
-        second.window.perform(Quit())
-        await until(_questions(rig.app_window)[0].isActiveWindow, "the same question in front")
-        assert not _questions(second)
-        _questions(rig.app_window)[0].reject()
-        await until(lambda: not _questions(rig.app_window), "the question gone")
-        second.window.perform(Quit())
-        await until(lambda: _questions(second), "the question over the other window")
-        _questions(second)[0].reject()
-
-
-async def test_a_window_follows_what_happens_in_another_one(rig: WindowRig) -> None:
+async def test_a_window_follows_what_happens_in_another_one_until_both_are_quit(rig: WindowRig) -> None:
     await rig.open_folder("project")
     second = await new_window(rig)
     await rig.open_folder("other")
@@ -182,6 +186,9 @@ async def test_a_window_follows_what_happens_in_another_one(rig: WindowRig) -> N
     await rig.wiring.workspace_controller.open_workspace(second.shown_session.workspace_id)
     await _check_deleting_and_restoring(rig, second)
     await _check_trust_and_models(rig, second)
+    await _check_quit_ends_all(rig, second)
+    await _check_what_is_not_saved(rig, second)
+    await _check_quit_asks_once(rig)
 
 
 def _workspace_names(app_window: ControlledWindow) -> list[str]:
@@ -190,12 +197,19 @@ def _workspace_names(app_window: ControlledWindow) -> list[str]:
 
 
 async def _check_a_session_that_waits_elsewhere(rig: WindowRig, second: ControlledWindow) -> None:
-    """A window that never showed a workspace says when a session of it waits, and when none does any more."""
+    """A window that never showed a workspace says when a session of it waits, and lists a new provider."""
     asking = replies_in_order(
         StreamedReply(Call("run_command", '{"command": "sleep 0"}')), text_reply("Ended.")
     )
+    await second.settings.show("providers")
+    theirs = second.settings.view.providers.list
+    rig.window.activateWindow()
+    await until(lambda: rig.wiring.windows.current is rig.app_window, "the first window in front")
     async with ChatServer(asking) as server:
         await rig.use_server(server)
+        await until(lambda: theirs.count() == 2, "the provider in the other window, which stays behind")
+        assert "box" in theirs.item(1).text()
+        second.window.leave_settings()
         rig.type_message("Run it.")
         await until(lambda: "waits for you" in second.window.windowTitle(), "the waiting session")
         await rig.answer_approval("deny")
@@ -232,88 +246,43 @@ async def _check_trust_and_models(rig: WindowRig, second: ControlledWindow) -> N
         assert "tiny" in composer.model_button.text()
 
 
-async def test_what_comes_from_outside_finds_its_window(qapp: QApplication, rig: WindowRig) -> None:
-    await _check_a_link(rig)
-    await _check_a_message_of_a_closed_window(rig)
-    await _check_a_bad_link(rig, qapp)
+async def _check_quit_ends_all(rig: WindowRig, second: ControlledWindow) -> None:
+    second.window.activateWindow()
+    await until(second.window.isActiveWindow, "the second window in front")
+    agreed: list[str] = []
+    rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append("first"))
+    second.quit_controller.confirmed.connect(lambda: agreed.append("second"))
+    QTest.keyClick(second.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    await until(lambda: bool(agreed), "Ctrl+Q with two windows")
+    await asyncio.sleep(0)
+    assert agreed == ["second"]
+    rig.window.activateWindow()
+    await until(lambda: rig.wiring.windows.current is rig.app_window, "the first window in front")
+    QTest.keyClick(rig.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    await until(lambda: len(agreed) > 1, "Ctrl+Q in the first window")
+    assert agreed == ["second", "first"]
 
 
-async def _check_a_link(rig: WindowRig) -> None:
-    await rig.open_folder("project")
-    place = rig.app_window.shown_session
-    await rig.run_turn("Say hello.")
-    rig.window.show_page("changes")
-    second = await new_window(rig)
-    link = Link(place.workspace_id, session_id=place.session_id).text
-    (rig.folder / "other").mkdir()
-    rig.wiring.services.registry.add(rig.folder / "other", trusted=True)
-    await second.workspace_controller.open_folder(rig.folder / "other")
-    places = second.shown_session
-    second.window.show_page("cache")
-    await open_target(link, second, is_first=False)
-    await until(rig.window.isActiveWindow, "the window that shows the session")
-    assert rig.window.page() == "chat"
-    assert (second.shown_session, second.window.page()) == (places, "cache")
-    await act(second.window.close)
-
-
-async def _check_a_message_of_a_closed_window(rig: WindowRig) -> None:
-    await rig.open_folder("project")
-    await rig.run_turn("Say hello.")
-    second = await new_window(rig)
-    place = second.shown_session
-    await act(second.window.close)
-    await until(lambda: not second.window.isVisible(), "the second window closed")
-    await act(lambda: second.quit_controller.tray.clicked.emit(*place))
-    await until(lambda: rig.app_window.shown_session == place, "the session in the first window")
-    assert not second.window.isVisible()
-
-
-async def _check_a_bad_link(rig: WindowRig, qapp: QApplication) -> None:
-    """The window that the user looked at shows it, and a closed window comes back as a new one."""
-    await rig.open_folder("project")
-    second = await new_window(rig)
-    targets = StartTargets(rig.wiring.windows, StoredWindows())
-    second.window.show_page("cache")
-    second.window.sidebar.search.setText("words")
-    targets.open_later("helix:nothing")
-    await until(second.window.notices.names, "the error in the window in front")
-    assert not rig.window.notices.names()
-    await act(second.window.close)
-    await until(lambda: not second.window.isVisible(), "the second window closed")
-    moved = rig.app_window.shown_session.session_id
-    await rig.run_turn("Say hello.")
-    await act(lambda: rig.window.perform(OpenInNewWindow(moved)))
-    await until(lambda: second.shown_session.session_id == moved, "the session in the window")
-    assert not second.window.notices.names()
-    assert second.window.sidebar.search.text() == ""
-    assert second.window.page() == "chat"
-
-
-async def test_settings_of_two_windows(rig: WindowRig) -> None:
-    """What one saves the other shows, or asks about; what is not saved stays where it is."""
-    await _check_a_new_provider(rig)
-    await _check_what_is_not_saved(rig)
-
-
-async def _check_a_new_provider(rig: WindowRig) -> None:
-    async with ChatServer(lambda _: text_reply("Hello.")) as server:
-        await rig.open_folder("project")
+async def _check_quit_asks_once(rig: WindowRig) -> None:
+    asking = StreamedReply(Call("run_command", '{"command": "sleep 0"}'))
+    async with rig.answered_by(lambda _: asking, "project"):
+        rig.type_message("Run it.")
+        await until(lambda: rig.rows(ApprovalRow), "the approval")
         second = await new_window(rig)
-        await second.settings.show("providers")
-        theirs = second.settings.view.providers.list
-        rig.window.activateWindow()
-        await until(lambda: rig.wiring.windows.current is rig.app_window, "the first window in front")
-        await rig.use_server(server)
-        await until(lambda: theirs.count() == 2, "the provider in the other window, which stays behind")
-        assert "box" in theirs.item(1).text()
-        await act(second.window.close)
+        rig.window.perform(Quit())
+        await until(lambda: _questions(rig.app_window), "the question")
+        second.window.perform(Quit())
+        await until(_questions(rig.app_window)[0].isActiveWindow, "the same question in front")
+        assert not _questions(second)
+        _questions(rig.app_window)[0].reject()
+        await until(lambda: not _questions(rig.app_window), "the question gone")
+        second.window.perform(Quit())
+        await until(lambda: _questions(second), "the question over the other window")
+        _questions(second)[0].reject()
 
 
-async def _check_what_is_not_saved(rig: WindowRig) -> None:
+async def _check_what_is_not_saved(rig: WindowRig, second: ControlledWindow) -> None:
     """What one saves the other shows; what isn't saved stays, and is asked about where it is."""
-    await rig.open_folder("project")
-    second = await new_window(rig)
     await second.settings.show("instructions")
     theirs, mine = second.settings.view, rig.settings
     theirs.instructions.workspace.text.setPlainText("Answer in short sentences.")
@@ -331,47 +300,6 @@ async def _check_what_is_not_saved(rig: WindowRig) -> None:
     await _check_they_are_asked_about_once(rig, second)
 
 
-async def test_a_provider_that_two_windows_edit_replaces_the_other_only_if_the_user_says_so(
-    rig: WindowRig,
-) -> None:
-    async with rig.answered_by(lambda _: text_reply("Hello."), "project"):
-        second = await new_window(rig)
-        pages = []
-        for app_window in (second, rig.app_window):
-            await app_window.settings.show("providers")
-            pages.append(app_window.settings.view.providers)
-        theirs, mine = pages
-        for page, address in ((mine, "http://127.0.0.1:8/v1"), (theirs, "http://127.0.0.1:9/v1")):
-            (field,) = page.editor.findChildren(QLineEdit, "base_url")
-            field.clear()
-            QTest.keyClicks(field, address)
-        await act(lambda: press(theirs.editor.footer, "save_provider"))
-        assert _address(rig) == "http://127.0.0.1:9/v1"
-        assert not theirs.editor.conflict.isVisible(), "it was the first"
-        await act(lambda: press(mine.editor.footer, "save_provider"))
-        assert _address(rig) == "http://127.0.0.1:9/v1"
-        assert mine.editor.conflict.isVisible()
-        assert mine.editor.form().base_url == "http://127.0.0.1:8/v1", "what was typed stays"
-        press(mine.editor.footer, "provider:keep_edit")
-        assert not mine.editor.conflict.isVisible()
-        (field,) = theirs.editor.findChildren(QLineEdit, "base_url")
-        QTest.keyClicks(field, "/more")
-        await act(lambda: press(mine.editor.footer, "save_provider"))
-        assert _address(rig) == "http://127.0.0.1:8/v1"
-        second.settings.refresh()
-        await until(theirs.editor.conflict.isVisible, "that it was saved in the other window")
-        press(theirs.editor.footer, "provider:use_stored")
-        assert theirs.editor.form().base_url == "http://127.0.0.1:8/v1"
-        assert not theirs.has_unsaved_edits()
-        assert not theirs.editor.conflict.isVisible()
-
-
-def _address(rig: WindowRig) -> str:
-    provider = rig.wiring.services.settings.provider("box")
-    assert provider is not None
-    return provider.base_url
-
-
 async def _check_they_are_asked_about_once(rig: WindowRig, second: ControlledWindow) -> None:
     """Who closes the window without saving is not asked again by Quit."""
     second.window.close()
@@ -384,48 +312,63 @@ async def _check_they_are_asked_about_once(rig: WindowRig, second: ControlledWin
     await until(lambda: agreed, "no question at the end")
 
 
-async def test_canceling_an_edit_of_a_session_that_another_window_shows(rig: WindowRig) -> None:
-    """The other window comes to the front; this one goes on with another session."""
-    await rig.open_folder("project")
-    original = rig.app_window.shown_session.session_id
-    await rig.run_turn("Say hello.")
-    rig.conversation.session.publish(CompactionProgress("summarize"))
-    await act(lambda: rig.perform(EditMessage(rig.rows(UserRow)[0].key.seq)))
-    await until(lambda: rig.app_window.shown_session.session_id != original, "the branch")
-    branch = rig.app_window.shown_session.session_id
-    await until(lambda: row_of(rig.app_window, branch), "the branch in the list")
-    await act(lambda: rig.window.perform(OpenInNewWindow(original)))
-    await until(lambda: not rig.wiring.windows.is_only_one(rig.window), "another window")
-    second = rig.wiring.windows.current
-    await until(lambda: second.shown_session.session_id == original, "the original there")
-    assert second.window.jobs.job_ids(), "what runs in it since before there was the window"
-    await act(lambda: press(rig.window.notices, "editing:cancel"))
-    await until(lambda: not row_of(rig.app_window, branch), "the branch out of the list")
-    assert rig.app_window.shown_session.session_id not in {branch, original}
-    assert second.shown_session.session_id == original
-
-
-async def test_windows_come_back_to_their_sessions_after_an_import(tmp_path: Path, rig: WindowRig) -> None:
-    workspace_id = await rig.open_folder("project")
-    await rig.run_turn("Say hello.")
-    await rig.wiring.services.backup.export(workspace_id, tmp_path / "project.helix")
-    await act(lambda: rig.window.perform(TrashSession(rig.app_window.shown_session.session_id)))
-    await until(rig.window.places.empty.get().isVisible, "no session")
-    await rig.wiring.workspace_controller.new_session()
-    second = await new_window(rig)
-    places = [rig.app_window.shown_session, second.shown_session]
-    second.composer.widget.editor.setPlainText("A draft.")
-    await rig.wiring.workspace_controller.reopen(workspace_id)
-    assert [rig.app_window.shown_session, second.shown_session] == places
-    assert second.composer.widget.editor.toPlainText() == "A draft."
-    assert second.session.workspace is rig.workspace
-    await rig.wiring.import_export.merge_file(workspace_id, tmp_path / "project.helix")
-    assert second.shown_session == places[1]
-
-
 def _questions(app_window: ControlledWindow) -> list[QuestionDialog]:
     dialogs = app_window.window.findChildren(QuestionDialog)
     return [dialog for dialog in dialogs if dialog.isVisible()]
+
+
+async def test_what_comes_from_outside_finds_its_window(qapp: QApplication, rig: WindowRig) -> None:
+    second = await _check_a_link(rig)
+    await _check_a_message_of_a_closed_window(rig, second)
+    await _check_a_bad_link(rig, qapp)
+
+
+async def _check_a_link(rig: WindowRig) -> ControlledWindow:
+    await rig.open_folder("project")
+    place = rig.app_window.shown_session
+    await rig.run_turn("Say hello.")
+    rig.window.show_page("changes")
+    second = await new_window(rig)
+    link = Link(place.workspace_id, session_id=place.session_id).text
+    (rig.folder / "other").mkdir()
+    rig.wiring.services.registry.add(rig.folder / "other", trusted=True)
+    await second.workspace_controller.open_folder(rig.folder / "other")
+    places = second.shown_session
+    second.window.show_page("cache")
+    await open_target(link, second, is_first=False)
+    await until(rig.window.isActiveWindow, "the window that shows the session")
+    assert rig.window.page() == "chat"
+    assert (second.shown_session, second.window.page()) == (places, "cache")
+    return second
+
+
+async def _check_a_message_of_a_closed_window(rig: WindowRig, second: ControlledWindow) -> None:
+    place = second.shown_session
+    await act(second.window.close)
+    await until(lambda: not second.window.isVisible(), "the second window closed")
+    await act(lambda: second.quit_controller.tray.clicked.emit(*place))
+    await until(lambda: rig.app_window.shown_session == place, "the session in the first window")
+    assert not second.window.isVisible()
+
+
+async def _check_a_bad_link(rig: WindowRig, qapp: QApplication) -> None:
+    """The window that the user looked at shows it, and a closed window comes back as a new one."""
+    second = await new_window(rig)
+    targets = StartTargets(rig.wiring.windows, StoredWindows())
+    second.window.show_page("cache")
+    second.window.sidebar.search.setText("words")
+    targets.open_later("helix:nothing")
+    await until(second.window.notices.names, "the error in the window in front")
+    assert not rig.window.notices.names()
+    await act(second.window.close)
+    await until(lambda: not second.window.isVisible(), "the second window closed")
+    moved = rig.app_window.shown_session.session_id
+    await rig.run_turn("Say hello.")
+    await act(lambda: rig.window.perform(OpenInNewWindow(moved)))
+    await until(lambda: second.shown_session.session_id == moved, "the session in the window")
+    assert not second.window.notices.names()
+    assert second.window.sidebar.search.text() == ""
+    assert second.window.page() == "chat"
 
 
 async def test_a_draft_goes_with_its_session_from_window_to_window(
@@ -497,24 +440,7 @@ async def test_a_start_with_a_folder_opens_all_windows_of_the_last_run(
 ) -> None:
     """The folder is in front: in the window that has it, else in the first one."""
     async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        sizes: list[int] = []
-        rig.window.layout_changed.connect(lambda: sizes.append(rig.window.width()))
-        rig.window.resize(600, 450)
-        await until(lambda: sizes == [600], "the size stored, which another window takes")
-        second = await new_window(rig)
-        await rig.open_folder("other")
-        await rig.wiring.workspace_controller.open_workspace(second.shown_session.workspace_id)
-        third = await new_window(rig)
-        corners = {opened.window.x() for opened in rig.wiring.windows.windows}
-        assert len(corners) == len(rig.wiring.windows.windows), "each window stands beside the others"
-        second.window.resize(700, 500)
-        await third.workspace_controller.open_folder(tmp_path / "other")
-        for opened, page in zip(rig.wiring.windows.windows, ("timeline", "changes", "cache"), strict=True):
-            opened.window.show_page(page)
-        places = [opened.shown_session for opened in (rig.app_window, second, third)]
-        rig.window.activateWindow()
-        await until(lambda: rig.wiring.windows.current is rig.app_window, "the first window in front")
+        places = await _open_three(rig)
     async with open_window(qapp, tmp_path) as rig:
         await restart(qapp, rig, str(tmp_path / "other"))
         windows = rig.wiring.windows.windows
@@ -522,39 +448,40 @@ async def test_a_start_with_a_folder_opens_all_windows_of_the_last_run(
         assert [opened.window.page() for opened in windows] == ["timeline", "changes", "cache"]
         assert windows[1].window.width() == 700
         await until(windows[2].window.isActiveWindow, "the window with the folder in front")
-    await _check_a_folder_that_no_window_has(qapp, tmp_path, len(places))
-
-
-async def _check_a_folder_that_no_window_has(app: QApplication, folder: Path, count: int) -> None:
-    (folder / "new").mkdir()
-    async with open_window(app, folder) as rig:
-        rig.wiring.services.registry.add(folder / "new", trusted=True)
-        await restart(app, rig, str(folder / "new"))
+        await act(rig.window.close)
+        await until(lambda: not rig.window.isVisible(), "the first window closed")
+    (tmp_path / "new").mkdir()
+    async with open_window(qapp, tmp_path) as rig:
+        rig.wiring.services.registry.add(tmp_path / "new", trusted=True)
+        await restart(qapp, rig, str(tmp_path / "new"))
         assert rig.wiring.services.registry.get(rig.workspace.id).name == "new"
-        assert len(open_places(rig.wiring.windows).places) == count
+        assert [place.session_id for place in open_places(rig.wiring.windows).places] == [
+            *(rig.app_window.shown_session.session_id, places[2].session_id)
+        ], "what stayed when the first window was closed"
+        assert rig.window.width() == 700, "the next one is the first"
         await until(rig.window.isActiveWindow, "the first window in front")
 
 
-async def test_of_two_windows_that_open_a_session_at_once_one_shows_it(rig: WindowRig) -> None:
-    """Their drafts would overwrite each other."""
+async def _open_three(rig: WindowRig) -> list[ShownSession]:
+    """Open three windows, on two workspaces and three pages; return what they show."""
     await rig.open_folder("project")
-    await rig.run_turn("Say hello.")
-    workspace_id, session_id = rig.app_window.shown_session
-    await rig.wiring.workspace_controller.begin_session(rig.workspace)
-    rig.window.commands.new_window.trigger()
-    await until(lambda: len(rig.wiring.windows.open_windows) == 2, "another window")
-    second = rig.wiring.windows.current
-    assert isinstance(second, ControlledWindow)
-    await until(lambda: second.shown_session[0] == workspace_id, "its session")
-    await asyncio.gather(
-        *(
-            controllers.workspace_controller.show_session(rig.workspace, session_id)
-            for controllers in (rig.wiring, second)
-        )
-    )
-    shown = [opened.shown_session[1] for opened in (rig.app_window, second)]
-    assert shown.count(session_id) == 1
-    assert len(set(shown)) == 2
+    sizes: list[int] = []
+    rig.window.layout_changed.connect(lambda: sizes.append(rig.window.width()))
+    rig.window.resize(600, 450)
+    await until(lambda: sizes == [600], "the size stored, which another window takes")
+    second = await new_window(rig)
+    third = await new_window(rig)
+    corners = {opened.window.x() for opened in rig.wiring.windows.windows}
+    assert len(corners) == len(rig.wiring.windows.windows), "each window stands beside the others"
+    second.window.resize(700, 500)
+    (rig.folder / "other").mkdir()
+    rig.wiring.services.registry.add(rig.folder / "other", trusted=True)
+    await third.workspace_controller.open_folder(rig.folder / "other")
+    for opened, page in zip(rig.wiring.windows.windows, ("timeline", "changes", "cache"), strict=True):
+        opened.window.show_page(page)
+    rig.window.activateWindow()
+    await until(lambda: rig.wiring.windows.current is rig.app_window, "the first window in front")
+    return [opened.shown_session for opened in (rig.app_window, second, third)]
 
 
 async def _move(rig: WindowRig, second: ControlledWindow, session_id: str) -> None:
