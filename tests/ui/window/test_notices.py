@@ -37,10 +37,13 @@ pytestmark = pytest.mark.qt_loop
 FAULT = "The lamp went out."
 
 
-async def test_a_notice_stands_where_it_belongs_as_long_as_it_holds(rig: WindowRig) -> None:
-    """A failed write, and a fault of a session."""
+async def test_notices_stand_where_they_belong_and_what_the_user_misses_notifies(rig: WindowRig) -> None:
+    """A failed write and a fault of a session; approvals, errors, jobs and long turns."""
     await _check_a_failed_write(rig)
     await _check_a_fault(rig)
+    await _check_an_approval(rig)
+    await _check_errors_and_jobs(rig)
+    await _check_a_long_turn(rig)
 
 
 async def _check_a_failed_write(rig: WindowRig) -> None:
@@ -134,13 +137,6 @@ async def another_in_front(rig: WindowRig) -> QWidget:
     other.activateWindow()
     await until(lambda: not rig.window.isActiveWindow(), "another window in front")
     return other
-
-
-async def test_approvals_long_turns_errors_and_jobs_notify(rig: WindowRig) -> None:
-    """Each step has a workspace of its own."""
-    await _check_an_approval(rig)
-    await _check_errors_and_jobs(rig)
-    await _check_a_long_turn(rig)
 
 
 async def _check_an_approval(rig: WindowRig) -> None:

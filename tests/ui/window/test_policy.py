@@ -104,7 +104,14 @@ def _figures(card: ReplayCard) -> str:
     )
 
 
-async def test_a_policy_is_previewed_applied_to_a_session_and_taken_back(rig: WindowRig) -> None:
+async def test_a_policy_is_previewed_applied_taken_back_and_edited_in_its_file(rig: WindowRig) -> None:
+    """Each step has a workspace of its own."""
+    await _check_a_preview(rig)
+    await _check_an_edited_file(rig)
+    await _check_a_bad_file(rig)
+
+
+async def _check_a_preview(rig: WindowRig) -> None:
     """A preview changes nothing; left, it is a notice that shows or discards it."""
     await rig.wiring.settings.show("policy")
     assert find_buttons(rig.settings.policy, "open_folder"), "each workspace has its own policy"
@@ -199,12 +206,6 @@ def _enter(page: PolicyPage, key: str, text: str) -> None:
 
 def _file(rig: WindowRig) -> Path:
     return rig.wiring.services.registry.policy_file(rig.workspace.id).path
-
-
-async def test_edited_files_count(rig: WindowRig) -> None:
-    """Each step has a workspace of its own."""
-    await _check_an_edited_file(rig)
-    await _check_a_bad_file(rig)
 
 
 async def _check_an_edited_file(rig: WindowRig) -> None:

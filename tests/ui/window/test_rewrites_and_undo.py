@@ -42,11 +42,22 @@ def _badges(rig: WindowRig) -> dict[str, str]:
     return {row.target: row.badge for row in rig.rows(ToolRow)}
 
 
-async def test_a_sweep_and_changes_by_the_user_are_undone_and_redone_everywhere(rig: WindowRig) -> None:
-    """In chat, Outputs, request and store; one click undoes all that one line of the chat stands for."""
+async def test_rewrites_and_their_undo_appear_everywhere(rig: WindowRig) -> None:
+    """Each step has a session of its own."""
+    await _check_a_handover(rig)
+    await _check_what_a_later_one_covers(rig)
+    await _check_a_sweep(rig)
+    await _check_a_hold(rig)
+
+
+async def _check_a_sweep(rig: WindowRig) -> None:
+    """It is undone and redone, as are changes by the user.
+
+    In chat, Outputs, request and store; one click undoes all that one line of the chat stands for.
+    """
     sweeps = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once", "handover_at": 0.95}
     async with reads_all() as server:
-        await rig.begin("project", LARGE_FILES, server, **sweeps)
+        await rig.begin("sweep", LARGE_FILES, server, **sweeps)
         await rig.run_turn("Read everything")
         sweep, sent = rig.events(SweepMade)[0], rig.conversation.window.measure()[0]
         assert (_badges(rig)["part0.txt"], _badges(rig)["part7.txt"]) == ("cached", "in_window")
@@ -104,8 +115,8 @@ async def test_a_sweep_and_changes_by_the_user_are_undone_and_redone_everywhere(
         await until(lambda: words not in rig.banner_text(), "it is no longer true")
 
 
-async def test_a_handover_and_its_undo_appear_everywhere(rig: WindowRig) -> None:
-    """What it covers is not redone behind it; three that fail raise a banner until the next success."""
+async def _check_a_handover(rig: WindowRig) -> None:
+    """Three that fail raise a banner until the next success."""
     commands = rig.window.commands
     both = (commands.undo_compaction, commands.redo_compaction)
 
@@ -172,7 +183,6 @@ async def test_a_handover_and_its_undo_appear_everywhere(rig: WindowRig) -> None
         rig.perform(Redo((divider.key.seq,)))
         await until(lambda: not rig.rows(DividerRow)[-1].is_undone, "redone")
         assert rig.conversation.window.measure()[0] == after[0]
-    await _check_what_a_later_one_covers(rig)
 
 
 async def _check_what_a_later_one_covers(rig: WindowRig) -> None:
@@ -193,9 +203,12 @@ async def _check_what_a_later_one_covers(rig: WindowRig) -> None:
     assert not rig.events(Redone)
 
 
-async def test_an_undo_above_the_threshold_offers_hold(rig: WindowRig) -> None:
-    """Offered only where it comes again; gauge, menu, chat and banner say it, until it is let go."""
-    async with rig.answered_by(lambda _: text_reply("Noted. " * 300), "project") as server:
+async def _check_a_hold(rig: WindowRig) -> None:
+    """An undo above the threshold offers it.
+
+    Offered only where it comes again; gauge, menu, chat and banner say it, until it is let go.
+    """
+    async with rig.answered_by(lambda _: text_reply("Noted. " * 300), "hold") as server:
         await rig.change_policy(handover_least_gain=0.0, observe_at=0.0)
         for turn in range(3):
             await rig.conversation.run(f"Message {turn} " + "with many words " * 900)
