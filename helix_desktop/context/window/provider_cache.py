@@ -325,14 +325,12 @@ def _causes(
     assert response.usage is not None
     if not response.usage.reports_cache and not response.usage.cached:
         return (MissCause("unreported"),)
-    gone = _causes_of_all(previous, answer, default_lifetime_s)
-    changed = [] if gone else [*_changed_layers(before.layers, response.layers, bool(rewrites))]
-    changed += [MissCause("effort")] if not gone and before.effort != response.effort else []
-    kinds = dict.fromkeys(_REWRITES[type(rewrite.event)] for rewrite in rewrites)
-    changed += [] if gone else map(MissCause, kinds)
-    if gone or changed:
-        return (*gone, *changed)
-    return (MissCause("small" if _is_small(before.usage) else "unexplained"),)
+    if gone := _causes_of_all(previous, answer, default_lifetime_s):
+        return gone
+    changed = [*_changed_layers(before.layers, response.layers, bool(rewrites))]
+    changed += [MissCause("effort")] if before.effort != response.effort else []
+    changed += map(MissCause, dict.fromkeys(_REWRITES[type(rewrite.event)] for rewrite in rewrites))
+    return tuple(changed) or (MissCause("small" if _is_small(before.usage) else "unexplained"),)
 
 
 def _causes_of_all(

@@ -45,7 +45,7 @@ from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import CompletionItem, CompletionSource
 from helix_desktop.ui.chat.composer_controller import ComposerController
-from helix_desktop.ui.chat.drafts import DraftAttachments
+from helix_desktop.ui.chat.drafts_and_attachments import DraftAttachments
 from helix_desktop.ui.chat.session_model import matching_models
 from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, FocusComposer, ShowCommands, handles
 from helix_desktop.ui.kit.session import Session

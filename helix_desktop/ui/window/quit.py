@@ -32,7 +32,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.notification_service import NotificationService
-from helix_desktop.ui.chat.drafts import UnsavedDraft
+from helix_desktop.ui.chat.drafts_and_attachments import UnsavedDraft
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions, StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton

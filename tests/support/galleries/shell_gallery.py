@@ -138,7 +138,7 @@ def _show_problems(window: MainWindow) -> None:
     window.notices.notify(NOTICE)
     window.notices.notify(
         Notice(
-            "b2", "Three handovers in a row freed too little.", "Automatic compaction pauses for 4 minutes.",
+            "b2", "Automatic compaction paused.", "Three summaries in a row freed too little.",
             level="warning",
         )
     )  # fmt: skip

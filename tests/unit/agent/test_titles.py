@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from helix_desktop.agent.side_questions import clean_title
+from helix_desktop.agent.session_titles import clean_title
 from helix_desktop.domain.cost import Budget, tokens_by_purpose
 from helix_desktop.domain.errors import ModelUnreachable
 from helix_desktop.domain.events.conversation import TurnEnded
