@@ -12,8 +12,8 @@ from helix_desktop.agent.ports import wire_request
 from helix_desktop.agent.session import Session, with_cache_hints
 from helix_desktop.context.log.undo_targets import seqs_to_redo, seqs_to_undo
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites import planner
-from helix_desktop.context.rewrites.planner import CompactionOutlook
+from helix_desktop.context.rewrites import compaction_due, sweep_plans
+from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
 from helix_desktop.context.window.exclusions import (
     Exclusion,
     excluded_event,
@@ -59,7 +59,7 @@ class ContextWindow:
         """Return what the next request costs without its answer."""
         (window, gauge), session = self.measure(), self._session
         info, transcript = session.frame.info, session.transcript
-        is_cold = planner.is_prompt_cache_cold(transcript, session.policy, info.label, session.clock())
+        is_cold = sweep_plans.is_prompt_cache_cold(transcript, session.policy, info.label, session.clock())
         return next_request_cost(window, gauge, transcript, info, is_cold)
 
     async def read_outlook(self) -> CompactionOutlook:
@@ -69,13 +69,13 @@ class ContextWindow:
 
         def compute() -> CompactionOutlook:
             gauge = measure_next_request(transcript, policy, frame)
-            return planner.compaction_outlook(transcript, policy, gauge, now_ms)
+            return compaction_due.compaction_outlook(transcript, policy, gauge, now_ms)
 
         return await asyncio.to_thread(compute)
 
     def compaction_outlook(self) -> CompactionOutlook:
         session, (_, gauge) = self._session, self.measure()
-        return planner.compaction_outlook(session.transcript, session.policy, gauge, session.clock())
+        return compaction_due.compaction_outlook(session.transcript, session.policy, gauge, session.clock())
 
     async def window_at(self, seq: int) -> PastWindow:
         """Return the window of an earlier event: for a step, the request that it answered.

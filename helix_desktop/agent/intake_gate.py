@@ -27,7 +27,7 @@ from helix_desktop.context.intake.output_forms import (
 )
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.caching import PROVIDER_CACHED_PRICE
-from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
+from helix_desktop.context.rewrites.sweep_plans import is_prompt_cache_cold
 from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.provider_cache import next_request_cost
 from helix_desktop.context.window.usage_gauge import measure_usage

@@ -30,7 +30,7 @@ from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTrack
 from helix_desktop.agent.tool_calls.runner import LOOKUPS, ToolRunner
 from helix_desktop.context.log.notes import files_note, mode_note
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
+from helix_desktop.context.rewrites.sweep_plans import is_prompt_cache_cold
 from helix_desktop.context.window.provider_cache import hash_layers, next_request_cost
 from helix_desktop.context.window.request_validation import describe_rejection, suspect_messages
 from helix_desktop.context.window.usage_gauge import measure_usage

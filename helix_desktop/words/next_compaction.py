@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.context.policy import FIELDS, ContextPolicy
-from helix_desktop.context.rewrites.planner import BREAKER_FAILURES, CompactionOutlook
+from helix_desktop.context.rewrites.compaction_due import BREAKER_FAILURES, CompactionOutlook
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge
 from helix_desktop.words.compaction import limit_text
 from helix_desktop.words.message_states import explain_hold
@@ -58,8 +58,10 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "full" | "facts":
             return tr("{share} is reached: compacts with the next request.", share=share)
         case "waiting":
-            time = _pause_text(outlook.wait_ms // 1000)
-            return tr("{share} is reached: compacts {time} after the last attempt.", share=share, time=time)
+            time = _pause_text(outlook.pause_ms // 1000)
+            return tr(
+                "{share} is reached: compacts {time} after the last attempt or undo.", share=share, time=time
+            )
         case "too_little":
             once = tr("{share} is reached: compacts once that frees enough.", share=share)
             return f"{once}\n{_too_little_text(outlook)}"

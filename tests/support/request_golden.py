@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
-from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites import sweep_plans
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -89,7 +89,7 @@ def sweeps(simulator: SessionSimulator) -> None:
     simulator.answer_call(0, "Wrote it.")
     simulator.step("It is written.", 0)
     play_turn(simulator, "Mend the parser.", 2, lines=8)
-    simulator.record_sweep(planner.sweep_now(simulator.transcript, simulator.policy), SweepReason.MANUAL)
+    simulator.record_sweep(sweep_plans.sweep_now(simulator.transcript, simulator.policy), SweepReason.MANUAL)
     sweep = simulator.transcript.last_seq
     session_rewrites.pin(simulator, 1)
     session_rewrites.choose_form(simulator, 2, "preview")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
-from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites import sweep_plans
 from helix_desktop.context.rewrites.anchors import FOLD_TITLE
 from helix_desktop.context.rewrites.fold import (
     render_condensed_note,
@@ -176,7 +176,7 @@ class _Rewriter:
     def sweep(self) -> None:
         """All old content becomes markers."""
         self.simulator.record_sweep(
-            planner.sweep_now(self.simulator.transcript, self.simulator.policy), SweepReason.MANUAL
+            sweep_plans.sweep_now(self.simulator.transcript, self.simulator.policy), SweepReason.MANUAL
         )
 
     def hand_over(self) -> None:

@@ -7,7 +7,7 @@ import msgspec
 from helix_desktop.agent.intake import decode_output
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites import sweep_plans
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.handover import newest_checkpoint
@@ -147,12 +147,12 @@ def write_checkpoint(simulator: SessionSimulator, text: str = "It is half done")
 def sweep_all(simulator: SessionSimulator, newest: int) -> None:
     """Turn all but the newest steps into markers."""
     reason = SweepReason.MANUAL if newest else SweepReason.OVERFLOW
-    simulator.record_sweep(planner.sweep_now(simulator.transcript, simulator.policy, newest), reason)
+    simulator.record_sweep(sweep_plans.sweep_now(simulator.transcript, simulator.policy, newest), reason)
 
 
 def sweep_images(simulator: SessionSimulator, newest: bool) -> None:
     """Replace the user's images by text and hash."""
-    simulator.record_sweep(planner.sweep_images(simulator.transcript, newest), SweepReason.OVERFLOW)
+    simulator.record_sweep(sweep_plans.sweep_images(simulator.transcript, newest), SweepReason.OVERFLOW)
 
 
 def cached_outputs(simulator: SessionSimulator) -> list[LogItem]:

@@ -11,7 +11,7 @@ from helix_desktop.agent.compaction.handover_writer import HandoverWriter
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.compaction.summarizer import BackgroundJob
 from helix_desktop.agent.session import Session
-from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.domain.cost import CostEstimate
 from helix_desktop.domain.errors import CompactionRefused, StoreError
 from helix_desktop.domain.events.conversation import ToolAnswered
@@ -65,13 +65,13 @@ class Checkpoints(BackgroundJob):
             return
         now = session.clock()
         waited = now - self._failed_at_ms
-        if self._failures and 0 <= waited < planner.backoff_ms(session.policy, self._failures):
+        if self._failures and 0 <= waited < compaction_due.backoff_ms(session.policy, self._failures):
             return
-        upto = planner.checkpoint_due(session.transcript, session.policy, now, is_idle)
-        newest = planner.newest_summary(session.transcript)
+        upto = compaction_due.checkpoint_due(session.transcript, session.policy, now, is_idle)
+        newest = compaction_due.newest_summary(session.transcript)
         if (
             upto
-            and self._failures < planner.BREAKER_FAILURES
+            and self._failures < compaction_due.BREAKER_FAILURES
             and self._may_start()
             and not self.is_blocked(newest[0] if newest is not None else 0, upto, refresh=False)
         ):
@@ -97,7 +97,7 @@ class Checkpoints(BackgroundJob):
 
     async def _write(self, upto: int) -> bool:
         session, transcript = self._session, self._session.transcript
-        newest = planner.newest_summary(transcript)
+        newest = compaction_due.newest_summary(transcript)
         messages = transcript.messages
         history = messages.full_tokens_after(newest[1].upto if newest is not None else 0)
         history -= messages.full_tokens_after(upto)

@@ -15,7 +15,7 @@ from helix_desktop.agent.compaction.observations import Observations
 from helix_desktop.agent.compaction.rewriter import EarlyRewrites, WindowRewriter
 from helix_desktop.agent.compaction.summarizer import SummaryWait
 from helix_desktop.agent.session import Session
-from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.usage_gauge import FULL_WINDOW, UsageGauge
@@ -108,7 +108,7 @@ class OverflowSteps:
 
     async def _make_handover(self, why_no_model: OptionalText) -> None:
         gauge = self._rewriter.gauge()
-        cut = planner.handover_now(self._session.transcript, self._session.policy, gauge)
+        cut = compaction_due.handover_now(self._session.transcript, self._session.policy, gauge)
         if cut is not None:
             await self._writer.run(FULL_WINDOW, cut, ask_model=False, why_no_model=why_no_model)
 
@@ -162,7 +162,7 @@ class ContextCompaction:
         if not is_on_hold:
             self._start_due_handover()
         gauge = self.rewriter.gauge()
-        if planner.must_make_room(self._session.transcript, policy, gauge):
+        if compaction_due.must_make_room(self._session.transcript, policy, gauge):
             await self._make_room(gauge.limit, int(policy.panic_to * gauge.window))
             gauge = self.rewriter.gauge()
         self.checkpoints.start_due()

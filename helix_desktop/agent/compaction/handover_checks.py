@@ -9,7 +9,7 @@ import msgspec
 from helix_desktop.agent.session import Session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites import caching, planner
+from helix_desktop.context.rewrites import caching, compaction_due
 from helix_desktop.context.summaries.handover import CutPoint, available_cuts
 from helix_desktop.context.summaries.handover_revision import same_cut, without_handover
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request, measure_usage
@@ -39,7 +39,7 @@ def active_handover(transcript: Transcript, seq: int) -> HandoverMade:
 def frees_little(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> bool:
     """Return True if a handover on request would free little there, or nothing."""
     least = min(gauge.window, gauge.used) * policy.handover_least_gain
-    return planner.expected_savings(transcript, policy, gauge, cut) < least
+    return compaction_due.expected_savings(transcript, policy, gauge, cut) < least
 
 
 def cuts_on_request(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> list[CutPoint]:
@@ -138,7 +138,9 @@ def checked_events(session: Session, event: HandoverMade) -> tuple[Event, ...]:
     after = project(forked, policy, frame)
     usage = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
     freed = round((project(base, policy, frame).estimate - after.estimate) * usage.ratio)
-    if event.trigger is not HandoverTrigger.MANUAL and freed < max(1, planner.least_gain(policy, usage)):
+    if event.trigger is not HandoverTrigger.MANUAL and freed < max(
+        1, compaction_due.least_gain(policy, usage)
+    ):
         why = _text(
             "It would free only {tokens} tokens, less than {share} % of the context window.",
             tokens=freed,

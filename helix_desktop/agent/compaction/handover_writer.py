@@ -28,7 +28,7 @@ from helix_desktop.context.log.notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries.covered_facts import (
     CHARS_PER_TOKEN,
     CoveredFacts,
@@ -510,7 +510,7 @@ class HandoverWriter:
         )
         if trigger.kind is HandoverTrigger.OVERFLOW and not ask_model:  # the words have to go, too
             source = msgspec.structs.replace(source, words=())
-        is_last = trigger.kind.is_by_policy and transcript.handover_failures >= planner.LAST_TRY
+        is_last = trigger.kind.is_by_policy and transcript.handover_failures >= compaction_due.LAST_TRY
         unchanged = source.previous if source.checkpoint and not source.fresh else None
         try:
             if unchanged is not None and not is_checkpoint:

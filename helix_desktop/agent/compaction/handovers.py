@@ -23,7 +23,7 @@ from helix_desktop.agent.compaction.handover_writer import (
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.compaction.summarizer import BackgroundJob, SummaryWait
 from helix_desktop.agent.session import EventRecorded, RequestChanged, Session
-from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries.covered_facts import covered_facts
 from helix_desktop.context.summaries.handover import (
     CutPoint,
@@ -148,7 +148,7 @@ class Handovers(BackgroundJob):
                 self._is_due, self._saved_draft = False, None
             case _ if self._is_due:
                 gauge, policy = self._rewriter.gauge(), self._session.policy
-                least = planner.least_gain(policy, gauge)
+                least = compaction_due.least_gain(policy, gauge)
                 if not policy.enabled or not gauge.trigger_at(gauge.used + least).is_due:
                     self._is_due = False
                     self.cancel()
@@ -167,9 +167,11 @@ class Handovers(BackgroundJob):
             return
         policy, transcript = self._session.policy, self._session.transcript
         gauge = self._rewriter.gauge()
-        if self.is_asking and (not gauge.is_due or planner.handover_now(transcript, policy, gauge) is None):
+        if self.is_asking and (
+            not gauge.is_due or compaction_due.handover_now(transcript, policy, gauge) is None
+        ):
             self.withdraw_request()
-        cut = planner.handover_due(transcript, policy, gauge, self._session.clock())
+        cut = compaction_due.handover_due(transcript, policy, gauge, self._session.clock())
         current = transcript.window.handover
         if cut is not None and not self.is_blocked(current[0] if current else 0, gauge.used, refresh):
             self._start_job(lambda: self._run_due(cut))
@@ -188,10 +190,10 @@ class Handovers(BackgroundJob):
     def _start_for_room(self) -> OptionalText | None:
         """Start a handover by a model. Return why that can't be, None once it runs."""
         transcript, gauge = self._session.transcript, self._rewriter.gauge()
-        cut = planner.handover_now(transcript, self._session.policy, gauge)
+        cut = compaction_due.handover_now(transcript, self._session.policy, gauge)
         if cut is None:
             return ""
-        if planner.is_breaker_open(transcript):
+        if compaction_due.is_breaker_open(transcript):
             return self._why_none_since(0)
         current = transcript.window.handover
         if self.is_blocked(current[0] if current else 0, gauge.used, refresh=False):
@@ -228,7 +230,7 @@ class Handovers(BackgroundJob):
                 self._is_due = False
             if is_made:
                 return True
-            current = planner.handover_now(transcript, policy, self._rewriter.gauge())
+            current = compaction_due.handover_now(transcript, policy, self._rewriter.gauge())
             if transcript.turn_open or not self.is_asking or current in (None, cut):
                 return False
             cut = current
@@ -240,7 +242,9 @@ class Handovers(BackgroundJob):
         """
         if not self._answer(reply == "allow") or reply == "refuse":
             return
-        cut = planner.handover_now(self._session.transcript, self._session.policy, self._rewriter.gauge())
+        cut = compaction_due.handover_now(
+            self._session.transcript, self._session.policy, self._rewriter.gauge()
+        )
         if cut is not None:
             self._start_job(lambda: self._run_due(cut, ask_model=reply == "allow"))
 

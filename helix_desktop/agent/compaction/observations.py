@@ -12,7 +12,7 @@ from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.compaction.summarizer import BackgroundJob, Summarizer, SummaryResult, SummaryWait
 from helix_desktop.agent.session import ObservationProgress, Phase, Session
 from helix_desktop.context.log.window_layout import Cover, LogItem
-from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.covered_facts import CHARS_PER_TOKEN, check_covered_facts, covered_facts
 from helix_desktop.context.summaries.handover import user_text_budget, whole_texts
@@ -80,7 +80,7 @@ class Observations(BackgroundJob):
             return False
         if not self.is_running:
             transcript, policy = self._session.transcript, self._session.policy
-            event_range = planner.observation_relief(transcript, policy, gauge, self._session.clock())
+            event_range = compaction_due.observation_relief(transcript, policy, gauge, self._session.clock())
             if event_range is not None and not self.is_blocked(
                 (event_range.after, event_range.replaces), event_range.tokens, refresh=False
             ):
@@ -137,7 +137,7 @@ class Observations(BackgroundJob):
     def _find_due(self) -> EventRange | None:
         policy = self._session.policy
         gauge = self._rewriter.gauge()
-        return planner.observation_due(self._session.transcript, policy, gauge, self._session.clock())
+        return compaction_due.observation_due(self._session.transcript, policy, gauge, self._session.clock())
 
     def _find_possible(self) -> EventRange | None:
         """Return the event range that the user can have observed or refined now; None if there is none."""
@@ -248,7 +248,7 @@ class Observations(BackgroundJob):
 
         Otherwise raises SummaryRefused or CompactionRefused.
         """
-        last_try = not is_manual and self._session.transcript.observation_failures >= planner.LAST_TRY
+        last_try = not is_manual and self._session.transcript.observation_failures >= compaction_due.LAST_TRY
         if failed.rejection is not None and not last_try:
             raise failed.rejection
         if not is_manual and not last_try:

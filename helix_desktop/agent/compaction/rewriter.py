@@ -15,7 +15,7 @@ from helix_desktop.agent.session import EventRecorded, Session
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites import caching, fold, planner
+from helix_desktop.context.rewrites import caching, fold, sweep_plans
 from helix_desktop.context.rewrites.anchors import (
     FOLD_SHARE,
     FOLD_TITLE,
@@ -154,7 +154,7 @@ class WindowRewriter:
         """Return True if the provider caches nothing of the conversation any more."""
         session = self._session
         label = session.frame.info.label
-        return planner.is_prompt_cache_cold(session.transcript, session.policy, label, session.clock())
+        return sweep_plans.is_prompt_cache_cold(session.transcript, session.policy, label, session.clock())
 
     async def apply_due_rewrites(self) -> None:
         """Record the due rewrites that need no model; none on hold. One also applies all that are ready."""
@@ -169,7 +169,7 @@ class WindowRewriter:
         due_sweep = (
             candidates
             if candidates is not None
-            and planner.sweep_pays_off(transcript, policy, candidates, gauge, is_cold)
+            and sweep_plans.sweep_pays_off(transcript, policy, candidates, gauge, is_cold)
             else None
         )
         folds = fold.due_folds(
@@ -202,7 +202,7 @@ class WindowRewriter:
             reason = SweepReason.COLD if is_cold else SweepReason.BATCH
             current = due_sweep if transcript.newest is newest else None
             await self._sweep(
-                lambda: planner.sweep_due(transcript, policy, self.gauge(), is_cold), reason, current
+                lambda: sweep_plans.sweep_due(transcript, policy, self.gauge(), is_cold), reason, current
             )
 
     async def _place_if_due(self, is_cold: bool, is_rewriting: bool) -> bool:
@@ -379,25 +379,25 @@ class WindowRewriter:
     async def sweep_oldest(self, tokens: int, newest: int, restored: bool = True, last: bool = True) -> None:
         """Mask the oldest content that frees these tokens of the model, but for so many newest steps.
 
-        For the others see `planner.sweep_now`.
+        For the others see `sweep_plans.sweep_now`.
         """
         policy, needed = self._session.policy, self._own_count(tokens)
         transcript = self._session.transcript
         await self._sweep(
-            lambda: planner.sweep_now(transcript, policy, newest, needed, restored, last),
+            lambda: sweep_plans.sweep_now(transcript, policy, newest, needed, restored, last),
             SweepReason.OVERFLOW,
         )
 
     async def sweep_newest_call(self) -> None:
         """Mask what the newest calls were given, if that frees most."""
         transcript, policy = self._session.transcript, self._session.policy
-        await self._sweep(lambda: planner.sweep_newest_call(transcript, policy), SweepReason.OVERFLOW)
+        await self._sweep(lambda: sweep_plans.sweep_newest_call(transcript, policy), SweepReason.OVERFLOW)
 
     async def sweep_images(self, tokens: int, newest: bool = False, restored: bool = True) -> None:
-        """Mask the oldest images that free these tokens; for the others see `planner.sweep_images`."""
+        """Mask the oldest images that free these tokens; for the others see `sweep_plans.sweep_images`."""
         needed, transcript = self._own_count(tokens), self._session.transcript
         await self._sweep(
-            lambda: planner.sweep_images(transcript, newest, needed, restored), SweepReason.OVERFLOW
+            lambda: sweep_plans.sweep_images(transcript, newest, needed, restored), SweepReason.OVERFLOW
         )
 
     async def fold_oldest(self, tokens: int) -> None:
@@ -436,7 +436,7 @@ class WindowRewriter:
         `why_no_model` says why no model wrote a summary of them; empty if none was asked.
         """
         policy, frame = self._session.policy, self._session.frame
-        for plan in planner.plan_truncations(self._session.transcript, int(tokens / frame.ratio)):
+        for plan in sweep_plans.plan_truncations(self._session.transcript, int(tokens / frame.ratio)):
             await self._record_fold(plan, policy, frame.info.window, why_no_model)
 
 

@@ -15,7 +15,7 @@ from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import ErrorRaised, Session, SummaryAwaited
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.rewrites.planner import SUMMARY_TOKENS
+from helix_desktop.context.rewrites.compaction_due import SUMMARY_TOKENS
 from helix_desktop.context.summaries.summary_task import (
     SummaryTask,
     full_request,

@@ -82,7 +82,7 @@ class UsageGauge(msgspec.Struct, frozen=True):
 
     @property
     def is_due(self) -> bool:
-        """True from where the policy compacts on; what else it takes, the planner says."""
+        """True from where the policy compacts on; what else it takes, `compaction_due` says."""
         return self.trigger.is_due
 
     @property

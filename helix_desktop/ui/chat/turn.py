@@ -19,7 +19,7 @@ from helix_desktop.agent.session import (
     SummaryAwaited,
     TurnChanged,
 )
-from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.choices import PermissionMode, SamplePlace
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
@@ -484,7 +484,7 @@ def _subagent_notice(session: Session) -> Notice | None:
 
 
 def _breaker_notice(session: Session) -> Notice | None:
-    if not planner.is_breaker_open(session.transcript):
+    if not compaction_due.is_breaker_open(session.transcript):
         return None
     fix = tr("Compact now, or continue: oversized requests are trimmed or stopped.")
     answer = Answer(action_label("compact"), lambda: session.perform(Compact()), "compact")

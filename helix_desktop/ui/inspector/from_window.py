@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites.planner import CompactionOutlook
+from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
 from helix_desktop.context.window.provider_cache import (
     MissCause,
     RequestCacheUse,

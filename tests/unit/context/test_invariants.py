@@ -17,7 +17,7 @@ from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import AddedInstructions, LogItem
 from helix_desktop.context.policy import REFERENCE_WINDOW
-from helix_desktop.context.rewrites import caching, planner
+from helix_desktop.context.rewrites import caching, compaction_due, sweep_plans
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.window.request_validation import problems, repair_request
 from helix_desktop.context.window.usage_gauge import measure_usage
@@ -268,7 +268,7 @@ def check_pinned_or_often_recalled_content_stays(simulator: SessionSimulator) ->
         if transcript.recall_counts[digest] >= simulator.policy.protect_recalls > 0
     }
     eager = msgspec.structs.replace(simulator.policy, sweep="at once")
-    due_sweep = planner.sweep_due(transcript, eager, simulator.gauge(REFERENCE_WINDOW))
+    due_sweep = sweep_plans.sweep_due(transcript, eager, simulator.gauge(REFERENCE_WINDOW))
     assert not often & set(due_sweep.masked if due_sweep else ())
     texts = [message.text for message in simulator.window().request.messages]
     for seq in transcript.rewrites.pinned:
@@ -314,7 +314,7 @@ def test_5_an_undone_sweep_stays_undone(simulator: SessionSimulator) -> None:
         seq for seq in simulator.transcript.rewrites.sweeps if seq in simulator.transcript.rewrites.undone
     ]
     restored = {seq for sweep_seq in undone for seq in simulator.transcript.rewrites.sweeps[sweep_seq].masked}
-    due_sweep = planner.sweep_due(
+    due_sweep = sweep_plans.sweep_due(
         simulator.transcript,
         msgspec.structs.replace(simulator.policy, sweep="at once"),
         simulator.gauge(REFERENCE_WINDOW),
@@ -376,7 +376,7 @@ def check_gauge_rows_and_trigger_use_one_number(simulator: SessionSimulator) -> 
     assert (now.share >= now.handover_threshold / now.window) == (now.used >= now.handover_threshold)
     if not now.report_count:
         assert now.used == window.estimate
-    due_handover = planner.handover_due(simulator.transcript, simulator.policy, now, 10**12)
+    due_handover = compaction_due.handover_due(simulator.transcript, simulator.policy, now, 10**12)
     assert due_handover is None or now.used >= now.handover_threshold
 
 
@@ -443,7 +443,7 @@ def test_invariants_of_any_history(simulator: SessionSimulator) -> None:
 def test_off_changes_nothing(simulator: SessionSimulator) -> None:
     """With the policy off nothing is ever due."""
     off_policy = msgspec.structs.replace(simulator.policy, enabled=False, sweep="at once")
-    assert planner.sweep_due(simulator.transcript, off_policy, simulator.gauge(REFERENCE_WINDOW)) is None
+    assert sweep_plans.sweep_due(simulator.transcript, off_policy, simulator.gauge(REFERENCE_WINDOW)) is None
 
 
 def test_an_event_must_follow_the_last() -> None:

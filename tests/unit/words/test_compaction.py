@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.context.policy import FORM, ContextPolicy
-from helix_desktop.context.rewrites.planner import CompactionOutlook
+from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.words.compaction import limit_text, trigger_text
@@ -30,11 +30,11 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (
             CompactionOutlook("waiting", 90_000),
-            "{at} is reached: compacts 1 min 30 s after the last attempt.",
+            "{at} is reached: compacts 1 min 30 s after the last attempt or undo.",
         ),
         (
             CompactionOutlook("waiting", 60_000),
-            "{at} is reached: compacts 1 min after the last attempt.",
+            "{at} is reached: compacts 1 min after the last attempt or undo.",
         ),
         (
             CompactionOutlook("too_little", freed=1_200, least=2_500),

@@ -10,7 +10,7 @@ import pytest
 
 from helix_desktop.agent.session import CompactionProgress, SummaryAwaited
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries.handover import TITLE
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import fallback_rate
@@ -299,7 +299,7 @@ async def test_a_due_handover_is_canceled_once_other_rewrites_made_the_room() ->
     rig, gate = await rig_with_due_handover(SUMMARY)
     gauge = rig.conversation.window.measure()[1]
     assert gauge.used >= gauge.handover_threshold
-    await cache_outputs(rig, gauge.handover_threshold - planner.least_gain(NO_SWEEP, gauge))
+    await cache_outputs(rig, gauge.handover_threshold - compaction_due.least_gain(NO_SWEEP, gauge))
     await rig.wait_until(lambda: not rig.conversation.handovers.is_running)
     gate.set()
     await rig.wait_until_idle()
@@ -433,12 +433,12 @@ async def test_a_manual_handover_closes_the_breaker() -> None:
         rig.clock.advance_s(240)
         await conversation.run("Yes.")
     await rig.wait_until_idle()
-    assert planner.is_breaker_open(conversation.session.transcript)
+    assert compaction_due.is_breaker_open(conversation.session.transcript)
     rig.model.summary_script = lambda _: text_reply(SUMMARY)
     conversation.handovers.start()
     await conversation.wait_for_background_work()
     assert [event.trigger for event in rig.events(HandoverMade)] == [HandoverTrigger.MANUAL]
-    assert not planner.is_breaker_open(conversation.session.transcript)
+    assert not compaction_due.is_breaker_open(conversation.session.transcript)
     rig.clock.advance_s(60)
     rig.model.script = thinking_script(9)
     await conversation.run("Think again.")

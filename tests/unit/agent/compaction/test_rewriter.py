@@ -13,8 +13,8 @@ from helix_desktop.agent.session import ErrorRaised
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import caching
+from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
 from helix_desktop.context.rewrites.fold import render_fold_note
-from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke

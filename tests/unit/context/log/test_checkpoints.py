@@ -7,7 +7,7 @@ from hypothesis import given
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries.handover import newest_checkpoint
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import project
@@ -54,8 +54,8 @@ def test_no_byte_of_a_request_changes(simulator: SessionSimulator) -> None:
                 (
                     msgspec.json.encode(window.request.messages),
                     gauge,
-                    planner.compaction_outlook(transcript, policy, gauge, now_ms),
-                    planner.observation_due(transcript, policy, gauge, now_ms),
+                    compaction_due.compaction_outlook(transcript, policy, gauge, now_ms),
+                    compaction_due.observation_due(transcript, policy, gauge, now_ms),
                     transcript.spending,
                 )
             )
@@ -134,19 +134,21 @@ def test_one_is_due_by_the_whole_history_since_the_last() -> None:
     policy = msgspec.structs.replace(PROFILES["balanced"], checkpoint_tokens=2_000)
     now_ms = simulator.log[-1].at + MINUTE_MS
     newest = simulator.transcript.messages.items[-1].seq
-    assert planner.checkpoint_due(simulator.transcript, policy, now_ms) == newest
+    assert compaction_due.checkpoint_due(simulator.transcript, policy, now_ms) == newest
     none = msgspec.structs.replace(policy, checkpoint_tokens=0)
-    assert planner.checkpoint_due(simulator.transcript, none, now_ms) == 0
+    assert compaction_due.checkpoint_due(simulator.transcript, none, now_ms) == 0
     later = msgspec.structs.replace(policy, checkpoint_tokens=40_000)
-    assert planner.checkpoint_due(simulator.transcript, later, now_ms, is_idle=True) == 0
+    assert compaction_due.checkpoint_due(simulator.transcript, later, now_ms, is_idle=True) == 0
     session_rewrites.write_checkpoint(simulator)
-    assert planner.checkpoint_due(simulator.transcript, policy, now_ms + MINUTE_MS) == 0
+    assert compaction_due.checkpoint_due(simulator.transcript, policy, now_ms + MINUTE_MS) == 0
     simulator.step("Step.", 1)
-    assert planner.checkpoint_due(simulator.transcript, policy, now_ms + MINUTE_MS) == 0, "the call runs"
+    assert compaction_due.checkpoint_due(simulator.transcript, policy, now_ms + MINUTE_MS) == 0, (
+        "the call runs"
+    )
     simulator.answer_call(0, "line of output\n" * 1_000)
     written_ms = simulator.transcript.last_checkpoint_at_ms
-    assert planner.checkpoint_due(simulator.transcript, policy, written_ms + 59_000) == 0
-    due = planner.checkpoint_due(simulator.transcript, policy, written_ms + 60_000)
+    assert compaction_due.checkpoint_due(simulator.transcript, policy, written_ms + 59_000) == 0
+    due = compaction_due.checkpoint_due(simulator.transcript, policy, written_ms + 60_000)
     assert due == simulator.transcript.messages.items[-1].seq
 
 
@@ -157,7 +159,7 @@ def test_one_that_is_due_ends_with_a_whole_message(simulator: SessionSimulator) 
     transcript = Transcript()
     for recorded in simulator.log:
         transcript.apply(recorded)
-        upto = planner.checkpoint_due(transcript, policy, recorded.at + MINUTE_MS)
+        upto = compaction_due.checkpoint_due(transcript, policy, recorded.at + MINUTE_MS)
         item = transcript.messages.item(upto)
         if upto:
             items = transcript.messages.items

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPolicy
-from helix_desktop.context.rewrites import caching, planner
+from helix_desktop.context.rewrites import caching, sweep_plans
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.window.window import NO_OUTPUT, render_message
 from helix_desktop.domain.digest import bare_marker
@@ -72,11 +72,11 @@ def test_an_at_once_sweep_does_not_wait() -> None:
 def test_a_manual_sweep_spares_the_newest_two_steps() -> None:
     """Everything older goes, but what is too small to save anything stays."""
     simulator = build_history(6, size=2_000)
-    sweep_event = planner.sweep_now(simulator.transcript, BALANCED)
+    sweep_event = sweep_plans.sweep_now(simulator.transcript, BALANCED)
     assert sweep_event is not None
     steps = {item.step for seq in sweep_event.masked if (item := simulator.transcript.messages.item(seq))}
     assert steps == {1, 2, 3, 4}
-    assert planner.sweep_now(build_history(6, size=60).transcript, BALANCED) is None
+    assert sweep_plans.sweep_now(build_history(6, size=60).transcript, BALANCED) is None
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
@@ -101,10 +101,10 @@ def check_due_is_a_subset_of_candidates(simulator: SessionSimulator, policy: Con
     candidates = {
         candidate.seq for candidate in caching.sweep_candidates(simulator.transcript, policy, gauge)
     }
-    due_sweep = planner.sweep_due(simulator.transcript, policy, gauge)
+    due_sweep = sweep_plans.sweep_due(simulator.transcript, policy, gauge)
     assert set(due_sweep.masked if due_sweep else ()) <= candidates
     if policy.enabled:
-        at_once = planner.sweep_due(
+        at_once = sweep_plans.sweep_due(
             simulator.transcript, msgspec.structs.replace(policy, sweep="at once"), gauge
         )
         assert set(at_once.masked if at_once else ()) == candidates - simulator.transcript.sweep_exempt

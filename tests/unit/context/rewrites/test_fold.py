@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPolicy
-from helix_desktop.context.rewrites import caching, fold, planner
+from helix_desktop.context.rewrites import caching, fold, sweep_plans
 from helix_desktop.context.rewrites.anchors import note_parts
 from helix_desktop.context.rewrites.caching import names_line_tokens
 from helix_desktop.context.summaries.handover import available_cuts
@@ -90,7 +90,7 @@ def test_what_an_undone_fold_brought_back_is_not_cached_in_its_place() -> None:
     gauge = simulator.gauge(REFERENCE_WINDOW)
     candidates = {each.seq for each in caching.sweep_candidates(simulator.transcript, policy, gauge)}
     assert candidates & before, "they could be cached"
-    due_sweep = planner.sweep_due(simulator.transcript, policy, gauge)
+    due_sweep = sweep_plans.sweep_due(simulator.transcript, policy, gauge)
     assert not before & set(due_sweep.masked if due_sweep else ())
 
 
@@ -152,7 +152,7 @@ def test_the_fuller_the_window_the_sooner_a_rewrite_pays_off() -> None:
     for window, pays_off in ((pressed, True), (100 * pressed, False)):
         gauge = simulator.gauge(window)
         assert bool(fold.due_folds(simulator.transcript, small, gauge)) is pays_off
-        assert (planner.sweep_due(simulator.transcript, small, gauge) is not None) is pays_off
+        assert (sweep_plans.sweep_due(simulator.transcript, small, gauge) is not None) is pays_off
 
 
 def is_folded(simulator: SessionSimulator, seq: int) -> bool:

@@ -12,7 +12,7 @@ from helix_desktop.context.log.notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import UNSUPPORTED, handover_parts
 from helix_desktop.context.summaries.observation import merge_observations, parse_observations, verbatim_seqs
@@ -134,7 +134,7 @@ def test_a_range_that_facts_would_hardly_shorten_waits_for_more() -> None:
         turns = simulator.transcript.messages.turns
         span = observation.due_observation(simulator.transcript, POLICY, 20_000)
         assert (span is not None) == (turns > 1)
-        due = planner.observation_due(simulator.transcript, POLICY, simulator.gauge(20_000), 0)
+        due = compaction_due.observation_due(simulator.transcript, POLICY, simulator.gauge(20_000), 0)
         assert due == (span if turns > 2 else None)
 
 

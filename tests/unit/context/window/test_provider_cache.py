@@ -11,7 +11,7 @@ from hypothesis import given
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import PinnedCopy, SummaryBlock, WindowEntry
-from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites import sweep_plans
 from helix_desktop.context.window.provider_cache import (
     CachePrices,
     CallGap,
@@ -77,7 +77,7 @@ def test_the_layers_end_with_the_notes_and_where_the_next_sweep_begins() -> None
     simulator.send_message("Go on.")
     window = simulator.window()
     assert layer_ends(window, simulator.transcript, simulator.policy) == (2, 3)
-    simulator.record_sweep(planner.sweep_now(simulator.transcript, simulator.policy), SweepReason.MANUAL)
+    simulator.record_sweep(sweep_plans.sweep_now(simulator.transcript, simulator.policy), SweepReason.MANUAL)
     last = max(simulator.transcript.window.masked)
     place = next(n for n, entry in enumerate(window.entries, 2) if _upto(entry) == last)
     assert layer_ends(simulator.window(), simulator.transcript, simulator.policy) == (2, place + 1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries.handover import CutPoint, choose_cut
 from helix_desktop.context.window.usage_gauge import (
     UsageGauge,
@@ -273,7 +273,7 @@ def full(steps: int = 14) -> SessionSimulator:
 
 
 def due(simulator: SessionSimulator, now: int = 10**9) -> CutPoint | None:
-    return planner.handover_due(simulator.transcript, simulator.policy, measured(simulator), now)
+    return compaction_due.handover_due(simulator.transcript, simulator.policy, measured(simulator), now)
 
 
 def test_the_trigger_needs_pressure() -> None:
@@ -305,25 +305,25 @@ def test_one_judgment_says_why_no_handover_is_made() -> None:
     assert too_little.freed is not None
     assert too_little.freed < too_little.least
     assert due(simulator) is None
-    assert planner.handover_now(simulator.transcript, simulator.policy, measured(simulator)) is None
+    assert compaction_due.handover_now(simulator.transcript, simulator.policy, measured(simulator)) is None
     simulator.policy = msgspec.structs.replace(BALANCED, handover_least_messages=1_000)
-    assert outlook(simulator) == planner.CompactionOutlook("too_little")
+    assert outlook(simulator) == compaction_due.CompactionOutlook("too_little")
     simulator.policy = BALANCED
     simulator.record(HandoverFailed("No handover was made.", spent=900))
     now = simulator.transcript.last_compaction_at_ms
-    assert (outlook(simulator, now).state, outlook(simulator, now).wait_ms) == ("waiting", 120_000)
+    assert (outlook(simulator, now).state, outlook(simulator, now).pause_ms) == ("waiting", 120_000)
     simulator.record(HoldSet(True))
     assert outlook(simulator, now).state == "hold"
     info = msgspec.structs.replace(simulator.frame.info, reserve=5_000)
     simulator.frame = msgspec.structs.replace(simulator.frame, info=info)
     assert outlook(simulator, now).state == "full", "the answer has no room: that is not on hold"
     simulator.policy = PROFILES["off"]
-    assert outlook(simulator) == planner.NO_COMPACTION
+    assert outlook(simulator) == compaction_due.NO_COMPACTION
 
 
-def outlook(simulator: SessionSimulator, now: int = 10**9) -> planner.CompactionOutlook:
+def outlook(simulator: SessionSimulator, now: int = 10**9) -> compaction_due.CompactionOutlook:
     """Return what becomes of the window at a time."""
-    return planner.compaction_outlook(simulator.transcript, simulator.policy, measured(simulator), now)
+    return compaction_due.compaction_outlook(simulator.transcript, simulator.policy, measured(simulator), now)
 
 
 def test_failures_double_the_wait_and_then_open_the_breaker() -> None:
@@ -331,18 +331,20 @@ def test_failures_double_the_wait_and_then_open_the_breaker() -> None:
     simulator = full()
     waits = []
     for _ in range(3):
-        waits.append(planner.cooldown_ms(simulator.transcript, simulator.policy))
+        waits.append(compaction_due.cooldown_ms(simulator.transcript, simulator.policy))
         since = simulator.transcript.last_compaction_at_ms
         assert due(simulator, since + waits[-1] - 1) is None
         assert due(simulator, since + waits[-1]) is not None
         simulator.record(HandoverFailed("No handover was made."))
     assert waits == [60_000, 120_000, 240_000]
-    assert planner.is_breaker_open(simulator.transcript)
+    assert compaction_due.is_breaker_open(simulator.transcript)
     assert due(simulator) is None
-    assert planner.handover_now(simulator.transcript, simulator.policy, measured(simulator)) is not None
+    assert (
+        compaction_due.handover_now(simulator.transcript, simulator.policy, measured(simulator)) is not None
+    )
     simulator.hand_over(500)
-    assert not planner.is_breaker_open(simulator.transcript)
-    assert planner.cooldown_ms(simulator.transcript, simulator.policy) == 60_000
+    assert not compaction_due.is_breaker_open(simulator.transcript)
+    assert compaction_due.cooldown_ms(simulator.transcript, simulator.policy) == 60_000
 
 
 def test_a_clock_set_back_stops_no_handover() -> None:
@@ -401,8 +403,8 @@ def check_savings(simulator: SessionSimulator, cut: CutPoint) -> None:
     """Check the savings against the windows before and after a handover."""
     before = simulator.window().estimate
     now = UsageGauge(before, MODEL.window, MODEL.reserve, 0, False)
-    expected = planner.expected_savings(simulator.transcript, simulator.policy, now, cut)
-    summary_tokens = planner.SUMMARY_TOKENS + simulator.policy.ledger_tokens
+    expected = compaction_due.expected_savings(simulator.transcript, simulator.policy, now, cut)
+    summary_tokens = compaction_due.SUMMARY_TOKENS + simulator.policy.ledger_tokens
     had_handover = simulator.transcript.window.handover is not None
     handover = simulator.handover_at(cut)
     words = [simulator.transcript.messages.item(seq) for seq in handover.words]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.rewrites.planner import NO_COMPACTION
+from helix_desktop.context.rewrites.compaction_due import NO_COMPACTION
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
