@@ -93,9 +93,9 @@ _HANGING = 2  # characters that what goes on of a long line is indented by
 _TOO_LARGE = text("Cached in part: it is over the size limit.")
 _CHOOSER_SENTENCES: dict[FormChooser, TranslatableText] = {
     "rule": _TOO_LARGE,
-    "agent": text("The agent chose this form."),
+    "agent": text("The agent chose what of it stays."),
     "timeout": _TOO_LARGE,  # the note says that the agent didn't choose in time
-    "user": text("You chose this form."),
+    "user": text("You chose what of it stays."),
 }
 
 
@@ -112,7 +112,9 @@ def window_state_text(row: ToolRow) -> str:
 
 
 def call_facts(row: ToolRow, figures: str = "") -> str:
-    return dotted((translate(STATE_TEXTS[row.state]), figures or figures_text(row), badge_text(row.badge)))
+    is_in_part = row.form != "full" and row.badge == "in_window"
+    place = translate(STATE_WORDS["in_part"].label) if is_in_part else badge_text(row.badge)
+    return dotted((translate(STATE_TEXTS[row.state]), figures or figures_text(row), place))
 
 
 def removed_text(row: ToolRow) -> str:
