@@ -271,7 +271,8 @@ def rows_of(
 ) -> list[MatchedLine]:
     """Return the rows of the lines found, each with so many lines around it, and of the gaps between.
 
-    The first of the lines has the number `first`. `has_numbers`: they show others already, those of a file.
+    The first of the lines has the number `first`. `has_numbers`: they show others already, those of a file,
+    whose name stands above its lines, and comes with them.
     """
     matches = {match.number: match for match in found}
     rows, last = list[MatchedLine](), 0
@@ -279,6 +280,8 @@ def rows_of(
         start, end = max(number - context, 1), min(number + context, len(lines))
         if len(rows) >= _MAX_ROWS:
             break
+        if has_numbers and (name := _line_of_file(lines, start, last)):
+            rows.append(MatchedLine(first + name - 1, lines[name - 1]))
         if context and rows and start > last + 1:
             rows.append(MatchedLine(0, "--\n"))
         for at in range(max(start, last + 1), end + 1):
@@ -288,6 +291,13 @@ def rows_of(
             rows.append(MatchedLine(first + at - 1, f"{label}{excerpt}\n"))
         last = end
     return rows
+
+
+def _line_of_file(lines: Sequence[str], start: int, last: int) -> int:
+    """Return the number of the line after `last` that names the file of `start`; 0: none does."""
+    numbers = range(start, last, -1)
+    name = next((number for number in numbers if not lines[number - 1].startswith((" ", "-"))), 0)
+    return name if name not in (0, start) else 0
 
 
 def _excerpt(line: str, byte_offset: int) -> str:
@@ -450,10 +460,12 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         has_numbers: bool,
     ) -> list[MatchedLine]:
         """Return the matching lines with those around them: more than two if that costs little."""
-        context = _CONTEXT_LINES if args.context is None else args.context
+        # What stands beside a line that a search found is elsewhere in its file.
+        context = (0 if has_numbers else _CONTEXT_LINES) if args.context is None else args.context
         rows = await asyncio.to_thread(rows_of, lines, first, found, context, has_numbers)
         max_tokens = min(args.max_tokens or _WIDE_TOKENS, _WIDE_TOKENS)
-        for wider in _WIDER_CONTEXTS if args.context is None and len(found) <= _FEW_MATCHES else ():
+        can_widen = args.context is None and len(found) <= _FEW_MATCHES and not has_numbers
+        for wider in _WIDER_CONTEXTS if can_widen else ():
             wide = rows_of(lines, first, found, wider, has_numbers)
             if sum(await self._count_tokens([row.text for row in wide])) > max_tokens:
                 break

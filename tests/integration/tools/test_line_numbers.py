@@ -98,7 +98,7 @@ async def test_hits_of_a_search_have_no_second_number(tmp_path: Path) -> None:
     digest = cache.put(found.content, "search_text", found.target)
     call = make_call("recall_cached_content", hash=digest, pattern="row 97[12]", context=0)
     recalled = await make_tools(tmp_path, cache).run(call)
-    assert recalled.model_text.splitlines()[1:] == ["  971:row 971", "  972:row 972"]
+    assert recalled.model_text.splitlines()[1:] == ["a.txt", "  971:row 971", "  972:row 972"]
     assert recalled.about == "2 lines for 'row 97[12]'"
 
 
@@ -159,6 +159,21 @@ async def test_lines_of_a_command_are_numbered_as_it_printed_them(tmp_path: Path
     assert "\n0:exit code 0 (not sandboxed):\n1-row 1\n" in await recalled(pattern="exit code")
     with pytest.raises(ToolError, match="has 3,000 lines"):
         await recalled(start_line=3001)
+
+
+async def test_lines_of_a_search_come_with_their_files_and_without_those_of_others(tmp_path: Path) -> None:
+    """Without its name a line stood below that of the file before, or below none."""
+    (tmp_path / "a.txt").write_text("one red\ntwo\nthree red\n")
+    (tmp_path / "b.txt").write_text("four blue\nfive red\nsix blue\n")
+    (tmp_path / "c.txt").write_text("seven red\n")
+    tools, cache = make_tools(tmp_path), MemoryCache()
+    found = await tools.run(make_call("search_text", pattern="red|blue"))
+    digest = cache.put(found.content, "search_text", found.target)
+    call = make_call("recall_cached_content", hash=digest, pattern="one|blue")
+    recalled = await make_tools(tmp_path, cache).run(call)
+    assert recalled.model_text.splitlines()[1:] == [
+        "a.txt", "  1:one red", "b.txt", "  1:four blue", "  3:six blue",
+    ]  # fmt: skip
 
 
 async def test_searches_and_excerpts_number_a_command_s_lines_alike(tmp_path: Path) -> None:
