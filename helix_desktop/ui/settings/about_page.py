@@ -240,7 +240,7 @@ class AboutPage(QWidget):
         self._check_updates.clicked.connect(lambda: start(self._look_for_updates(), "newest release"))
         if not self._build_info.build.releases:
             self._check_updates.hide()  # now: a search must not find it before the page was shown
-        diagnostics = PushButton(tr("Save diagnostics…"), "", "archive", name="save_diagnostics")
+        diagnostics = PushButton(tr("Save diagnostics…"), "", "archive", name="diagnostics")
         diagnostics.clicked.connect(lambda: start(self._save_bundle(), "diagnostics"))
         self._diagnostics_status = _selectable("note")
         self._diagnostics_status.hide()

@@ -332,6 +332,8 @@ async def _check_a_search_in_any_page(rig: WindowRig) -> None:
     assert _found(rig) == ["Maximum size, Data · Outputs", "Maximum size, Data · File history"]
     _type(rig, "open-source licenses")
     assert _found(rig)[-1] == "Open-source licenses…, About"
+    _type(rig, "save diagnostics")
+    assert _found(rig) == ["Save diagnostics…, About"]
     _type(rig, "keyboard trash")
     assert "Trash…, Keyboard" in _found(rig)
     _type(rig, "zzz")
