@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
@@ -166,7 +165,7 @@ class AllowedCall(ToolCall, frozen=True):
 
 
 class PermissionRule(msgspec.Struct, frozen=True):
-    """An answer given beforehand, to one tool (`*`: to any that `kind` is about). See `permission.covers`.
+    """An answer given beforehand, to one tool (`*`: to any that `kind` is about). See `rule_applies`.
 
     `subject` is, by kind: the exact subject or `*` for any; a command's first words, a last `*` for any more;
     a file's path; a folder's; an MCP server's name; a host. `saved` says when, in milliseconds since 1970 (0:
@@ -353,37 +352,3 @@ class ApprovalReply(msgspec.Struct, frozen=True):
 
 ALLOW_DEMO_CALLS = ApprovalReply("always", allows_demo_calls=True)
 """The answer that lets the demo model make all calls of its script in a sample."""
-
-
-_TEST_SUMMARIES = tuple(
-    re.compile(form)
-    for form in (
-        r"=* ?(?P<n>\d+) (?:failed|errors?)\b.* in \d[\d.:]*m?s\b.*",  # pytest
-        r"\s*Tests:?\s+(?P<n>\d+) failed\b.*",  # jest, vitest
-        r"test result: FAILED\. .*; (?P<n>\d+) failed;.*",  # cargo
-        r"FAILED \((?:failures=(?P<n>\d+))?(?:, )?(?:errors=(?P<m>\d+))?.*\)",  # unittest
-        r"\s*(?P<n>\d+) failing",  # mocha
-        r"# fail (?P<n>\d+)",  # node, TAP
-        r"\d+ examples?, (?P<n>\d+) failures?.*",  # rspec
-        r"\d+ tests? completed, (?P<n>\d+) failed.*",  # gradle
-        r"(?:\[\w+\] )?Tests run: \d+, Failures: (?P<n>\d+), Errors: (?P<m>\d+).*",  # maven
-        r"\d+% tests passed, (?P<n>\d+) tests? failed out of \d+",  # ctest
-        r"(?P<go>FAIL)(?:\s.*)?",  # go test
-    )
-)
-_SUMMARY_LINES = 8  # from the end: jest and cargo say more below
-
-
-def failed_tests(output: str) -> int | None:
-    """Return how many tests failed, as the last lines of a test run say.
-
-    0: some did, and they don't say how many. None: none did, or these are not the lines of a test run.
-    """
-    for line in reversed(output.rstrip().split("\n")[-_SUMMARY_LINES:]):
-        found = next(filter(None, (form.fullmatch(line) for form in _TEST_SUMMARIES)), None)
-        if found is None:
-            continue
-        numbers = found.groupdict()
-        count = int(numbers.get("n") or 0) + int(numbers.get("m") or 0)
-        return 0 if numbers.get("go") else count or None
-    return None

@@ -14,14 +14,7 @@ import msgspec
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.changes import UncoveredPlace
-from helix_desktop.domain.tools import (
-    ANY,
-    ApprovalRequest,
-    McpChange,
-    PermissionRule,
-    RuleEffect,
-    RuleKind,
-)
+from helix_desktop.domain.tools import ANY, ApprovalRequest, McpChange, PermissionRule, RuleEffect, RuleKind
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.permissions.auto_run import ASKED_FILES, ASKED_FOLDERS
 from helix_desktop.permissions.command_match import (

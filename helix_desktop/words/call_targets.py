@@ -8,10 +8,10 @@ from typing import Literal, TypeAlias
 from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.digest import CACHE_TOOLS, RECALL_TOOL
 from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.failed_tests import failed_tests
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import one_line
-from helix_desktop.domain.tools import failed_tests
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Words")
