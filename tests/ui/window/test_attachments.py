@@ -107,7 +107,7 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
         await until(lambda: rig.window.page() == "cache", "the cache is in sight")
         await until(lambda: rig.views.cache.get().table.current_digest() == sent[2].digest, "its entry")
 
-        await rig.open_folder("pasted")
+        await rig.wiring.workspace_controller.new_session()
         await _check_a_long_paste(rig)
 
 
@@ -162,19 +162,23 @@ async def _check_a_long_paste(rig: WindowRig) -> None:
     await rig.wait_for_turn_end()
 
 
-async def test_images_are_dropped_pasted_sent_and_refused(rig: WindowRig) -> None:
-    """Each step has a session of its own; what is not sent stays in the first one's workspace."""
+async def test_what_is_mentioned_recalled_pasted_and_dropped_goes_along(rig: WindowRig) -> None:
+    """Each step has a session of its own; a folder that is dropped on the window is opened at the end."""
+    await _check_mentions(rig)
+    await _check_recalled_contents(rig)
     await _check_a_dropped_image(rig)
     await _check_a_large_screenshot(rig)
     await _check_a_model_without_vision(rig)
     await _check_a_model_of_which_nothing_is_known(rig)
     await _check_a_refused_image(rig)
+    await _check_dropped_text_and_links(rig)
+    await _check_what_each_place_takes(rig)
 
 
 async def _check_a_dropped_image(rig: WindowRig) -> None:
     data = png(320, 200, 7)
     (rig.folder / "lamp.png").write_bytes(data)
-    async with rig.answered_by(replies_in_order(text_reply("A lamp.")), "project", images=True) as server:
+    async with rig.answered_by(replies_in_order(text_reply("A lamp.")), images=True) as server:
         assert rig.attachment_labels() == []
         drop(rig, rig.folder / "lamp.png")
         await until(rig.attachment_labels, "the image stands above the text")
@@ -292,10 +296,10 @@ def hints(places: Sequence[DropHint]) -> list[str]:
     return [hint.words for hint in places if not hint.isHidden()]
 
 
-async def test_each_place_takes_what_is_its_own(tmp_path: Path, rig: WindowRig) -> None:
+async def _check_what_each_place_takes(rig: WindowRig) -> None:
     """Folders open on the window and are listed on the composer; rows of the cache are recalled."""
-    await rig.open_folder("project")
-    folder, composer = tmp_path / "project" / "src", rig.composer
+    await rig.open_folder("drops")
+    folder, composer = rig.folder / "drops" / "src", rig.composer
     folder.mkdir()
     (folder / "app.py").write_text("x = 1\n")
     digest = (await rig.workspace.contents.attach_paste(rig.conversation.session.id, "a\n" * 40)).digest
@@ -344,16 +348,16 @@ async def test_each_place_takes_what_is_its_own(tmp_path: Path, rig: WindowRig) 
     assert enter(rig.window, urls(folder))
     QGuiApplication.sendEvent(rig.window, QDragLeaveEvent())
     assert hints(signs) == []
-    await _check_an_archive(rig, signs, tmp_path)
+    await _check_an_archive(rig, signs)
     before = rig.workspace.id
     assert enter(rig.window, urls(folder))
     drop_on(rig.window, urls(folder))
     await until(lambda: rig.wiring.session.workspace_id != before, "the folder is a workspace")
 
 
-async def _check_an_archive(rig: WindowRig, signs: Sequence[DropHint], folder: Path) -> None:
+async def _check_an_archive(rig: WindowRig, signs: Sequence[DropHint]) -> None:
     """One exported workspace is imported, wherever it is dropped; here it is damaged."""
-    archive = folder / "out.helix"
+    archive = rig.folder / "out.helix"
     archive.write_bytes(b"not an archive")
     for place in (rig.chat, rig.window):
         enter(place, urls(archive))
@@ -363,9 +367,9 @@ async def _check_an_archive(rig: WindowRig, signs: Sequence[DropHint], folder: P
     assert len(rig.attachment_labels()) == 3, "it isn't attached"
 
 
-async def test_text_and_links_are_copied_into_the_message(tmp_path: Path, rig: WindowRig) -> None:
-    """On the chat and on the field itself; the program they come from keeps its own."""
-    await rig.open_folder("project")
+async def _check_dropped_text_and_links(rig: WindowRig) -> None:
+    """They are copied into the message, on the chat and on the field itself."""
+    await rig.wiring.workspace_controller.new_session()
     text, editor = QMimeData(), rig.composer.editor
     text.setText("See ")
     assert enter(rig.chat, text)
@@ -387,7 +391,7 @@ async def test_text_and_links_are_copied_into_the_message(tmp_path: Path, rig: W
     drop_on(editor.viewport(), text)
     assert editor.toPlainText() == "See "
 
-    outside = tmp_path / "other" / "model.py"
+    outside = rig.folder / "other" / "model.py"
     outside.parent.mkdir()
     outside.write_text("x = 1\n")
     assert enter(rig.chat, urls(outside))
@@ -425,8 +429,8 @@ async def read_notes(rig: WindowRig) -> None:
     await until(lambda: note(rig) == "", "nothing: a command sends no files")
 
 
-async def test_files_and_cached_contents_are_completed_and_sent_along(rig: WindowRig) -> None:
-    """What names nothing stays text; Up brings the message back. One window: opening one takes a second."""
+async def _check_mentions(rig: WindowRig) -> None:
+    """Files and cached contents are completed; what names nothing stays text; Up brings the message back."""
     async with rig.answered_by(
         replies_in_order(text_reply("Yes.")),
         "project",
@@ -496,9 +500,9 @@ def _messages(rig: WindowRig) -> list[WindowRow]:
     return [row for row in inspector_rows(rig) if row.kind == "user"]
 
 
-async def test_what_the_user_recalls_into_a_message_is_named_with_it(rig: WindowRig) -> None:
-    """The request has it in the message: none of it counts as recalled, which is what the agent asked for."""
-    async with rig.answered_by(lambda _: text_reply("Seen."), "project", {"a.txt": "words"}):
+async def _check_recalled_contents(rig: WindowRig) -> None:
+    """The request has them in the message: none counts as recalled, which is what the agent asked for."""
+    async with rig.answered_by(lambda _: text_reply("Seen.")):
         await rig.run_turn("Hello")
         contents = rig.workspace.contents
         for text in (BUILD_LOG, BUILD_LOG.upper()):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 from PySide6.QtGui import QAction
@@ -26,13 +25,6 @@ from tests.support.window.buttons import find_child, press
 from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
-
-
-async def _use_two_models(rig: WindowRig, server: ChatServer, folder: str) -> None:
-    """Open a workspace whose default is the larger of a provider's two models."""
-    await rig.open_folder(folder)
-    entries = (ModelEntry(name=name, window=32_000, reserve=1_000) for name in ("large", "small"))
-    await rig.use_models(server, *entries)
 
 
 async def _choose(rig: WindowRig, label: str) -> list[str]:
@@ -64,52 +56,92 @@ async def _open_new_form(rig: WindowRig) -> None:
     dialog.close()
 
 
-async def test_a_model_can_be_set_for_one_session_is_saved_and_missed(
+def script(request: dict[str, object]) -> Reply:
+    """Refuse to think less than a little."""
+    if request.get("reasoning_effort") == "minimal":
+        return api_error(400, "reasoning_effort: 'minimal' is not supported")
+    return text_reply("Done.")
+
+
+async def _use_three_models(rig: WindowRig, server: ChatServer) -> None:
+    """A workspace on a provider with three models, the first its default."""
+    await rig.open_folder("project")
+    efforts = ("minimal", "low", "high")
+    names = ("large", "small", "vast")
+    models = (ModelEntry(name=name, window=32_000, reserve=1_000, efforts=efforts) for name in names)
+    await rig.use_models(server, *models)
+
+
+async def test_models_of_sessions_and_roles_are_chosen_saved_and_missed(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
+    """One workspace follows its models: for a session, with an effort, for each role, when they are gone."""
+    async with ChatServer(script) as server:
         async with open_window(qapp, tmp_path) as rig:
-            await _use_two_models(rig, server, "project")
+            await _use_three_models(rig, server)
             first = rig.conversation.session.id
-            button = rig.composer.model_button
-            assert button.toolTip().startswith("Default model for this workspace")
-            await _open_new_form(rig)
-            assert await _choose(rig, "box/small") == ["model:"]
-            assert (button.text(), button.toolTip()) == ("small", "Model for this session")
-            assert [row.text for row in rig.rows(DividerRow)] == ["Model for this session: box/small"]
-            await rig.run_turn("Hello")
-            assert server.bodies[-1]["model"] == "small"
-            assert rig.wiring.services.registry.get(rig.workspace.id).model == "box/large"
-
-            await rig.wiring.workspace_controller.new_session()
-            assert button.text() == "large"
-            await rig.run_turn("And here?")
-            assert server.bodies[-1]["model"] == "large"
-            await rig.wiring.workspace_controller.open_session(first)
-            assert button.text() == "small"
-
+            await _check_a_model_of_a_session(rig, server)
+            await _check_efforts(rig, server)
+            await _check_a_refused_effort(rig)
+            await _check_roles(rig, server)
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
+            assert _roles(rig) == {"main": "large", "fast": "small", "long": "vast"}
             await rig.wiring.workspace_controller.open_session(first)
-            assert rig.composer.model_button.text() == "small"
-            await rig.wiring.services.use_model(rig.workspace.id, "demo/offline")
-            assert rig.conversation.model.label == "box/small"
-            assert await _choose(rig, "") == ["model:box/small"]
-            assert rig.conversation.model.demo
-            assert rig.events(ModelChosen) == [
-                ModelChosen("box/small"),
-                ModelChosen("", accepted="demo/offline"),
-            ]
-
-            await _use_two_models(rig, server, "missing")
+            await _check_the_model_of_the_run_before(rig)
             await _check_a_missing_model(rig)
+            await _check_a_renamed_provider(rig)
+            await _check_a_new_provider(rig)
+
+
+async def _check_a_model_of_a_session(rig: WindowRig, server: ChatServer) -> None:
+    """The menu lists what there is; a choice is of its session."""
+    first, button = rig.conversation.session.id, rig.composer.model_button
+    assert button.toolTip().startswith("Default model for this workspace")
+    button.click()
+    menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+    words = [(action.text(), action.isChecked()) for action in menu.actions() if action.text()]
+    assert words[:6] == [
+        ("Model for this session", False),
+        ("Workspace default (box/large)", True),
+        ("box/large", False),
+        ("box/small", False),
+        ("box/vast", False),
+        ("Offline demo model", False),
+    ]
+    menu.close()
+    await _open_new_form(rig)
+    assert await _choose(rig, "box/small") == ["model:"]
+    assert (button.text(), button.toolTip()) == ("small", "Model for this session")
+    assert [row.text for row in rig.rows(DividerRow)] == ["Model for this session: box/small"]
+    await rig.run_turn("Hello")
+    assert server.bodies[-1]["model"] == "small"
+    assert rig.wiring.services.registry.get(rig.workspace.id).model == "box/large"
+
+    await rig.wiring.workspace_controller.new_session()
+    assert button.text() == "large"
+    await rig.run_turn("And here?")
+    assert server.bodies[-1]["model"] == "large"
+    await rig.wiring.workspace_controller.open_session(first)
+    assert button.text() == "small"
+    await rig.wiring.workspace_controller.new_session()
+
+
+async def _check_the_model_of_the_run_before(rig: WindowRig) -> None:
+    """The workspace's model changes nothing for a session with a model of its own."""
+    assert rig.composer.model_button.text() == "small · Low", "with the effort of the workspace"
+    await rig.wiring.services.use_model(rig.workspace.id, "demo/offline")
+    assert _roles(rig) == {"main": "offline"}, "nobody else is asked beside the offline demo model"
+    assert rig.conversation.model.label == "box/small"
+    assert await _choose(rig, "") == ["model:box/small"]
+    assert rig.conversation.model.demo
+    assert rig.events(ModelChosen) == [ModelChosen("box/small"), ModelChosen("", accepted="demo/offline")]
 
 
 async def _check_a_missing_model(rig: WindowRig) -> None:
     """It blocks its session until it is back, or the user continues with the workspace's."""
     await _choose(rig, "box/small")
     services = rig.wiring.services
-    await services.use_model(rig.workspace.id, "demo/offline")
     before = services.settings
     await services.save_settings(before.with_provider_removed("box"))
     await rig.wiring.session.show_model()
@@ -126,19 +158,7 @@ async def _check_a_missing_model(rig: WindowRig) -> None:
     press(rig.window.notices, "continue")
     await until(lambda: not rig.conversation.model_choice.pending, "the choice")
     assert rig.conversation.model.demo
-
-
-def script(request: dict[str, object]) -> Reply:
-    """Refuse to think less than a little."""
-    if request.get("reasoning_effort") == "minimal":
-        return api_error(400, "reasoning_effort: 'minimal' is not supported")
-    return text_reply("Done.")
-
-
-async def _use_efforts(rig: WindowRig, server: ChatServer, folder: str) -> None:
-    await rig.open_folder(folder)
-    model = ModelEntry(name="small", window=32_000, reserve=1_000, efforts=("minimal", "low", "high"))
-    await rig.use_models(server, model)
+    await services.save_settings(before)
 
 
 def _choose_effort(menu: QMenu, name: str) -> None:
@@ -158,18 +178,10 @@ async def _open_menu(rig: WindowRig) -> QMenu:
     return visible()[0]
 
 
-async def test_it_is_chosen_displayed_sent_and_refused(rig: WindowRig) -> None:
-    async with ChatServer(script) as server:
-        await _use_efforts(rig, server, "chosen")
-        await _check_choices(rig, server)
-        await _use_efforts(rig, server, "refused")
-        await _check_a_refusal(rig)
-
-
-async def _check_choices(rig: WindowRig, server: ChatServer) -> None:
+async def _check_efforts(rig: WindowRig, server: ChatServer) -> None:
     """It is chosen by mouse and keys, and stands beside the model."""
     button = rig.composer.model_button
-    assert button.text() == "small"
+    assert button.text() == "large"
     rig.composer.model_button.click()
     menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
     names = [action.objectName() for action in menu.findChildren(QAction)]
@@ -177,7 +189,7 @@ async def _check_choices(rig: WindowRig, server: ChatServer) -> None:
         "effort:", "effort:default", "effort:minimal", "effort:low", "effort:high",
     ]  # fmt: skip
     _choose_effort(menu, "effort:high")
-    await until(lambda: button.text() == "small · High", "the level beside the model")
+    await until(lambda: button.text() == "large · High", "the level beside the model")
     assert "Reasoning effort: High" in button.toolTip()
     await rig.run_turn("Hello")
     assert server.bodies[-1]["reasoning_effort"] == "high"
@@ -185,9 +197,9 @@ async def _check_choices(rig: WindowRig, server: ChatServer) -> None:
     _choose_effort(await _open_menu(rig), "workspace_effort:low")
     registry = rig.wiring.services.registry
     await until(lambda: registry.get(rig.workspace.id).effort == "low", "the workspace's level")
-    assert button.text() == "small · High", "the session has its own"
+    assert button.text() == "large · High", "the session has its own"
     _choose_effort(await _open_menu(rig), "effort:")
-    await until(lambda: button.text() == "small · Low", "that of the workspace")
+    await until(lambda: button.text() == "large · Low", "that of the workspace")
     assert rig.events(EffortChosen) == [EffortChosen("high"), EffortChosen("")]
     assert [row.text for row in rig.rows(DividerRow)] == [
         "Reasoning effort for this session: High",
@@ -202,8 +214,9 @@ async def _check_choices(rig: WindowRig, server: ChatServer) -> None:
     await until(lambda: "isn't an effort" in rig.banner_text(), "what is wrong")
 
 
-async def _check_a_refusal(rig: WindowRig) -> None:
+async def _check_a_refused_effort(rig: WindowRig) -> None:
     """It is a notice in the chat."""
+    await rig.wiring.workspace_controller.new_session()
     _choose_effort(await _open_menu(rig), "effort:minimal")
     await until(lambda: bool(rig.events(EffortChosen)), "the choice on record")
     await rig.run_turn("Hello")
@@ -214,151 +227,10 @@ async def _check_a_refusal(rig: WindowRig) -> None:
         assert kinds == [AssistantRow, NoticeRow, AssistantRow]
     (notice,) = rig.rows(NoticeRow)
     assert notice.what == (
-        "box/small doesn't accept this reasoning effort: Minimal. Requests continue without it."
+        "box/large doesn't accept this reasoning effort: Minimal. Requests continue without it."
     )
     assert "not supported" in notice.why
-    assert rig.composer.model_button.text() == "small", "it is not sent, so it is not beside the name"
-
-
-LABEL = "server/qwen3"
-
-
-async def _answered(rig: WindowRig, server: ChatServer, folder: str, label: str = LABEL) -> None:
-    await rig.open_folder(folder)
-    services = rig.wiring.services
-    await services.save_settings(replace(services.settings, titles=False))  # each would take an answer
-    await rig.workspace.set_models(await rig.wiring.services.models.adhoc(label, server.base_url, 32_000))
-    await rig.run_turn("Hello")
-    assert [row.text for row in rig.rows(AssistantRow)] == ["Here"]
-
-
-def is_question_open(rig: WindowRig) -> bool:
-    """Return True if the window asks which model continues."""
-    return "answered in this session" in rig.banner_text()
-
-
-async def test_it_waits_for_a_choice_or_for_its_provider(qapp: QApplication, tmp_path: Path) -> None:
-    """Two workspaces, each answered in the run before."""
-    answers = [text_reply(words) for words in ("Here", "Here", "Again")]
-    async with ChatServer(replies_in_order(*answers)) as server:
-        async with open_window(qapp, tmp_path) as rig:
-            await _answered(rig, server, "set-up", "box/small")
-            await _answered(rig, server, "waiting")
-        async with open_window(qapp, tmp_path) as rig:
-            await rig.wiring.workspace_controller.restore_last()
-            await _check_the_refusal(rig, server)
-            await rig.wiring.workspace_controller.open_folder(tmp_path / "set-up")
-            await _check_its_own_provider(rig, server)
-
-
-async def _check_the_refusal(rig: WindowRig, server: ChatServer) -> None:
-    """It displays its own model, and sends nothing before a choice."""
-    requests = len(server.bodies)
-    assert f"{LABEL} answered in this session, but isn't set up." in rig.banner_text()
-    assert "tokens are counted for Offline demo model" in rig.banner_text()
-    await until(lambda: rig.window.top_bar.status() == "Ready · qwen3 · 2 messages", "the status")
-    assert rig.composer.model_button.text() == "qwen3"
-    rig.type_message("Go on")
-    await until(lambda: ModelNotChosen.WHAT in rig.banner_text(), "the refusal")
-    assert rig.composer.text() == "Go on"
-    assert not rig.conversation.is_running
-    with pytest.raises(ModelNotChosen):
-        rig.conversation.handovers.start()
-    with pytest.raises(ModelNotChosen):
-        await rig.conversation.continue_turn("Continue.")
-
-    press(rig.window.notices, "continue")
-    await until(lambda: not rig.conversation.model_choice.pending, "the choice")
-    await until(lambda: rig.composer.model_button.text() == "Offline demo model", "the demo")
-    assert not is_question_open(rig)
-    assert ModelNotChosen.WHAT not in rig.banner_text()
-    await rig.wiring.workspace_controller.new_session()
-    await rig.wiring.workspace_controller.restore_last()
-    assert not is_question_open(rig)
-    assert len(server.bodies) == requests
-
-
-async def _check_its_own_provider(rig: WindowRig, server: ChatServer) -> None:
-    """With its provider set up it continues."""
-    first = rig.conversation.session.id
-    await rig.open_folder("other")
-    assert not is_question_open(rig)
-    await rig.use_server(server)
-    await rig.wiring.workspace_controller.open_folder(rig.folder / "set-up")
-    assert rig.conversation.session.id == first
-    assert "The workspace now uses the offline demo model" in rig.banner_text()
-    press(rig.window.notices, "back")
-    await until(lambda: rig.conversation.model.label == "box/small", "its own model")
-    await until(lambda: not is_question_open(rig), "no question any more")
-    await rig.run_turn("And now?")
-    assert [row.text for row in rig.rows(AssistantRow)] == ["Here", "Again"]
-
-
-async def test_choosing_a_model_for_the_workspace_resolves_it(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(replies_in_order(text_reply("Here"), text_reply("Again"))) as server:
-        async with open_window(qapp, tmp_path) as rig:
-            await _answered(rig, server, "project")
-        async with open_window(qapp, tmp_path) as rig:
-            await rig.wiring.workspace_controller.restore_last()
-            press(rig.window.notices, "choose")
-            await until(rig.settings.isVisible, "the page of providers")
-            rig.window.leave_settings()
-            await rig.use_server(server)
-            assert is_question_open(rig), "whoever sets up another model has not chosen it yet"
-            rig.settings.providers.editor.use_requested.emit("box")
-            await until(lambda: not is_question_open(rig), "the choice")
-            await until(
-                lambda: (
-                    rig.window.top_bar.status() == "Ready · qwen3 → small from the next turn · 2 messages"
-                ),
-                "the status",
-            )
-            await rig.run_turn("And now?")
-            assert [row.text for row in rig.rows(AssistantRow)] == ["Here", "Again"]
-            await until(lambda: rig.window.top_bar.status() == "Ready · small · 4 messages", "the status")
-
-
-async def test_the_model_that_continues_goes_along_to_branches_and_stays_after_a_restart(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    """Nothing was sent since the choice."""
-    async with ChatServer(replies_in_order(text_reply("Here"), text_reply("There"))) as server:
-        async with open_window(qapp, tmp_path) as rig:
-            await _answered(rig, server, "project")
-            await rig.run_turn("And there?")
-            original = rig.conversation.session.id
-        async with open_window(qapp, tmp_path) as rig:
-            await rig.wiring.workspace_controller.restore_last()
-            press(rig.window.notices, "continue")
-            await until(lambda: not rig.conversation.model_choice.pending, "the choice")
-        async with open_window(qapp, tmp_path) as rig:
-            await rig.wiring.workspace_controller.restore_last()
-            assert rig.conversation.session.id == original
-            assert not is_question_open(rig)
-            await _branch(rig, EditMessage(rig.rows(UserRow)[1].key.seq))
-            await rig.wiring.workspace_controller.open_session(original)
-            await _branch(rig, RetryAnswer(rig.rows(TurnFooterRow)[1].key.seq))
-            transcript = rig.conversation.session.transcript
-            await until(lambda: transcript.last_model == "demo/offline", "the answer of the demo model")
-            await rig.conversation.stop()
-            await rig.wait_for_turn_end()
-        assert len(server.bodies) == 2
-
-
-async def _branch(rig: WindowRig, action: Intent) -> None:
-    """Branch the session on screen by a button below a message; the branch asks for no model."""
-    original = rig.conversation.session.id
-    await act(lambda: rig.perform(action))
-    await until(lambda: rig.conversation.session.id != original, "the branch")
-    assert not rig.conversation.model_choice.pending
-    assert not is_question_open(rig)
-
-
-async def _use_three_models(rig: WindowRig, server: ChatServer, folder: str = "project") -> None:
-    """A workspace on a provider with three models."""
-    await rig.open_folder(folder)
-    names = ("large", "small", "vast")
-    await rig.use_models(server, *(ModelEntry(name=name, window=32_000, reserve=1_000) for name in names))
+    assert rig.composer.model_button.text() == "large", "it is not sent, so it is not beside the name"
 
 
 def _roles(rig: WindowRig) -> dict[str, str]:
@@ -385,95 +257,53 @@ async def _choose_here(rig: WindowRig, role: str, label: str) -> str:
     return marked
 
 
-async def test_roles_are_set_per_workspace_and_globally_and_saved(qapp: QApplication, tmp_path: Path) -> None:
-    async with (
-        ChatServer(replies_in_order(text_reply("ready"))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await _use_three_models(rig, server)
-        assert _roles(rig) == {"main": "large"}
-        await rig.wiring.settings.show("roles")
-        roles = rig.settings.roles
-        rig.window.leave_settings()
-        services = rig.wiring.services
-        await services.save_settings(msgspec.structs.replace(services.settings, model="box/large"))
-        await rig.wiring.settings.show("roles")
-        suggestion = "Load both models on your server first, or it may unload large."
-        assert suggestion in roles.form.rows["role:fast"].note_text()
+async def _check_roles(rig: WindowRig, server: ChatServer) -> None:
+    """Per workspace and globally; a model that isn't set up falls back to the main one."""
+    await rig.wiring.workspace_controller.new_session()
+    assert _roles(rig) == {"main": "large"}
+    services = rig.wiring.services
+    await services.use_model(rig.workspace.id, "nobody/gone", "fast")
+    assert _roles(rig) == {"main": "large"}
+    assert await _choose_here(rig, "fast", "") == "nobody/gone"
+    await rig.wiring.settings.show("roles")
+    roles = rig.settings.roles
+    rig.window.leave_settings()
+    await services.save_settings(replace(services.settings, model="box/large"))
+    await rig.wiring.settings.show("roles")
+    suggestion = "Load both models on your server first, or it may unload large."
+    assert suggestion in roles.form.rows["role:fast"].note_text()
 
-        roles.form.write("role:summary", "box/small")
-        await _choose_here(rig, "fast", "box/small")
-        await _choose_here(rig, "long", "box/vast")
-        await until(lambda: len(_roles(rig)) == 4, "all four roles")
-        assert _roles(rig) == {"main": "large", "fast": "small", "summary": "small", "long": "vast"}
-        await until(lambda: _shown_role(rig, "summary") == "box/small", "shown")
-        assert await _choose_here(rig, "summary", MAIN) == "Default (box/small)"
-        await until(lambda: "summary" not in _roles(rig), "the main model again")
-        rig.window.leave_settings()
-        await rig.run_turn("Hello")
-        assert server.bodies[-1]["model"] == "large"
-
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        assert _roles(rig) == {"main": "large", "fast": "small", "long": "vast"}
-        await rig.wiring.services.use_model(rig.workspace.id, "demo/offline")
-        assert _roles(rig) == {"main": "offline"}, "nobody else is asked beside the offline demo model"
-
-
-async def test_a_workspace_follows_its_models_when_they_change_or_go(rig: WindowRig) -> None:
-    """From the menu of models, from a role, and when a provider is renamed, removed or new."""
-    await _check_the_menu(rig)
-    await _check_a_model_that_is_gone(rig)
-    await _check_a_renamed_provider(rig)
-    await _check_a_new_provider(rig)
-
-
-async def _check_the_menu(rig: WindowRig) -> None:
-    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
-        await _use_three_models(rig, server)
-        rig.composer.model_button.click()
-        menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
-        words = [(action.text(), action.isChecked()) for action in menu.actions() if action.text()]
-        assert words[:6] == [
-            ("Model for this session", False),
-            ("Workspace default (box/large)", True),
-            ("box/large", False),
-            ("box/small", False),
-            ("box/vast", False),
-            ("Offline demo model", False),
-        ]
-        next(action for action in menu.actions() if action.objectName() == "model:box/small").trigger()
-        menu.close()
-        await until(lambda: rig.conversation.model.label == "box/small", "another model")
-
-
-async def _check_a_model_that_is_gone(rig: WindowRig) -> None:
-    """A role whose model is gone falls back to the main one."""
-    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
-        await _use_three_models(rig, server, "gone")
-        services = rig.wiring.services
-        await services.use_model(rig.workspace.id, "nobody/gone", "fast")
-        assert _roles(rig) == {"main": "large"}
-        assert await _choose_here(rig, "fast", "") == "nobody/gone"
+    roles.form.write("role:summary", "box/small")
+    await _choose_here(rig, "fast", "box/small")
+    await _choose_here(rig, "long", "box/vast")
+    await until(lambda: len(_roles(rig)) == 4, "all four roles")
+    assert _roles(rig) == {"main": "large", "fast": "small", "summary": "small", "long": "vast"}
+    await until(lambda: _shown_role(rig, "summary") == "box/small", "shown")
+    assert await _choose_here(rig, "summary", MAIN) == "Default (box/small)"
+    await until(lambda: "summary" not in _roles(rig), "the main model again")
+    rig.window.leave_settings()
+    await rig.run_turn("Hello")
+    assert server.bodies[-1]["model"] == "large"
 
 
 async def _check_a_renamed_provider(rig: WindowRig) -> None:
-    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
-        await _use_three_models(rig, server, "renamed")
-        services, editor = rig.wiring.services, rig.settings.providers.editor
-        await services.use_model(rig.workspace.id, "box/small", "fast")
-        await services.save_settings(msgspec.structs.replace(services.settings, long="box/vast"))
-        box = services.settings.provider("box")
-        assert box is not None
-        editor.saved.emit(replace(ProviderDraft.of(box), name="crate"))
-        await until(lambda: rig.conversation.model.label == "crate/large", "renamed")
-        await until(lambda: services.registry.get(rig.workspace.id).fast == "crate/small", "the role too")
-        assert services.settings.long == "crate/vast"
-        assert _roles(rig) == {"main": "large", "fast": "small", "long": "vast"}
+    """Workspace, roles and session follow it, and a removed one."""
+    await rig.wiring.services.use_model(rig.workspace.id, "box/large")
+    await rig.wiring.workspace_controller.new_session()
+    services, editor = rig.wiring.services, rig.settings.providers.editor
+    await services.use_model(rig.workspace.id, "box/small", "fast")
+    await services.save_settings(replace(services.settings, long="box/vast"))
+    box = services.settings.provider("box")
+    assert box is not None
+    editor.saved.emit(replace(ProviderDraft.of(box), name="crate"))
+    await until(lambda: rig.conversation.model.label == "crate/large", "renamed")
+    await until(lambda: services.registry.get(rig.workspace.id).fast == "crate/small", "the role too")
+    assert services.settings.long == "crate/vast"
+    assert _roles(rig) == {"main": "large", "fast": "small", "long": "vast"}
 
-        await act(lambda: editor.remove_requested.emit("crate"))
-        await until(lambda: rig.conversation.model.demo, "the demo model")
-        assert (services.registry.get(rig.workspace.id).fast, services.settings.long) == ("", "")
+    await act(lambda: editor.remove_requested.emit("crate"))
+    await until(lambda: rig.conversation.model.demo, "the demo model")
+    assert (services.registry.get(rig.workspace.id).fast, services.settings.long) == ("", "")
 
 
 async def _check_a_new_provider(rig: WindowRig) -> None:
@@ -493,7 +323,138 @@ async def _check_a_new_provider(rig: WindowRig) -> None:
     assert "claude-opus-5-5 costs" in row.note_text()
     await act(lambda: settings.view.roles.form.write("role:fast", ""))
     await until(lambda: not services.settings.fast, "the main model")
-    assert (services.settings.catalog_roles, services.settings.user_roles) == ((), ("fast",))
+    assert (services.settings.catalog_roles, services.settings.user_roles) == ((), ("summary", "fast"))
     await until(lambda: "Chosen by Helix" not in row.note_text(), "no reason any more")
     assert row.height() == height, "no field moves"
     rig.window.leave_settings()
+
+
+LABEL = "server/qwen3"
+
+
+async def _answered(rig: WindowRig, server: ChatServer, folder: str, label: str = LABEL) -> None:
+    await rig.open_folder(folder)
+    services = rig.wiring.services
+    await services.save_settings(replace(services.settings, titles=False))  # each would take an answer
+    await rig.workspace.set_models(await rig.wiring.services.models.adhoc(label, server.base_url, 32_000))
+    await rig.run_turn("Hello")
+    assert [row.text for row in rig.rows(AssistantRow)] == ["Here"]
+
+
+def is_question_open(rig: WindowRig) -> bool:
+    """Return True if the window asks which model continues."""
+    return "answered in this session" in rig.banner_text()
+
+
+async def test_a_model_that_is_gone_waits_for_a_choice_or_its_provider(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Each workspace was answered in the run before; what continues stays after another restart."""
+    answers = [
+        text_reply(words)
+        for words in ("Here", "Here", "Here", "Here", "There", "Again", "Again", "Once more")
+    ]
+    async with ChatServer(replies_in_order(*answers)) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            for folder, label in (("set-up", "box/small"), ("waiting", LABEL), ("chosen", LABEL)):
+                await _answered(rig, server, folder, label)
+            await _answered(rig, server, "continued")
+            await rig.run_turn("And there?")
+            original = rig.conversation.session.id
+        async with open_window(qapp, tmp_path) as rig:
+            open_folder = rig.wiring.workspace_controller.open_folder
+            await open_folder(tmp_path / "waiting")
+            await _check_the_refusal(rig, server)
+            await open_folder(tmp_path / "set-up")
+            assert is_question_open(rig), "its provider isn't set up yet"
+            await _check_its_own_provider(rig, server)
+            await open_folder(tmp_path / "chosen")
+            await _check_a_choice_for_the_workspace(rig, server)
+            await open_folder(tmp_path / "continued")
+            press(rig.window.notices, "continue")
+            await until(lambda: not rig.conversation.model_choice.pending, "the choice")
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            assert rig.conversation.session.id == original
+            await _check_branches(rig)
+        assert len(server.bodies) == len(answers)
+
+
+async def _check_branches(rig: WindowRig) -> None:
+    """The model that continues goes along, though nothing was sent since the choice."""
+    original = rig.conversation.session.id
+    assert not is_question_open(rig)
+    await _branch(rig, EditMessage(rig.rows(UserRow)[1].key.seq))
+    await rig.wiring.workspace_controller.open_session(original)
+    await _branch(rig, RetryAnswer(rig.rows(TurnFooterRow)[1].key.seq))
+    await rig.wait_for_turn_end()
+    assert rig.conversation.session.transcript.last_model == "box/small"
+    assert rig.rows(AssistantRow)[-1].text == "Once more"
+
+
+async def _check_the_refusal(rig: WindowRig, server: ChatServer) -> None:
+    """It displays its own model, and sends nothing before a choice."""
+    requests = len(server.bodies)
+    assert f"{LABEL} answered in this session, but isn't set up." in rig.banner_text()
+    assert "tokens are counted for Offline demo model" in rig.banner_text()
+    await until(lambda: rig.window.top_bar.status() == "Ready · qwen3 · 2 messages", "the status")
+    assert rig.composer.model_button.text() == "qwen3"
+    rig.type_message("Go on")
+    await until(lambda: ModelNotChosen.WHAT in rig.banner_text(), "the refusal")
+    assert rig.composer.text() == "Go on"
+    assert not rig.conversation.is_running
+    with pytest.raises(ModelNotChosen):
+        rig.conversation.handovers.start()
+    with pytest.raises(ModelNotChosen):
+        await rig.conversation.continue_turn("Continue.")
+
+    press(rig.window.notices, "choose")
+    await until(rig.settings.isVisible, "the page of providers")
+    rig.window.leave_settings()
+    press(rig.window.notices, "continue")
+    await until(lambda: not rig.conversation.model_choice.pending, "the choice")
+    await until(lambda: rig.composer.model_button.text() == "Offline demo model", "the demo")
+    assert not is_question_open(rig)
+    assert ModelNotChosen.WHAT not in rig.banner_text()
+    await rig.wiring.workspace_controller.new_session()
+    await rig.wiring.workspace_controller.restore_last()
+    assert not is_question_open(rig)
+    assert len(server.bodies) == requests
+
+
+async def _check_a_choice_for_the_workspace(rig: WindowRig, server: ChatServer) -> None:
+    """Setting up another model is no choice yet; using it for the workspace is."""
+    await rig.use_server(server)
+    assert is_question_open(rig)
+    rig.settings.providers.editor.use_requested.emit("box")
+    await until(lambda: not is_question_open(rig), "the choice")
+    status = rig.window.top_bar.status
+    await until(lambda: status() == "Ready · qwen3 → small from the next turn · 2 messages", "the status")
+    await rig.run_turn("And now?")
+    assert [row.text for row in rig.rows(AssistantRow)] == ["Here", "Again"]
+    await until(lambda: status() == "Ready · small · 4 messages", "the status")
+
+
+async def _check_its_own_provider(rig: WindowRig, server: ChatServer) -> None:
+    """With its provider set up it continues; a new session asks nothing."""
+    first = rig.conversation.session.id
+    await rig.wiring.workspace_controller.new_session()
+    assert not is_question_open(rig)
+    await rig.use_server(server)
+    await rig.wiring.services.use_model(rig.workspace.id, "")
+    await rig.wiring.workspace_controller.open_session(first)
+    assert "The workspace now uses the offline demo model" in rig.banner_text()
+    press(rig.window.notices, "back")
+    await until(lambda: rig.conversation.model.label == "box/small", "its own model")
+    await until(lambda: not is_question_open(rig), "no question any more")
+    await rig.run_turn("And now?")
+    assert [row.text for row in rig.rows(AssistantRow)] == ["Here", "Again"]
+
+
+async def _branch(rig: WindowRig, action: Intent) -> None:
+    """Branch the session on screen by a button below a message; the branch asks for no model."""
+    original = rig.conversation.session.id
+    await act(lambda: rig.perform(action))
+    await until(lambda: rig.conversation.session.id != original, "the branch")
+    assert not rig.conversation.model_choice.pending
+    assert not is_question_open(rig)
