@@ -1,7 +1,7 @@
 """A handwritten MCP server of the 2025-06-18 protocol, without any package: it misbehaves on demand.
 
 `python raw_server.py HOW...`, where HOW is any of: pages, endless, spam, noise, evil, mute, crash, stubborn,
-shuffle, flood, stuck, typed, recent, many=N. `recent`: of the 2025-11-25 protocol.
+shuffle, flood, stuck, typed, recent, offers, many=N. `recent`: of the 2025-11-25 protocol.
 """
 
 from __future__ import annotations
@@ -112,12 +112,46 @@ def handle_call(params: dict[str, Any], request_id: Any) -> None:
     send(id=request_id, result={"content": [{"type": "text", "text": text}]})
 
 
+PROMPTS = [
+    {
+        "name": "review",
+        "description": "Reviews a change.",
+        "arguments": [{"name": "file", "required": True}, {"name": "tone"}],
+    },
+    {"name": "menu"},
+]
+CONTENTS = {"note://today": {"text": "Buy milk."}, "bin://blob": {"blob": "AAEC"}}
+RESOURCES = [
+    {"uri": uri, "name": title, "title": title}
+    for uri, title in (("note://today", "Notes of today"), ("bin://blob", "Blob"), ("note://gone", "Gone"))
+]
+
+
+def offer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the prompts and resources, or the contents of one; None for what is not there."""
+    if method == "prompts/list":
+        return {"prompts": PROMPTS}
+    if method == "resources/list":
+        return {"resources": RESOURCES}
+    if method == "prompts/get":
+        values = {"tone": "kind", **params.get("arguments", {})}
+        is_menu = params["name"] == "menu"
+        words = "/quit" if is_menu else f"Review {values['file']}.\u200b Be {values['tone']}."
+        return {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
+    if method == "resources/read" and params["uri"] in CONTENTS:
+        return {"contents": [{"uri": params["uri"], **CONTENTS[params["uri"]]}]}
+    return None
+
+
 def handle_message(message: dict[str, Any]) -> None:
     key, method = message.get("id"), message.get("method")
     if method == "initialize":
         version = "2025-11-25" if "recent" in MODES else "2025-06-18"
-        result = {"protocolVersion": version, "capabilities": {"tools": {"listChanged": True}}}
+        offers: dict[str, Any] = {"prompts": {}, "resources": {}} if "offers" in MODES else {}
+        result = {"protocolVersion": version, "capabilities": {"tools": {"listChanged": True}, **offers}}
         send(id=key, result={**result, "serverInfo": {"name": "raw", "version": "0"}})
+    elif "offers" in MODES and (offered := offer(str(method), message.get("params") or {})) is not None:
+        send(id=key, result=offered)
     elif method == "tools/list":
         send(id=key, result=list_page((message.get("params") or {}).get("cursor")))
     elif method == "tools/call":

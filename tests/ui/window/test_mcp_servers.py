@@ -6,7 +6,6 @@ import json
 import shlex
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.settings.mcp.page import McpPage, ServerCard
 from tests.support.mcp.authorization_server import GuardedServer, browse, serve_guarded
-from tests.support.mcp.mcp_rig import SCRIPTS_DIR, raw_server, sdk_server
+from tests.support.mcp.mcp_rig import SCRIPTS_DIR, raw_server
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -63,19 +62,6 @@ def tool_names(rig: WindowRig) -> list[str]:
     return [spec.name for spec in rig.conversation.window.measure()[0].request.tools]
 
 
-@asynccontextmanager
-async def window_with_calls(
-    qapp: QApplication, folder: Path, entry: McpServerConfig, *calls: StreamedReply
-) -> AsyncIterator[WindowRig]:
-    replies = [reply for call in calls for reply in (call, text_reply("Done."))]
-    async with ChatServer(replies_in_order(*replies)) as server, open_window(qapp, folder) as rig:
-        await rig.open_folder("project")
-        await rig.use_server(server)
-        use_mcp_servers(rig, entry)
-        await until(lambda: any(name.startswith("mcp__") for name in tool_names(rig)), "the tools")
-        yield rig
-
-
 def focused_name(page: McpPage) -> str:
     focused = page.focusWidget()
     return focused.objectName() if focused is not None else ""
@@ -99,8 +85,20 @@ def state(card: ServerCard) -> str:
     return card._state.full_text()
 
 
-async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(tmp_path: Path, rig: WindowRig) -> None:
-    """From a line of text to an answer in the chat, with an approval in between."""
+async def test_a_server_is_added_approved_trusted_removed_and_signed_in(
+    server: GuardedServer, browser: Browser, rig: WindowRig
+) -> None:
+    """One workspace, whose servers change with each step."""
+    await _check_a_pasted_server(rig)
+    await _check_consent(rig)
+    await _check_changed_files(rig)
+    await _check_a_removed_server(rig)
+    await _check_trust(rig)
+    await _check_a_sign_in(rig, server, browser)
+
+
+async def _check_a_pasted_server(rig: WindowRig) -> None:
+    """It is tested, added and used: from a line of text to an answer in the chat, with an approval."""
     call = StreamedReply(Call("mcp__box__echo", '{"word": "hello"}'))
     async with rig.answered_by(replies_in_order(call, text_reply("It echoes.")), "project"):
         page = await open_page(rig)
@@ -125,7 +123,7 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(tmp_path: P
         await until(lambda: focused_name(page) == "add_server", "the keyboard is at the list")
         (entry,) = record(rig)
         assert (entry.env, entry.secret_env, entry.is_consented) == ({"LEVEL": "2"}, ("API_TOKEN",), True)
-        settings_text = "".join(path.read_text() for path in (tmp_path / "data").rglob("*.toml"))
+        settings_text = "".join(path.read_text() for path in (rig.folder / "data").rglob("*.toml"))
         assert "LEVEL" in settings_text
         assert "abcdef" not in settings_text
         assert "6 tools" in card._cost.text()
@@ -142,27 +140,18 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(tmp_path: P
         assert "mcp__box__echo" in tool_names(rig)
 
 
-async def test_servers_run_by_consent_and_trust_and_a_removed_one_comes_back(rig: WindowRig) -> None:
-    """Each step has a workspace of its own."""
-    await _check_consent(rig)
-    await _check_changed_files(rig)
-    await _check_trust(rig)
-    await _check_a_removed_server(rig)
-
-
 async def _check_consent(rig: WindowRig) -> None:
     """Nothing starts until the user has reviewed it; then it is stored as approved."""
-    await rig.open_folder("consent")
     page = await open_page(rig)
-    swapped = msgspec.structs.replace(raw_server(name="box"), env={"EVIL": "1"})
+    swapped = msgspec.structs.replace(raw_server(name="swapped"), env={"EVIL": "1"})
     use_mcp_servers(rig, swapped)
-    await until(lambda: "box" in page.cards, "the card")
-    card = page.cards["box"]
+    await until(lambda: "swapped" in page.cards, "the card")
+    card = page.cards["swapped"]
     await until(lambda: "Needs your approval" in state(card), "the question")
     assert rig.wiring.services.mcp_servers.configs(rig.workspace.id)[0].approved != swapped.fingerprint
     assert not [name for name in tool_names(rig) if name.startswith("mcp__")]
     assert "EVIL=1" in card._consent_words[2].text()
-    await until(lambda: "The MCP server box needs your approval." in rig.banner_text(), "the banner")
+    await until(lambda: "The MCP server swapped needs your approval." in rig.banner_text(), "the banner")
     assert "raw_server.py" in card._consent_words[2].text()
     assert card._endpoint.isHidden(), "the command is there once"
     rig.wiring.services.registry.change(
@@ -174,7 +163,7 @@ async def _check_consent(rig: WindowRig) -> None:
     rig.wiring.services.registry.change(rig.workspace.id, servers=(swapped,))
     await rig.wiring.settings.show("mcp")
     press(card, "allow")
-    await ready(page, "box")
+    await ready(page, "swapped")
     assert record(rig)[0].is_consented
     assert not card._endpoint.isHidden()
     await until(lambda: "approval" not in rig.banner_text(), "no banner")
@@ -182,14 +171,14 @@ async def _check_consent(rig: WindowRig) -> None:
 
 async def _check_changed_files(rig: WindowRig) -> None:
     """A server whose script was changed is asked about, with the script's name."""
-    await rig.open_folder("files", {"serve.py": (SCRIPTS_DIR / "raw_server.py").read_text()})
+    root = Path(rig.wiring.services.registry.get(rig.workspace.id).path)
+    (root / "serve.py").write_text((SCRIPTS_DIR / "raw_server.py").read_text())
     page = await open_page(rig)
     page.open_add()
     page.add_box.paste.setPlainText(shlex.join([sys.executable, "-S", "serve.py"]))
     page.add_box.editor.form.write("name", "box")
     press(page.add_box, "save_server")
     card = await ready(page, "box")
-    root = Path(rig.wiring.services.registry.get(rig.workspace.id).path)
     (root / "serve.py").write_text("print()\n")
     press(card, "restart")
     await until(lambda: "Needs your approval" in state(card), "the question")
@@ -200,30 +189,14 @@ async def _check_changed_files(rig: WindowRig) -> None:
     assert "isn't running" not in rig.banner_text()
 
 
-async def _check_trust(rig: WindowRig) -> None:
-    """Trust starts the servers, and taking it back ends them."""
-    identity = await rig.open_folder("trust")
-    trusting = rig.wiring.trust
-    page = await open_page(rig)
-    await trusting.set_trusted(identity, trusted=False)
-    use_mcp_servers(rig, raw_server(name="box"))
-    await until(lambda: "box" in page.cards, "the card")
-    await until(lambda: state(page.cards["box"]) == "Folder not trusted", "nothing runs")
-    await trusting.set_trusted(identity, trusted=True)
-    await ready(page, "box")
-    await trusting.set_trusted(identity, trusted=False)
-    await until(lambda: state(page.cards["box"]) == "Folder not trusted", "ended")
-    assert rig.wiring.services.mcp_servers._hubs[identity].actor("box") is None
-
-
 async def _check_a_removed_server(rig: WindowRig) -> None:
     """Undo brings it back where it stood, and it starts again."""
-    await rig.open_folder("removed")
     page = await open_page(rig)
     secret = raw_server(name="second", secret_env=("TOKEN",))
     services, identity = rig.wiring.services, rig.workspace.id
     await services.secrets.set(f"mcp/{identity}/second/TOKEN", "kept")
-    use_mcp_servers(rig, raw_server(name="first"), secret, raw_server(name="third"))
+    first, third = (raw_server(name=name, enabled=False) for name in ("first", "third"))
+    use_mcp_servers(rig, first, secret, third)
     await ready(page, "second")
     press(page.cards["second"], "remove")
     await until(lambda: list(page.cards) == ["first", "third"], "removed")
@@ -236,44 +209,19 @@ async def _check_a_removed_server(rig: WindowRig) -> None:
     assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == "kept"
 
 
-async def test_notices_lead_to_the_secret_that_is_missing_and_to_new_tools(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    """Each once: with the secret the server starts, and its first tools are no news."""
-    async with open_window(qapp, tmp_path) as rig:
-        identity = await rig.open_folder("project")
-        use_mcp_servers(rig, raw_server(name="box", secret_env=("TOKEN",)))
-        await until(lambda: "mcp-secret" in rig.window.notices.names(), "the notice")
-        assert "The MCP server box can't start: its secret is missing." in rig.banner_text()
-        press(rig.window.notices, "enter")
-        page = rig.settings.mcp
-        await until(lambda: "box" in page.cards and page.cards["box"].editor.isVisible(), "the fields")
-        card = page.cards["box"]
-        form = card.editor.form
-        assert page.focusWidget() is form.secrets.controls["TOKEN"]
-        assert state(card) == "Failed", "no attempt that nothing could change"
-        QTest.keyClicks(form.secrets.controls["TOKEN"], "sesame")
-        press(card.editor, "save_server")
-        await ready(page, "box")
-        await until(lambda: "mcp-secret" not in rig.window.notices.names(), "no notice")
-        assert "echo" in record(rig)[0].known_tools
-        assert "mcp-new-tools" not in rig.window.notices.names()
-        (tmp_path / "project" / "extended").touch()
-        await restart_server(rig, "box")
-        await until(lambda: "mcp-new-tools" in rig.window.notices.names(), "the notice")
-        assert "box has 2 new tools." in rig.banner_text()
-        assert "later, latest" in rig.banner_text()
-        press(rig.window.notices, "look")
-        await until(card.tools.isVisible, "its tools")
-        rig.window.notices.end("mcp-new-tools", identity)
-        await restart_server(rig, "box")
-        assert "mcp-new-tools" not in rig.window.notices.names(), "said once"
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.open_workspace(identity)
-        await until(lambda: "mcp-secret" in rig.window.notices.names(), "it ended with the last run")
-        find_button(rig.window.notices, "dismiss").click()
-        await restart_server(rig, "box")
-        assert "mcp-secret" not in rig.window.notices.names(), "once per start"
+async def _check_trust(rig: WindowRig) -> None:
+    """Without trust nothing runs or starts; trust starts the servers."""
+    identity, page = rig.workspace.id, await open_page(rig)
+    await rig.wiring.trust.set_trusted(identity, trusted=False)
+    await until(lambda: state(page.cards["second"]) == "Folder not trusted", "ended")
+    hub = rig.wiring.services.mcp_servers._hubs[identity]
+    assert hub.actor("second") is None
+    use_mcp_servers(rig, raw_server(name="box"))
+    await until(lambda: "box" in page.cards, "the card")
+    await until(lambda: state(page.cards["box"]) == "Folder not trusted", "nothing runs")
+    assert hub.actor("box") is None
+    await rig.wiring.trust.set_trusted(identity, trusted=True)
+    await ready(page, "box")
 
 
 @pytest.fixture
@@ -294,7 +242,6 @@ def key_press(button: PushButton) -> None:
 
 
 async def signed_out_card(rig: WindowRig, server: GuardedServer) -> ServerCard:
-    await rig.open_folder("project")
     config = McpServerConfig(name="web", url=f"http://{server.host}/mcp")
     await rig.wiring.services.mcp_servers.add(rig.workspace.id, [ServerDraft(config)])
     await rig.wiring.settings.show("mcp")
@@ -303,9 +250,8 @@ async def signed_out_card(rig: WindowRig, server: GuardedServer) -> ServerCard:
     return page.cards["web"]
 
 
-async def test_a_user_signs_in_by_keyboard_out_again_and_cancels(
-    server: GuardedServer, browser: Browser, rig: WindowRig
-) -> None:
+async def _check_a_sign_in(rig: WindowRig, server: GuardedServer, browser: Browser) -> None:
+    """By keyboard, out again, and canceled."""
     card = await signed_out_card(rig, server)
     box = card.sign_in
     await rig.wiring.settings.show_server("web", lacks_secret=False)
@@ -385,32 +331,80 @@ def server_got(rig: WindowRig) -> dict[str, Any]:
     return reply
 
 
-async def test_questions_of_a_server_are_answered_declined_and_end_with_their_call(
-    qapp: QApplication, tmp_path: Path
+async def test_a_server_asks_offers_and_notifies(
+    browser: Browser, qapp: QApplication, tmp_path: Path
 ) -> None:
-    """Each is what the server gets. A page is opened by a click alone; its whole address is on the card."""
+    """One server asks in its calls and offers prompts and resources; another needs a secret at each start."""
     calls = asking(FORM), asking(FORM), asking(FORM), asking(PAGE), asking(FORM)
-    with use_browser() as browser:
-        async with window_with_calls(qapp, tmp_path, raw_server("recent"), *calls) as rig:
-            await _check_a_form(rig)
-            for name, key, action in (
-                ("decline", None, "decline"),
-                ("cancel", Qt.Key.Key_Return, "cancel"),
-            ):
-                card = await shown_card(rig)
-                await press_until_answered(rig, getattr(card, name), key)
-                await rig.wait_for_turn_end()
-                assert server_got(rig) == {"action": action}
-            card = await shown_card(rig)
-            assert PAGE["url"] in words_of(card)
-            assert browser.addresses == []
-            await press_until_answered(rig, card.accept)
-            await rig.wait_for_turn_end()
-            assert browser.addresses == [PAGE["url"]]
-            assert server_got(rig) == {"action": "accept"}
-            await shown_card(rig)
-            rig.perform(StopCall("c1"))
-            await until(lambda: not rig.rows(QuestionRow), "the card goes with the call")
+    replies = [reply for call in calls for reply in (call, text_reply("Done."))]
+    async with ChatServer(replies_in_order(*replies)) as server, open_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project", {"notes.txt": "words"})
+        await rig.use_server(server)
+        use_mcp_servers(rig, raw_server("recent", "offers"))
+        await until(lambda: any(name.startswith("mcp__") for name in tool_names(rig)), "the tools")
+        servers = rig.wiring.services.mcp_servers
+        await until(lambda: servers.resources(rig.workspace.id), "what the server offers")
+        await _check_a_form(rig)
+        await _check_other_answers(rig, browser)
+        await _check_prompts(rig)
+        await _check_resources(rig, server)
+        await _check_notices(rig)
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.open_workspace(identity)
+        await until(lambda: "mcp-secret" in rig.window.notices.names(), "it ended with the last run")
+        find_button(rig.window.notices, "dismiss").click()
+        await restart_server(rig, "box")
+        assert "mcp-secret" not in rig.window.notices.names(), "once per start"
+
+
+async def _check_other_answers(rig: WindowRig, browser: Browser) -> None:
+    """Each is what the server gets. A page is opened by a click alone; its whole address is on the card."""
+    for name, key in (("decline", None), ("cancel", Qt.Key.Key_Return)):
+        card = await shown_card(rig)
+        await press_until_answered(rig, getattr(card, name), key)
+        await rig.wait_for_turn_end()
+        assert server_got(rig) == {"action": name}
+    card = await shown_card(rig)
+    assert PAGE["url"] in words_of(card)
+    assert browser.addresses == []
+    await press_until_answered(rig, card.accept)
+    await rig.wait_for_turn_end()
+    assert browser.addresses == [PAGE["url"]]
+    assert server_got(rig) == {"action": "accept"}
+    await shown_card(rig)
+    rig.perform(StopCall("c1"))
+    await until(lambda: not rig.rows(QuestionRow), "the card goes with the call")
+    await rig.wait_for_turn_end()
+
+
+async def _check_notices(rig: WindowRig) -> None:
+    """Each once: with the secret the server starts, and its first tools are no news."""
+    use_mcp_servers(rig, raw_server(name="box", secret_env=("TOKEN",)))
+    await until(lambda: "mcp-secret" in rig.window.notices.names(), "the notice")
+    assert "The MCP server box can't start: its secret is missing." in rig.banner_text()
+    press(rig.window.notices, "enter")
+    page = rig.settings.mcp
+    await until(lambda: "box" in page.cards and page.cards["box"].editor.isVisible(), "the fields")
+    card = page.cards["box"]
+    form = card.editor.form
+    assert page.focusWidget() is form.secrets.controls["TOKEN"]
+    assert state(card) == "Failed", "no attempt that nothing could change"
+    QTest.keyClicks(form.secrets.controls["TOKEN"], "sesame")
+    press(card.editor, "save_server")
+    await ready(page, "box")
+    await until(lambda: "mcp-secret" not in rig.window.notices.names(), "no notice")
+    assert "echo" in record(rig)[0].known_tools
+    assert "mcp-new-tools" not in rig.window.notices.names()
+    (rig.folder / "project" / "extended").touch()
+    await restart_server(rig, "box")
+    await until(lambda: "mcp-new-tools" in rig.window.notices.names(), "the notice")
+    assert "box has 2 new tools." in rig.banner_text()
+    assert "later, latest" in rig.banner_text()
+    press(rig.window.notices, "look")
+    await until(card.tools.isVisible, "its tools")
+    rig.window.notices.end("mcp-new-tools", rig.workspace.id)
+    await restart_server(rig, "box")
+    assert "mcp-new-tools" not in rig.window.notices.names(), "said once"
 
 
 async def _check_a_form(rig: WindowRig) -> None:
@@ -445,43 +439,32 @@ def _is_said(rig: WindowRig, words: str) -> bool:
     return words in rig.banner_text()
 
 
-async def begin(rig: WindowRig, server: ChatServer) -> None:
-    """Open a project with a running server."""
-    await rig.open_folder("project", {"notes.txt": "words"})
-    await rig.use_server(server)
-    use_mcp_servers(rig, sdk_server())
-    servers = rig.wiring.services.mcp_servers
-    await until(lambda: servers.resources(rig.workspace.id), "what the server offers")
-
-
-async def test_prompts_are_commands_and_resources_are_attached_as_files_are(rig: WindowRig) -> None:
+async def _check_prompts(rig: WindowRig) -> None:
     """With its arguments typed, or asked for; a text of a server is never run as a command."""
-    async with ChatServer(lambda _: text_reply("Done.")) as server:
-        await begin(rig, server)
-        rig.type_message("/made:rev", send=False)
-        await until(lambda: rows(rig), "the command")
-        assert rows(rig)[0].title == "/made:review"
-        assert rows(rig)[0].detail == "FILE [TONE] · Reviews a change."
-        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Tab)
-        rig.type_message("a.py very strict")
-        await until(lambda: rig.composer.text() == "Review a.py. Be very strict.", "the text")
-        assert "made wrote this message" in rig.banner_text()
-        assert rig.events(UserSpoke) == []
-        rig.composer.editor.clear()
-        assert "made wrote" not in rig.banner_text()
-        rig.type_message("/made:review")
-        dialog = await rig.dialog(TextInputDialog)
-        QTest.keyClicks(dialog.field, "b.py")
-        QTest.keyClick(dialog.field, Qt.Key.Key_Return)
-        await until(lambda: rig.composer.text() == "Review b.py. Be kind.", "the text")
-        await rig.run_turn("")
-        assert rig.events(UserSpoke)[-1].text == "Review b.py. Be kind."
-        assert "made wrote" not in rig.banner_text()
-        rig.type_message("/made:menu")
-        await until(lambda: rig.composer.text() == " /quit", "a text")
-        await rig.run_turn("")
-        assert rig.events(UserSpoke)[-1].text.strip() == "/quit"
-        await _check_resources(rig, server)
+    messages = len(rig.events(UserSpoke))
+    rig.type_message("/raw:rev", send=False)
+    await until(lambda: rows(rig), "the command")
+    assert rows(rig)[0].title == "/raw:review"
+    assert rows(rig)[0].detail == "FILE [TONE] · Reviews a change."
+    QTest.keyClick(rig.composer.editor, Qt.Key.Key_Tab)
+    rig.type_message("a.py very strict")
+    await until(lambda: rig.composer.text() == "Review a.py. Be very strict.", "the text")
+    assert "raw wrote this message" in rig.banner_text()
+    assert len(rig.events(UserSpoke)) == messages
+    rig.composer.editor.clear()
+    assert "raw wrote" not in rig.banner_text()
+    rig.type_message("/raw:review")
+    dialog = await rig.dialog(TextInputDialog)
+    QTest.keyClicks(dialog.field, "b.py")
+    QTest.keyClick(dialog.field, Qt.Key.Key_Return)
+    await until(lambda: rig.composer.text() == "Review b.py. Be kind.", "the text")
+    await rig.run_turn("")
+    assert rig.events(UserSpoke)[-1].text == "Review b.py. Be kind."
+    assert "raw wrote" not in rig.banner_text()
+    rig.type_message("/raw:menu")
+    await until(lambda: rig.composer.text() == " /quit", "a text")
+    await rig.run_turn("")
+    assert rig.events(UserSpoke)[-1].text.strip() == "/quit"
 
 
 async def _check_resources(rig: WindowRig, server: ChatServer) -> None:
@@ -494,12 +477,12 @@ async def _check_resources(rig: WindowRig, server: ChatServer) -> None:
     QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
     await until(rig.attachment_labels, "the chip")
     assert rig.composer.text() == "Sum up "
-    assert rig.attachment_labels()[0].startswith("made: Notes of today · 1 line")
+    assert rig.attachment_labels()[0].startswith("raw: Notes of today · 1 line")
     await rig.run_turn("")
     (attachment,) = rig.events(UserSpoke)[-1].attachments
     assert await rig.workspace.store.get(attachment.digest) == b"Buy milk."
     assert "Buy milk." in str(server.bodies[-1]["messages"])
-    for typed, why in (("@blob", "It isn't text"), ("@gone", "made didn't answer")):
+    for typed, why in (("@blob", "It isn't text"), ("@gone", "raw didn't answer")):
         rig.composer.set_text("")
         rig.type_message(typed, send=False)
         await until(lambda: len(rows(rig)) == 1, "the resource")

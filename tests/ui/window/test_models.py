@@ -66,9 +66,8 @@ def script(request: dict[str, object]) -> Reply:
 async def _use_three_models(rig: WindowRig, server: ChatServer) -> None:
     """A workspace on a provider with three models, the first its default."""
     await rig.open_folder("project")
-    efforts = ("minimal", "low", "high")
-    names = ("large", "small", "vast")
-    models = (ModelEntry(name=name, window=32_000, reserve=1_000, efforts=efforts) for name in names)
+    large = ModelEntry(name="large", window=32_000, reserve=1_000, efforts=("minimal", "low", "high"))
+    models = (large, *(replace(large, name=name) for name in ("small", "vast")))
     await rig.use_models(server, *models)
 
 
