@@ -46,12 +46,10 @@ def tools(server: ChatServer) -> list[str]:
     return [tool["function"]["name"] for tool in server.bodies[-1]["tools"]]
 
 
-@pytest.mark.skipif(find_sandbox().kind == "none", reason="there is no sandbox to switch off")
-async def test_what_the_page_of_permissions_allows_holds_from_the_next_request(rig: WindowRig) -> None:
+async def _check_the_page_of_permissions(rig: WindowRig) -> None:
+    """What it allows holds from the next request on."""
     call = StreamedReply(Call("run_command", '{"command": "true"}'))
-    async with rig.answered_by(
-        replies_in_order(text_reply("Hi."), call, text_reply("Ran.")), "project"
-    ) as server:
+    async with rig.answered_by(replies_in_order(text_reply("Hi."), call, text_reply("Ran."))) as server:
         page = await opened(rig)
         await rig.run_turn("Hello")
         assert "fetch_url" not in tools(server)
@@ -88,7 +86,21 @@ def mode_text(rig: WindowRig) -> str:
     return rig.composer.mode_button.accessibleName()
 
 
-async def test_a_mode_is_of_its_session_and_decides_what_runs(rig: WindowRig) -> None:
+async def test_modes_permissions_and_trust_decide_what_runs_and_is_sent(rig: WindowRig) -> None:
+    """Trust comes last: without it nothing is sent from the workspace of the steps before."""
+    await _check_modes(rig)
+    if find_sandbox().kind != "none":
+        await _check_the_page_of_permissions(rig)
+    await _check_it_stops_running_work(rig)
+    await _check_nothing_is_sent_before(rig)
+    await rig.wiring.workspace_controller.open_folder(rig.folder / "cloned")
+    assert rig.composer.isEnabled()
+    assert trust_dialog(rig) is None, "it is trusted by now"
+    await _check_questions_come_one_after_the_other(rig)
+
+
+async def _check_modes(rig: WindowRig) -> None:
+    """A mode is of its session."""
     async with rig.answered_by(writes, "project") as server:
         assert mode_text(rig) == "Mode: Ask"
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
@@ -139,15 +151,6 @@ async def _added(rig: WindowRig, folder: Path) -> TrustDialog:
     dialog = trust_dialog(rig)
     assert dialog is not None
     return dialog
-
-
-async def test_nothing_is_sent_before_a_folder_is_trusted_and_all_ends_with_the_trust(rig: WindowRig) -> None:
-    await _check_nothing_is_sent_before(rig)
-    await _check_it_stops_running_work(rig)
-    await rig.wiring.workspace_controller.open_folder(rig.folder / "cloned")
-    assert rig.composer.isEnabled()
-    assert trust_dialog(rig) is None, "it is trusted by now"
-    await _check_questions_come_one_after_the_other(rig)
 
 
 async def _check_questions_come_one_after_the_other(rig: WindowRig) -> None:
@@ -213,7 +216,6 @@ async def _check_it_stops_running_work(rig: WindowRig) -> None:
     """Without trust, a turn ends and no message can be written."""
     never = asyncio.Event()
     async with ChatServer(lambda _: StreamedReply(Wait(never))) as server:
-        await rig.open_folder("project")
         await rig.use_server(server)
         rig.type_message("Go on for ever")
         await until(lambda: rig.conversation.is_running, "a turn")

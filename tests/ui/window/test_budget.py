@@ -61,7 +61,14 @@ async def set_to(rig: WindowRig, tokens: str) -> None:
     await until(lambda: len(rig.events(BudgetSet)) > count, "the budget on record")
 
 
-async def test_spending_is_in_sight_and_ends_at_its_budget(rig: WindowRig) -> None:
+async def test_spending_has_a_budget_approvals_and_ways_out_of_a_wait(rig: WindowRig) -> None:
+    """The last step has a workspace of its own: its policy is another."""
+    await _check_a_budget(rig)
+    await _check_an_approval_of_spending(rig)
+    await _check_a_wait_for_the_summary(rig)
+
+
+async def _check_a_budget(rig: WindowRig) -> None:
     """Below the message, in header, list and card; a session whose budget was raised or lifted goes on."""
     async with rig.answered_by(reader(5), "budget", {"a.txt": "words"}):
         line = rig.window.cost_line
@@ -142,9 +149,9 @@ def answers(request: dict[str, Any]) -> Reply:
     return text_reply("some words " * 700)
 
 
-async def test_an_approval_of_spending_stays_until_it_is_answered(rig: WindowRig) -> None:
+async def _check_an_approval_of_spending(rig: WindowRig) -> None:
     """It survives switching sessions, blocks no turn, and its card then states the cost."""
-    async with rig.answered_by(answers, "project"):
+    async with rig.answered_by(answers):
         await rig.change_policy(**ASKING)
         for _ in range(6):
             await rig.run_turn("Go on")
@@ -185,7 +192,7 @@ def has_ended_or_waits(rig: WindowRig, ends: int) -> bool:
     return rig.conversation.summary_wait.is_active or len(rig.events(TurnEnded)) >= ends
 
 
-async def test_a_step_that_waits_for_the_summary_says_so_with_two_ways_out(rig: WindowRig) -> None:
+async def _check_a_wait_for_the_summary(rig: WindowRig) -> None:
     """Continue without a model makes room at once; Stop ends the turn. Another session doesn't show it."""
 
     def hang(request: dict[str, Any]) -> Reply:

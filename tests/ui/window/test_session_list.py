@@ -36,43 +36,63 @@ async def summary_of(rig: WindowRig, session_id: str) -> SessionSummary:
     return next(summary for summary in await rig.workspace.store.sessions() if summary.id == session_id)
 
 
-async def test_a_session_is_archived_by_key_restored_by_undo_and_pinned_over_a_restart(
+async def test_sessions_are_archived_pinned_marked_and_hidden_over_a_restart(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        session_id, commands = rig.conversation.session.id, rig.window.commands
-        sessions = rig.window.sidebar.session_list
-        await until(lambda: sessions.index_of(session_id).isValid(), "the list")
-        used = (await summary_of(rig, session_id)).updated
-        sessions.setCurrentIndex(sessions.index_of(session_id))
-        QTest.keyClick(sessions, Qt.Key.Key_A)
-        await until(lambda: "archived." in rig.banner_text(), "the banner")
-        await until(lambda: not sessions.sessions(), "the list without it")
-        await until(lambda: commands.archive_session.text() == "Unarchive session", "the menu")
-        press(rig.window.notices, session_id)
-        await until(lambda: sessions.index_of(session_id).isValid(), "the session again")
-        await until(lambda: "archived." not in rig.banner_text(), "no banner")
+    more = asyncio.Event()
+    script = lambda _: StreamedReply(Text("Look"), Wait(more))  # noqa: E731 - a script
+    async with ChatServer(script) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            await _check_an_unused_session(rig)
+            pinned = await _check_archive_and_pin(rig)
+            cut_off = await _check_a_turn_that_runs(rig, server)
+            await rig.open_folder("second")
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            await _check_a_turn_that_ended_with_the_app(rig, cut_off)
+            await _check_a_pinned_session(rig, pinned)
+            await _check_a_session_that_waits(rig)
+        more.set()
 
-        rig.type_message("/pin")
-        await until(lambda: "pinned." in rig.banner_text(), "the banner")
-        await until(lambda: commands.pin_session.text() == "Unpin from top", "the menu again")
-        await rig.workspace.move_in_list(session_id, archived=True)
-        assert (await summary_of(rig, session_id)).updated == used
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        assert rig.conversation.session.transcript.place == ListPlace(pinned=True, archived=True)
-        rig.window.commands.pin_session.trigger()  # it unpins; archived stays archived
-        await until(lambda: "unpinned." in rig.banner_text(), "the banner")
-        assert (await summary_of(rig, session_id)).place == ListPlace(archived=True)
-        await _check_a_session_that_waits(rig)
+
+async def _check_archive_and_pin(rig: WindowRig) -> str:
+    """By key, taken back by undo, and pinned; none of it counts as use. The session's id."""
+    await rig.open_folder("first")
+    session_id, commands = rig.conversation.session.id, rig.window.commands
+    sessions = rig.window.sidebar.session_list
+    await until(lambda: sessions.index_of(session_id).isValid(), "the list")
+    used = (await summary_of(rig, session_id)).updated
+    sessions.setCurrentIndex(sessions.index_of(session_id))
+    QTest.keyClick(sessions, Qt.Key.Key_A)
+    await until(lambda: "archived." in rig.banner_text(), "the banner")
+    await until(lambda: not sessions.sessions(), "the list without it")
+    await until(lambda: commands.archive_session.text() == "Unarchive session", "the menu")
+    press(rig.window.notices, session_id)
+    await until(lambda: sessions.index_of(session_id).isValid(), "the session again")
+    await until(lambda: "archived." not in rig.banner_text(), "no banner")
+
+    rig.type_message("/pin")
+    await until(lambda: "pinned." in rig.banner_text(), "the banner")
+    await until(lambda: commands.pin_session.text() == "Unpin from top", "the menu again")
+    await rig.workspace.move_in_list(session_id, archived=True)
+    assert (await summary_of(rig, session_id)).updated == used
+    return session_id
+
+
+async def _check_a_pinned_session(rig: WindowRig, session_id: str) -> None:
+    """It is unpinned after a restart; archived stays archived."""
+    await rig.wiring.workspace_controller.open_session(session_id)
+    assert rig.conversation.session.transcript.place == ListPlace(pinned=True, archived=True)
+    rig.window.commands.pin_session.trigger()
+    await until(lambda: "unpinned." in rig.banner_text(), "the banner")
+    assert (await summary_of(rig, session_id)).place == ListPlace(archived=True)
 
 
 async def _check_a_session_that_waits(rig: WindowRig) -> None:
     """An archived session comes back when it waits for the user."""
     go = asyncio.Event()
     begins = StreamedReply(Text("One"), Wait(go), Call("run_command", '{"command": "sleep 0"}', id="c"))
-    async with rig.answered_by(replies_in_order(begins, text_reply("Two")), "waiting"):
+    async with rig.answered_by(replies_in_order(begins, text_reply("Two"))):
         session_id = rig.conversation.session.id
         rig.type_message("Go")
         await until(lambda: rig.conversation.response.text == "One", "the beginning")
@@ -124,33 +144,30 @@ def answer(request: dict[str, object]) -> Reply:
     return text_reply("Port range check" if is_title else "Done.")
 
 
-async def test_a_turn_that_ended_with_the_app_is_marked_until_somebody_looks(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    """In the list, and on the square of the workspace, also while that is closed."""
-    more = asyncio.Event()
-    script = lambda _: StreamedReply(Text("Look"), Wait(more))  # noqa: E731 - a script
-    async with ChatServer(script) as server:
-        async with open_window(qapp, tmp_path) as rig:
-            await rig.open_folder("first")
-            await rig.use_server(server)
-            rig.type_message("Work on this.")
-            await server.waiting.wait()
-            cut_off = rig.conversation.session.id
-            rig.window.commands.new_session.trigger()
-            await until(lambda: rig.conversation.session.id != cut_off, "another session")
-            await until(lambda: badges(rig) == {"first": "running"}, "it runs")
-            await rig.open_folder("second")
-        async with open_window(qapp, tmp_path) as rig:
-            await rig.wiring.workspace_controller.restore_last()
-            await until(lambda: badges(rig) == {"first": "interrupted", "second": ""}, "marked while closed")
-            await rig.open_folder("first")
-            await until(lambda: interrupted(rig) == [cut_off], "the session is marked")
-            assert badges(rig)["first"] == "interrupted"
-            await rig.wiring.workspace_controller.open_session(cut_off)
-            await until(lambda: interrupted(rig) == [], "it was looked at")
-            await until(lambda: badges(rig) == {"first": "", "second": ""}, "no mark is left")
-        more.set()
+async def _check_a_turn_that_runs(rig: WindowRig, server: ChatServer) -> str:
+    """Begin a turn that the end of the app cuts off; its session."""
+    await rig.wiring.workspace_controller.new_session()
+    await rig.use_server(server)
+    rig.type_message("Work on this.")
+    await server.waiting.wait()
+    cut_off = rig.conversation.session.id
+    rig.window.commands.new_session.trigger()
+    await until(lambda: rig.conversation.session.id != cut_off, "another session")
+    await until(lambda: badges(rig) == {"first": "running", "unused": ""}, "it runs")
+    return cut_off
+
+
+async def _check_a_turn_that_ended_with_the_app(rig: WindowRig, cut_off: str) -> None:
+    """Marked until somebody looks: in the list, and on the workspace's square, also while that is closed."""
+    await until(
+        lambda: badges(rig) == {"first": "interrupted", "second": "", "unused": ""}, "marked while closed"
+    )
+    await rig.open_folder("first")
+    await until(lambda: interrupted(rig) == [cut_off], "the session is marked")
+    assert badges(rig)["first"] == "interrupted"
+    await rig.wiring.workspace_controller.open_session(cut_off)
+    await until(lambda: interrupted(rig) == [], "it was looked at")
+    await until(lambda: badges(rig) == {"first": "", "second": "", "unused": ""}, "no mark is left")
 
 
 def badges(rig: WindowRig) -> dict[str, str]:
@@ -179,9 +196,12 @@ async def _begin(rig: WindowRig) -> str:
     return rig.conversation.session.id
 
 
-async def test_an_unused_session_is_in_no_list_and_comes_back_as_the_new_one(rig: WindowRig) -> None:
-    """What is typed right after a click on another one is for that."""
-    await rig.open_folder("project")
+async def _check_an_unused_session(rig: WindowRig) -> None:
+    """It is in no list and comes back as the new one.
+
+    What is typed right after a click on another one is for that.
+    """
+    await rig.open_folder("unused")
     first, opener = rig.conversation.session.id, rig.wiring.workspace_controller
     await until(lambda: listed(rig) == [first], "the only one is listed")
     await rig.run_turn("Hello")
