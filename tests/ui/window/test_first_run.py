@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -29,7 +28,7 @@ from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
 from tests.support.window.buttons import find_button, find_buttons, find_child, press
 from tests.support.window.drops import drop
 from tests.support.window.several_windows import new_window
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -41,10 +40,15 @@ def _notices(rig: WindowRig) -> str:
 
 
 async def test_from_the_first_page_a_model_is_connected_and_answers(rig: WindowRig) -> None:
-    """A key is pasted, then a local server is found: its model is the default of folders opened later."""
+    """A key is pasted, then a local server is found: its model is the default of folders opened later.
+
+    The page comes in place of a folder that is gone.
+    """
     services, page = rig.wiring.services, rig.settings.providers
-    await rig.wiring.workspace_controller.restore_last()
+    with pytest.raises(WorkspaceMissing):
+        await rig.wiring.workspace_controller.restore_last(rig.folder / "gone")
     welcome = rig.window.places.welcome.get()
+    assert welcome.isVisible()
     assert rig.window.top_bar.status() == "No session open"
     press(welcome, "suggestion:plug")
     await until(lambda: rig.settings.isVisible() and not page.editor.isHidden(), "the form at once")
@@ -236,18 +240,12 @@ async def _check_a_first_provider(rig: WindowRig) -> None:
         assert "demo model" in rig.composer.editor.placeholderText()
 
 
-async def test_folders_of_the_start_and_later_ones_are_opened(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_folders_of_the_start(rig)
-        await _check_a_new_folder(rig)
-
-    async with open_window(qapp, tmp_path / "other") as rig:
-        with pytest.raises(WorkspaceMissing):
-            await rig.wiring.workspace_controller.restore_last(tmp_path / "gone")
-        assert rig.window.places.welcome.get().isVisible()
-        await _check_a_folder_with_sessions(rig)
-        await _check_a_workspace_that_cannot_be_opened(rig)
-        await _check_a_move_of_the_data(rig)
+async def test_folders_of_the_start_and_later_ones_are_opened(rig: WindowRig) -> None:
+    await _check_folders_of_the_start(rig)
+    await _check_a_new_folder(rig)
+    await _check_a_folder_with_sessions(rig)
+    await _check_a_workspace_that_cannot_be_opened(rig)
+    await _check_a_move_of_the_data(rig)
 
 
 async def _check_folders_of_the_start(rig: WindowRig) -> None:
@@ -299,6 +297,8 @@ async def _check_a_new_folder(rig: WindowRig) -> None:
 
 async def _check_a_folder_with_sessions(rig: WindowRig) -> None:
     """The last one comes back, in the chat."""
+    rig.window.activateWindow()  # no window manager does so once a dialog is gone
+    await until(rig.window.isActiveWindow, "the window in front")
     await rig.open_folder("project")
     await rig.run_turn("Hello")
     session_id = rig.conversation.session.id

@@ -48,34 +48,45 @@ async def export(rig: WindowRig, what: str) -> None:
     press(await rig.dialog(ChoiceDialog), what)
 
 
-async def test_what_was_exported_is_read_saved_and_imported_again(tmp_path: Path, rig: WindowRig) -> None:
+async def test_what_was_exported_is_imported_again_and_backed_up(
+    monkeypatch: pytest.MonkeyPatch, rig: WindowRig
+) -> None:
+    """Also while a turn runs; sessions of other agents come into the same workspaces."""
+    await _check_exports_and_imports(rig)
+    await _check_an_import_beside_a_turn(rig)
+    await _check_sessions_of_other_agents(rig)
+    await _check_a_backup(rig, monkeypatch)
+
+
+async def _check_exports_and_imports(rig: WindowRig) -> None:
+    """Of a workspace, of outputs, of a document and of a session."""
     await rig.open_folder("first", {"a.txt": "words"})
     await rig.run_turn("What is in this folder?")
     log, session_id = await rig.stored_events(), rig.conversation.session.id
     await export(rig, "workspace")
-    await rig.pick(tmp_path / "all")
+    await rig.pick(rig.folder / "all")
     await until(lambda: "all.helix exported" in rig.banner_text(), "the notice")
     assert "1 session." in rig.banner_text()
     assert not rig.window.jobs.job_ids()
 
-    (tmp_path / "outputs").mkdir()
+    (rig.folder / "outputs").mkdir()
     outputs = [rig.last_output("list_directory").digest, "0" * 64]
     rig.perform(ExportEntries(tuple(outputs)))
     press(await rig.dialog(ChoiceDialog), "folder")
-    await rig.pick(tmp_path / "outputs")
+    await rig.pick(rig.folder / "outputs")
     await until(lambda: "Saving stopped." in rig.banner_text(), "the notice")
     assert "1 entry was saved to outputs." in rig.banner_text()
-    await _check_a_document(rig, tmp_path)
+    await _check_a_document(rig, rig.folder)
     rig.type_message("/export")
     press(await rig.dialog(ChoiceDialog), "session")
     press(await rig.dialog(QuestionDialog), "archive")
-    await rig.pick(tmp_path / "session.helix")
+    await rig.pick(rig.folder / "session.helix")
     await until(lambda: "session.helix exported" in rig.banner_text(), "the notice")
 
     second = await rig.open_folder("second")
     for file in ("all.helix", "session.helix"):
         choose(rig, "import", second)
-        await rig.pick(tmp_path / file)
+        await rig.pick(rig.folder / file)
         await until(partial(_is_said, rig, f"{file} imported."), "the notice")
         assert "Sessions: 1 new." in rig.banner_text()
         assert (rig.workspace.id, rig.conversation.session.id) == (second, session_id)
@@ -116,15 +127,17 @@ async def _check_a_document(rig: WindowRig, folder: Path) -> None:
     assert (folder / "read.html").read_text(encoding="utf-8") == shown
 
 
-async def test_an_import_stops_running_work_only_when_the_user_agrees(rig: WindowRig) -> None:
+async def _check_an_import_beside_a_turn(rig: WindowRig) -> None:
+    """It stops running work only when the user agrees."""
     turns = replies_in_order(text_reply("Well."), StreamedReply(Text("I think"), Hang()))
     async with ChatServer(turns) as server:
-        identity = await rig.open_folder("running")
+        identity = rig.workspace.id
+        await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
         await rig.run_turn("First")
         choose(rig, "export", identity)
         await rig.pick(rig.folder / "a.helix")
-        await until(lambda: "exported" in rig.banner_text(), "the notice")
+        await until(lambda: "a.helix exported" in rig.banner_text(), "the notice")
         rig.type_message("Second")
         await until(lambda: rig.conversation.is_running, "a turn")
         for answer, stays in (("cancel", True), ("stop", False)):
@@ -137,20 +150,16 @@ async def test_an_import_stops_running_work_only_when_the_user_agrees(rig: Windo
                     "",
                 )
                 assert rig.conversation.is_running
-        await until(lambda: "imported." in rig.banner_text(), "the notice")
+        await until(lambda: "a.helix imported." in rig.banner_text(), "the notice")
         assert "1 unchanged." in rig.banner_text()
         assert not rig.conversation.is_running
         assert [event.text for event in rig.events(UserSpoke)] == ["First", "Second"]
 
 
-async def test_a_backup_names_what_it_left_out_and_is_canceled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rig: WindowRig
-) -> None:
-    await rig.open_folder("first")
-    await rig.run_turn("Hello")
+async def _check_a_backup(rig: WindowRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names what it left out, and is canceled."""
     broken = await rig.open_folder("second")
-    await rig.run_turn("Hello again")
-    place = tmp_path / "backups"
+    place = rig.folder / "backups"
     place.mkdir()
     await export(rig, "all")
     await rig.pick(place)
@@ -162,7 +171,7 @@ async def test_a_backup_names_what_it_left_out_and_is_canceled(
     await rig.wiring.services.close_workspace(broken)
     (rig.wiring.services.registry.store_folder(broken) / "format").write_text("nothing")
     (rig.wiring.services.registry.store_folder(broken) / "db" / "CURRENT").write_text("nothing")
-    again = tmp_path / "again"
+    again = rig.folder / "again"
     again.mkdir()
     await export(rig, "all")
     await rig.pick(again)
@@ -175,7 +184,7 @@ async def test_a_backup_names_what_it_left_out_and_is_canceled(
 
     monkeypatch.setattr(rig.wiring.services.backup, "back_up", never)
     await export(rig, "all")
-    await rig.pick(tmp_path)
+    await rig.pick(rig.folder)
     await until(lambda: bool(rig.window.jobs.job_ids()), "the job")
     press(rig.window.jobs, "cancel_job")
     await until(lambda: "Backup canceled. No workspace was backed up." in rig.banner_text(), "the notice")
@@ -242,22 +251,20 @@ def use_home(rig: WindowRig, home: Path) -> None:
     rig.wiring.services.foreign_sessions._folders = lambda: AgentFolders(home, {}, "linux")
 
 
-async def test_sessions_of_other_agents_come_in_and_again_only_what_is_new(
-    tmp_path: Path, rig: WindowRig
-) -> None:
-    """Found by a search, or in a file that is chosen; what came can be taken back."""
-    home = tmp_path / "home"
+async def _check_sessions_of_other_agents(rig: WindowRig) -> None:
+    """Found by a search, or in a file that is chosen; again only what is new; taken back."""
+    home = rig.folder / "home"
     fill_home(home)
-    (tmp_path / "notes.jsonl").write_text("no session\n")
-    use_home(rig, tmp_path / "nobody")
-    await rig.open_folder("first")
+    (rig.folder / "notes.jsonl").write_text("no session\n")
+    use_home(rig, rig.folder / "nobody")
+    await rig.wiring.workspace_controller.new_session()
     press(rig.chat.empty_state, "empty_link")
     dialog = await rig.dialog(ImportSessionsDialog)
     assert not dialog.list.items(), "nothing is looked for before the user asks"
     press(dialog, "search_computer")
     await until(lambda: "No sessions of other agents" in dialog.empty.sentence.text(), "the end")
     press(dialog, "choose_file")
-    await rig.pick(tmp_path / "notes.jsonl")
+    await rig.pick(rig.folder / "notes.jsonl")
     await until(dialog.error.isVisible, "the error")
     assert "No sessions found in" in dialog.error.text()
     press(dialog, "choose_file")
@@ -269,7 +276,7 @@ async def test_sessions_of_other_agents_come_in_and_again_only_what_is_new(
     await until(lambda: "1 session moved to the trash." in rig.banner_text(), "the end of the undo")
 
     use_home(rig, home)
-    await rig.open_folder("second")
+    await rig.wiring.workspace_controller.open_folder(rig.folder / "first")
     dialog = await open_dialog(rig)
     await search(dialog, 2)
     titles = ["Which port does it use?", "Rename the table"]
@@ -288,8 +295,8 @@ async def test_sessions_of_other_agents_come_in_and_again_only_what_is_new(
     assert "2 records without a place here are kept as data." in rig.banner_text()
     assert "1 damaged line was skipped." in rig.banner_text()
     press(rig.window.notices, "open_imported")
-    await until(lambda: bool(rig.events(AssistantSpoke)), "the session")
-    assert [event.text for event in rig.events(UserSpoke)] == ["Which port does it use?"]
+    await until(lambda: [event.text for event in rig.events(UserSpoke)] == titles[:1], "the session")
+    assert rig.events(AssistantSpoke)
 
     with (home / f".claude/projects/-home-ann-shop/{CLAUDE}.jsonl").open("a") as file:
         file.write("".join(f"{json.dumps(line)}\n" for line in MORE))

@@ -36,38 +36,45 @@ def entry(menu: QMenu, name: str) -> None:
     menu.deleteLater()
 
 
-async def test_a_file_is_imported_where_the_user_says(qapp: QApplication, tmp_path: Path) -> None:
-    """Into the workspace it comes from, else into the one on screen; at a first start into a folder."""
+async def test_files_and_links_from_outside_are_opened(qapp: QApplication, tmp_path: Path) -> None:
+    """A first start asks for the folder of a file; what is broken is reported and changes nothing."""
     place = tmp_path / "Fern & Söhne.helix"
     async with open_window(qapp, tmp_path / "there") as rig:
-        garden = await rig.open_folder("garden", {"a.txt": "words"})
-        await rig.run_turn("What is in this folder?")
-        await rig.wiring.services.backup.export(garden, place)
-        shed = await rig.open_folder("shed")
+        await _check_copied_links(rig)
+        await _check_a_file(rig, place)
+        await _check_broken_links(rig)
+        await _check_an_invalid_file(rig)
+    await _check_a_first_start(qapp, tmp_path, place)
+
+
+async def _check_a_file(rig: WindowRig, place: Path) -> None:
+    """Into the workspace it comes from, else into the one on screen."""
+    garden = rig.workspace.id
+    await rig.wiring.services.backup.export(garden, place)
+    shed = await rig.open_folder("shed")
+    importing = request_target(rig, IMPORT_PREFIX + str(place))
+    dialog = await rig.dialog(QuestionDialog)
+    assert "into garden?" in dialog_text(dialog)
+    assert "exported from this workspace" in dialog_text(dialog)
+    press(dialog, "here")
+    await importing
+    assert "imported." in rig.banner_text()
+    assert rig.workspace.id == garden
+
+    await rig.wiring.workspace_controller.open_workspace(shed)
+    await rig.wiring.workspace_controller.close_workspace(garden)
+    rig.wiring.services.registry.remove(garden)
+    before = len(await rig.workspace.sessions())
+    for answer, count in (("cancel", before), ("here", before + 2)):
         importing = request_target(rig, IMPORT_PREFIX + str(place))
         dialog = await rig.dialog(QuestionDialog)
-        assert "into garden?" in dialog_text(dialog)
-        assert "exported from this workspace" in dialog_text(dialog)
-        press(dialog, "here")
+        assert "Import Fern & Söhne.helix into shed?" in dialog_text(dialog)
+        assert "exported from garden on" in dialog_text(dialog)
+        assert "2 sessions and" in dialog_text(dialog)
+        press(dialog, answer)
         await importing
-        assert "imported." in rig.banner_text()
-        assert rig.workspace.id == garden
-
-        await rig.wiring.workspace_controller.open_workspace(shed)
-        await rig.wiring.workspace_controller.close_workspace(garden)
-        rig.wiring.services.registry.remove(garden)
-        before = len(await rig.workspace.sessions())
-        for answer, count in (("cancel", before), ("here", before + 1)):
-            importing = request_target(rig, IMPORT_PREFIX + str(place))
-            dialog = await rig.dialog(QuestionDialog)
-            assert "Import Fern & Söhne.helix into shed?" in dialog_text(dialog)
-            assert "exported from garden on" in dialog_text(dialog)
-            assert "1 session and" in dialog_text(dialog)
-            press(dialog, answer)
-            await importing
-            assert rig.workspace.id == shed
-            assert len(await rig.workspace.sessions()) == count
-    await _check_a_first_start(qapp, tmp_path, place)
+        assert rig.workspace.id == shed
+        assert len(await rig.workspace.sessions()) == count
 
 
 async def _check_a_first_start(qapp: QApplication, tmp_path: Path, place: Path) -> None:
@@ -83,20 +90,12 @@ async def _check_a_first_start(qapp: QApplication, tmp_path: Path, place: Path) 
         await rig.pick(tmp_path / "new")
         await until(lambda: "imported." in rig.banner_text(), "the notice")
         await until(lambda: rig.wiring.session.has_conversation, "its session on screen")
-        assert len(await rig.workspace.sessions()) == 1
-
-
-async def test_links_lead_to_their_target_and_broken_ones_change_nothing(rig: WindowRig) -> None:
-    """Links that are copied and followed, links to what is not there, files that cannot be read."""
-    await _check_copied_links(rig)
-    await _check_broken_links(rig)
-    await _check_an_invalid_file(rig)
+        assert len(await rig.workspace.sessions()) == 2
 
 
 async def _check_an_invalid_file(rig: WindowRig) -> None:
     """An invalid file is reported without a question."""
     (rig.folder / "broken.helix").write_bytes(b"nothing")
-    await rig.open_folder("shed")
     await request_target(rig, IMPORT_PREFIX + str(rig.folder / "broken.helix"))
     assert "This file can't be imported." in rig.banner_text()
     await request_target(rig, IMPORT_PREFIX + str(rig.folder / "gone.helix"))
