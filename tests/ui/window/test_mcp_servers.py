@@ -355,6 +355,11 @@ async def test_a_server_asks_offers_and_notifies(
         find_button(rig.window.notices, "dismiss").click()
         await restart_server(rig, "box")
         assert "mcp-secret" not in rig.window.notices.names(), "once per start"
+        lacking = (raw_server(name=name, secret_env=("TOKEN",)) for name in ("box", "late"))
+        use_mcp_servers(rig, *lacking)
+        await restart_server(rig, "late")
+        assert rig.wiring.services.mcp_servers.servers_lacking_secrets(identity) == ("box", "late")
+        assert "mcp-secret" not in rig.window.notices.names(), "also of a server that came since"
 
 
 async def _check_other_answers(rig: WindowRig, browser: Browser) -> None:
