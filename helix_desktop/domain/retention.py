@@ -15,10 +15,8 @@ from helix_desktop.domain.store import CacheEntry, EntryRecord, SessionSummary
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
-GRACE_HOURS = 24
-GRACE_MS = (
-    GRACE_HOURS * HOUR_MS
-)  # how long an unnamed content stays at least: what names it may be on its way
+GRACE_HOURS = 24  # how long an unnamed content stays at least: what names it may be on its way
+GRACE_MS = GRACE_HOURS * HOUR_MS
 TRASH_DAYS = 30  # after which the trash is emptied by itself
 MAX_TIME_MS = 2**63 - 1  # later than any time, whatever a clock said
 _INDEX_LINE = re.compile(rb"^([0-9a-f]{64}) ", re.MULTILINE)

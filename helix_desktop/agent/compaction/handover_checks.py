@@ -48,17 +48,17 @@ def cuts_on_request(transcript: Transcript, policy: ContextPolicy, gauge: UsageG
     That is the furthest one before the newest turn which leaves the share of what is used that the policy
     keeps, if it frees enough; else one in the newest turn.
     """
-    kept = kept_tokens(policy, gauge)
+    least = tokens_to_leave(policy, gauge)
     found = available_cuts(transcript, 0, in_newest_turn=True)
-    older = available_cuts(transcript, kept)
+    older = available_cuts(transcript, least)
     if older and not frees_little(transcript, policy, gauge, older[0]):
         proposed = older[:1]
     else:
-        proposed = available_cuts(transcript, kept, in_newest_turn=True)[:1] or found[:1]
+        proposed = available_cuts(transcript, least, in_newest_turn=True)[:1] or found[:1]
     return [*proposed, *(cut for cut in found if cut not in proposed)]
 
 
-def kept_tokens(policy: ContextPolicy, gauge: UsageGauge) -> int:
+def tokens_to_leave(policy: ContextPolicy, gauge: UsageGauge) -> int:
     """Return the tokens that stay behind a handover on request, by our count."""
     return int(min(gauge.window, gauge.used) * policy.handover_keep / gauge.ratio)
 

@@ -17,8 +17,8 @@ from helix_desktop.agent.compaction.handover_checks import (
     cut_on_request,
     cuts_on_request,
     frees_little,
-    kept_tokens,
     thinned,
+    tokens_to_leave,
     without_active,
 )
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
@@ -308,7 +308,7 @@ class HandoverWriter:
 
         def cuts_to_rerun() -> list[CutPoint]:
             used = measure_usage(project(fork, policy, frame), fork, policy, frame)
-            others = thinned(available_cuts(fork, kept_tokens(policy, gauge)), upto)
+            others = thinned(available_cuts(fork, tokens_to_leave(policy, gauge)), upto)
             freeing = (cut for cut in others if not frees_little(fork, policy, used, cut))
             return [same, *(cut for cut in freeing if cut.upto != same.upto)]
 

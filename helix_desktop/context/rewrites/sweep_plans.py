@@ -1,4 +1,4 @@
-"""Which outputs are swept now, and what is left out as the last resort."""
+"""Which outputs are swept now, and what is truncated as the last resort."""
 
 from __future__ import annotations
 
