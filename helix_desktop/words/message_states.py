@@ -83,11 +83,11 @@ def explain_checkpoint() -> str:
 
 
 def hold_text(on: bool) -> str:
-    return tr("Compaction paused") if on else tr("Compaction resumed")
+    return tr("Context changes paused") if on else tr("Context changes resumed")
 
 
 def explain_hold() -> str:
-    return tr("Paused: the context stays as it is while it fits, until you resume compaction.")
+    return tr("Paused: the context stays as it is while it fits, until you resume.")
 
 
 def explain_outdated() -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.summary_task import FallbackRate
-from helix_desktop.context.window.window_breakdown import summary_name
+from helix_desktop.context.window.window_breakdown import compacted_turns, summary_name
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import (
     Bullet,
@@ -91,7 +91,12 @@ def handover_titles(transcript: Transcript) -> dict[int, str]:
     newest = max(handovers.keys() - transcript.checkpoints.keys(), default=0)
     for seq, handover in handovers.items():
         is_next = seq in transcript.checkpoints and seq > newest
-        name = tr("Prepared summary") if is_next else translate(summary_name(transcript, 0, handover.upto))
+        name = translate(summary_name(transcript, 0, handover.upto))
+        if is_next:
+            name = tr("Prepared summary")
+        elif seq in transcript.checkpoints:
+            turns = compacted_turns(transcript, 0, handover.upto)
+            name = tr("Prepared summary of {turns}", turns=translate(turns))
         title = _title(handover, name)
         times[title] += 1
         count = times[title]
@@ -110,7 +115,9 @@ def summary_title(
             return translate(summary_name(transcript, 0, upto))
         case ObservationsPlaced(made=made):
             observations = transcript.rewrites.observations.get(made)
-            return summary_title(observations, transcript) if observations is not None else tr("Summary")
+            if observations is None:
+                return tr("Compacted messages")
+            return summary_title(observations, transcript)
     return translate(summary_name(transcript, event.after, event.upto))
 
 

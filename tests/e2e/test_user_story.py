@@ -171,7 +171,7 @@ def compact(user: DesktopUser) -> None:
 def edit_compare_and_put_back(user: DesktopUser) -> None:
     """Write a section anew, compare it with the original, and put back what it dropped."""
     user.keys("ctrl+3")
-    user.click("push button", "Edit Summary of turns 1–4")
+    user.click("push button", "Edit Compacted turns 1–4")
     user.click("text", "Technical Details", inside="Summaries")
     user.keys("ctrl+a")
     user.type("- All new! [e4]")
@@ -180,7 +180,7 @@ def edit_compare_and_put_back(user: DesktopUser) -> None:
     user.click("push button", "Put back: Words about Technical Details.")
     user.see("label", "1 added · 20 unchanged", inside="Summaries")
     user.click("push button", "Save changes", inside="Summaries")
-    user.see("label", "Summary of turns 1–4, edited (2)", inside="Summaries")
+    user.see("label", "Compacted turns 1–4, edited (2)", inside="Summaries")
     user.click("push button", "Close", inside="Summaries")
     user.see_no("dialog")
     texts = handover_texts(user)

@@ -317,24 +317,37 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
 
 
 def summary_name(transcript: Transcript, after: int, upto: int) -> TranslatableText:
-    """Return what a summary of the messages behind `after`, up to `upto`, is called: by its turns.
+    """Return what stands in place of the messages behind `after`, up to `upto`, is called: by its turns."""
+    turns = compacted_turns(transcript, after, upto)
+    return text("Compacted {turns}", turns=turns) if turns else text("Compacted messages")
 
-    One that leaves out model calls of its only turn is of a part of it.
+
+def compacted_turns(transcript: Transcript, after: int, upto: int) -> TranslatableText:
+    """Return the turns of the messages behind `after`, up to `upto`; empty if there are none.
+
+    One of which it leaves out model calls is there in part.
     """
     messages = transcript.messages
     items = messages.items
     first, last = messages.position(after), messages.position(upto) - 1
     if first > last:
-        return text("Summary")
-    turns = [max(1, items[at].turn) for at in (first, last)]
-    if turns[0] != turns[1]:
-        return text("Summary of turns {first}–{last}", first=turns[0], last=turns[1])
+        return verbatim("")
     begin = bisect_left(items, items[first].turn, key=attrgetter("turn"))
-    end = bisect_left(items, items[first].turn + 1, key=attrgetter("turn"))
+    end = bisect_left(items, items[last].turn + 1, key=attrgetter("turn"))
     starts_late = first > begin and messages.step_in_turn(items[first - 1]) > 0
-    if starts_late or items[end - 1].step > items[last].step:
-        return text("Summary of part of turn {number}", number=turns[0])
-    return text("Summary of turn {number}", number=turns[0])
+    ends_early = items[end - 1].step > items[last].step
+    from_turn, to_turn = (max(1, items[at].turn) for at in (first, last))
+    if from_turn == to_turn:
+        if starts_late or ends_early:
+            return text("part of turn {number}", number=from_turn)
+        return text("turn {number}", number=from_turn)
+    if starts_late:
+        return text("parts of turns {first}–{last}", first=from_turn, last=to_turn)
+    if not ends_early:
+        return text("turns {first}–{last}", first=from_turn, last=to_turn)
+    if to_turn - from_turn == 1:
+        return text("turn {first}, part of {last}", first=from_turn, last=to_turn)
+    return text("turns {first}–{before}, part of {last}", first=from_turn, before=to_turn - 1, last=to_turn)
 
 
 def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowItem:

@@ -321,7 +321,7 @@ class HandoverWindow(WindowParts):
         if seq != DRAFT:
             return titles.get(seq, "")
         former = titles.get(self.draft.scope.rerun_seq, "") if self.draft is not None else ""
-        return tr("Draft of {title}", title=former) if former else tr("Draft")
+        return tr("Draft of “{title}”", title=former) if former else tr("Draft")
 
     async def _read_preview(self) -> None:
         """Make the handover as it would be now, in a thread: a long log takes longer than a frame."""
@@ -488,7 +488,7 @@ class HandoverWindow(WindowParts):
         self._built = None
         self._edits.pop(seq, None)
         self.choose(max(self._transcript.written_handovers.keys() - before.keys(), default=self.seq))
-        announce(self, tr("Saved as {title}.", title=self._title(self.seq)))
+        announce(self, tr("Saved as “{title}”.", title=self._title(self.seq)))
 
     # Writing
 

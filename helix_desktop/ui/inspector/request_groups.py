@@ -45,9 +45,9 @@ SEGMENT_LOOKS: dict[SegmentKind, SegmentLook] = {
     "environment": SegmentLook(text("Date, folder, system"), "seg_environment"),
     "instructions": SegmentLook(text("Instructions"), "seg_instructions"),
     "handover": SegmentLook(
-        text("Summaries"),
+        STATE_WORDS["folded"].label,
         "seg_handover",
-        text("In place of compacted messages, which the agent can recall."),
+        text("Summaries in place of older messages, which the agent can recall."),
     ),
     "pinned": SegmentLook(text("Pinned"), "seg_pinned"),
     "user": SegmentLook(
@@ -165,11 +165,14 @@ class RequestGroup(msgspec.Struct, frozen=True):
     @property
     def states(self) -> list[str]:
         """Return of how many rows in it the state is unusual, the commonest first."""
-        counts = Counter(filter(None, (row.unusual_state for row in self.rows)))
-        return [
+        rows = [row for row in self.rows if not row.is_heading]
+        counts = Counter(filter(None, (row.unusual_state for row in rows)))
+        states = [
             tr("{count} {state}", count=format_integer(count), state=state.lower())
             for state, count in counts.most_common()
         ]
+        is_begun_in_summary = bool(self.rows[0].is_heading and self.rows[0].seq)
+        return [*states, tr("Compacted in part")] if is_begun_in_summary else states
 
     @property
     def shown_states(self) -> list[str]:

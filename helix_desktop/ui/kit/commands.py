@@ -414,7 +414,7 @@ class WindowCommands(CommandTable):
         needs=(OPEN_SESSION, UNDOABLE_CHANGE), slash="undo", also=_also("handover compaction restore"))
     redo_compaction = _agent(text("Redo last context change"), intents.RedoLast(), "Ctrl+Alt+Shift+Z",
         group=5, needs=(OPEN_SESSION, REDOABLE_CHANGE), slash="redo", also=_also("handover compaction"))
-    hold_compaction = _session(text("Pause compaction"), intents.PauseCompaction(), group=5,
+    hold_compaction = _session(text("Pause context changes"), intents.PauseCompaction(), group=5,
         is_checkable=True, also=_also("handover hold stop automatic"))
     show_survival = _session(text("Compare with and without Helix"), intents.ShowPage("survives"), group=5,
         slash="survives", is_in_menu=False,

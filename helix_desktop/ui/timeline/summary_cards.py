@@ -255,7 +255,7 @@ class HandoverCard(Rewrite, frozen=True):
             return undone_pill(inside=self.replaced_by or self.inside)
         if replacement := self.replaced_by or self.inside:
             tip = tr("Restored when “{title}” is undone", title=replacement)
-            return Pill(tr("Replaced by {title}", title=replacement), tip=tip)
+            return Pill(tr("Replaced by “{title}”", title=replacement), tip=tip)
         if self.is_checkpoint:
             words = tr("For the next compaction") if self.is_next else tr("Never sent")
             return Pill(words, tip=explain_checkpoint() if self.is_next else "")
@@ -274,7 +274,7 @@ class HandoverCard(Rewrite, frozen=True):
             pills.append(Pill(tr("Read {tokens}", tokens=format_token_count(self.read)), icon="eye"))
         if self.checkpoint:
             tip = tr("Written from that one and what came after it")
-            pills.append(Pill(tr("Updates {title}", title=self.checkpoint), icon="bookmark", tip=tip))
+            pills.append(Pill(tr("Updates “{title}”", title=self.checkpoint), icon="bookmark", tip=tip))
         pills += _cost_pills(self)
         if not event.revises:
             pills.append(Pill(format_exact_duration(event.duration_ms), icon="clock"))

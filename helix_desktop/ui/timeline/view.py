@@ -90,11 +90,12 @@ class TimelineFilterBar(HostedRow):
         self.group: Group | None = None
         self._buttons: dict[Group | None, PushButton] = {}
         choice = QButtonGroup(self)
+        about_compacted = tr("Summaries that replaced older messages, or are to replace them.")
         about_cached = tr("What tools returned or were called with, and large outputs of which a part left.")
         about_yours = tr("What you pinned, left out, undid, or sent to the agent in another form.")
         words: dict[Group | None, tuple[str, str]] = {
             None: (tr("All"), ""),
-            "summaries": (tr("Summaries"), tr("What replaced older messages, or is to replace them.")),
+            "summaries": (translate(STATE_WORDS["folded"].label), about_compacted),
             "cached": (translate(STATE_WORDS["cached"].label), about_cached),
             "yours": (tr("By you"), about_yours),
         }
@@ -291,7 +292,9 @@ class Timeline(Themed, QWidget):
         self.chart.scrubber.set_steps(state.steps)
         meaning = tr("Nothing has left the context yet.")
         if state.cards:
-            meaning = tr("Cached: stored, with one line in its place. Summary: replaces older messages.")
+            meaning = tr(
+                "Cached: stored, with one line in its place. Compacted: a summary replaces older messages."
+            )
         self._meaning.setText(meaning)
         self.show_fallbacks(state.fallbacks)
 

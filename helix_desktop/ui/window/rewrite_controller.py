@@ -182,8 +182,9 @@ class RewriteController(WindowPart):
         self._session.notices.end(_HOLD)
         if is_on_hold:
             why = tr("The context stays as it is while it fits, until you resume.")
-            resume = Answer(tr("Resume compaction"), lambda: self._set(False), "resume")
-            self._session.notices.notify_here(Notice(_HOLD, tr("Compaction paused."), why, answers=(resume,)))
+            resume = Answer(tr("Resume context changes"), lambda: self._set(False), "resume")
+            notice = Notice(_HOLD, tr("Context changes paused."), why, answers=(resume,))
+            self._session.notices.notify_here(notice)
 
     def _show_after_undo(self, undone: Undone) -> None:
         """Say that the context will be compacted again, and offer Hold while the next request fits."""
@@ -209,7 +210,7 @@ class RewriteController(WindowPart):
             what = tr("The context will be compacted again.")
             limit = limit_text(gauge.trigger.kind, gauge.trigger.limit)
             why = tr("After the undo it is above {share}. Pause keeps it as it is.", share=limit)
-            answers = (Answer(tr("Pause compaction"), lambda: self._set(True), "hold"),)
+            answers = (Answer(tr("Pause context changes"), lambda: self._set(True), "hold"),)
         return Notice(_HOLD, what, why, answers=answers, ends_with=_HOLD_ENDS_WITH)
 
     @handles(intents.PauseCompaction)
@@ -303,7 +304,7 @@ class RewriteController(WindowPart):
     def _how_long(conversation: Conversation) -> str:
         """Return how long what an undo brought back stays in the context."""
         if conversation.session.transcript.on_hold:
-            return tr("What it restored stays while compaction is paused.")
+            return tr("What it restored stays while context changes are paused.")
         if not conversation.window.policy.enabled:
             return ""
         gauge = conversation.window.measure()[1]

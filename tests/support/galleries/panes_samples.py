@@ -330,7 +330,7 @@ def timeline_state() -> TimelineState:
     cards: tuple[TimelineCard, ...] = (
         handover_card(3, 492),
         SweepCard(470, at, 14, SWEPT, outputs, before=24_400, after=14_600),
-        UndoCard(455, at - 3_000_000, "undo", 440, "Summary of 48 messages"),
+        UndoCard(455, at - 3_000_000, "undo", 440, "Compacted turns 1–48"),
         handover_card(2, 440, True, model="", demo=False, trigger=HandoverTrigger.MANUAL, threshold=0.0,
                  fallback="No model in reach."),
         FailureCard(431, at - 4_000_000, HandoverFailed(
@@ -361,7 +361,7 @@ def fold_card(seq: int, **changes: object) -> FoldCard:
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "how": "fold",
         "before": 23_900, "after": 14_790, "tokens": 790 - FRAMING_TOKENS,
         "text": _FOLD_NOTE, "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31,
-        "title": "Summary of 9 messages",
+        "title": "Compacted turns 1–9",
     }  # fmt: skip
     return _card(FoldCard, _FOLD, values | changes)
 
@@ -380,7 +380,7 @@ def observations_card(seq: int, **changes: object) -> ObservationsCard:
     text = "Long answers stall the chat view.\nRe-render **only** what changed, and keep 500 tokens/s smooth."
     values: dict[str, object] = {
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "observations": facts, "over": facts[3:],
-        "name": "Summary of 46 messages", "messages": "46 messages",
+        "name": "Compacted turns 1–46", "messages": "46 messages",
         "quotes": (Bullet(text, (2,)),), "index": hashlib.sha256(b"o%d" % seq).hexdigest(),
         "duration_ms": 3_400,
     }  # fmt: skip
@@ -404,7 +404,7 @@ def long_timeline_state() -> TimelineState:
         PlacedCard(468, at, observations_card(466, reflection=True),
                    ObservationsPlaced(466, PlacementReason.THRESHOLD, 0),
                    before=42_000, after=19_100),
-        fold_card(464, how="condense", steps=96, before=8_200, after=2_100, inside="Summary of 38 messages"),
+        fold_card(464, how="condense", steps=96, before=8_200, after=2_100, inside="Compacted turns 1–38"),
         fold_card(462, is_undone=True, steps=11),
         fold_card(460, how="truncate", steps=9, before=40_300, after=60, text=_FOLD_NOTE.splitlines()[0]),
         FormCard(459, at, ToolAnswered(
@@ -473,7 +473,7 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
         WindowRow(
             210,
             "handover",
-            "Summary of 46 messages",
+            "Compacted turns 1–46",
             2_300,
             "summarized",
             "Replaces 46 messages",
@@ -481,12 +481,12 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
         WindowRow(
             211,
             "handover",
-            "Summary of 12 messages",
+            "Compacted turns 1–12",
             1_240,
             "noted",
             "Replaces 12 messages",
         ),
-        WindowRow(212, "handover", "Summary of 28 messages", 790, "noted", "Replaces 28 messages"),
+        WindowRow(212, "handover", "Compacted turns 1–28", 790, "noted", "Replaces 28 messages"),
     )
     rest = []
     for at in range(count - len(head)):

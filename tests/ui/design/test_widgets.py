@@ -284,7 +284,7 @@ def test_a_text_that_would_wrap_in_a_narrow_rest_has_the_whole_width(qtbot: QtBo
 def test_it_makes_room_for_a_part_that_grows_on_screen(qtbot: QtBot) -> None:
     """Sizes are measured once; what changes is measured again."""
     undo = QPushButton("Undo")
-    line = ResponsiveRow(SelectableText("Summary of 31 messages"), [QLabel("now"), undo], least_px=100)
+    line = ResponsiveRow(SelectableText("Compacted turns 1–31"), [QLabel("now"), undo], least_px=100)
     qtbot.addWidget(line)
     with qtbot.waitExposed(line):
         _boxes(line, 300)
@@ -296,7 +296,7 @@ def test_it_makes_room_for_a_part_that_grows_on_screen(qtbot: QtBot) -> None:
 
 
 def test_what_stands_beside_it_is_mirrored(qtbot: QtBot) -> None:
-    words = SelectableText("Summary of 31 messages")
+    words = SelectableText("Compacted turns 1–31")
     line = ResponsiveRow(words, [QPushButton("Undo")])
     line.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
     qtbot.addWidget(line)

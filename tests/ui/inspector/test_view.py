@@ -200,7 +200,7 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
     assert groups == {"e40": [40, 41], "Question 50": [50, 57, 58, 59], "e60": [60, 61]}
     (heading,) = [at for at, row in enumerate(requests.rows) if row.is_heading]
     assert requests.row_model.index(heading).data() == (
-        "Question 50 · 3 parts, Right opens them · 30 · 1 compacted"
+        "Question 50 · 3 parts, Right opens them · 30 · Compacted in part"
     )
     assert requests.rows[heading].shown_states == ["Compacted"], "it isn't sent"
     pane.requests.setCurrentIndex(requests.row_model.index(heading))

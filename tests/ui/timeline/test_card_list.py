@@ -26,14 +26,14 @@ def test_cards_that_move_down_are_updated(qtbot: QtBot) -> None:
     """Cards that come on top push others out of sight: they change too."""
     pane = open_timeline(qtbot)
     cards = tuple(
-        SweepCard(number, NOW_MS, 2, SWEPT, before=9_900, after=9_000, inside="Summary of 31 messages")
+        SweepCard(number, NOW_MS, 2, SWEPT, before=9_900, after=9_000, inside="Compacted turns 1–31")
         for number in range(40, 0, -1)
     )
     pane.set_state(replace(timeline_state(), cards=cards))
     newer = tuple(SweepCard(number, NOW_MS, 2, SWEPT, before=9_900, after=9_000) for number in (52, 51))
-    changed = tuple(replace(old, inside="Summary of 62 messages") for old in cards)
+    changed = tuple(replace(old, inside="Compacted turns 1–62") for old in cards)
     pane.set_state(replace(timeline_state(), cards=(*newer, *changed)))
-    assert all("Now in Summary of 62 messages" in pills(pane, old.seq) for old in cards)
+    assert all("Now in “Compacted turns 1–62”" in pills(pane, old.seq) for old in cards)
 
 
 def test_the_card_that_a_click_leads_to_stands_out(qtbot: QtBot) -> None:
@@ -80,8 +80,8 @@ def test_a_card_stays_under_the_mouse_when_it_is_undone_and_redone(qtbot: QtBot,
     assert place is not None
     bar.setValue(round(bar.value() + place - 60))
     before = top(pane, 100)
-    undone = UndoCard(200, NOW_MS, "undo", 100, "Summary of 31 messages")
-    redone = UndoCard(201, NOW_MS, "redo", 100, "Summary of 31 messages")
+    undone = UndoCard(200, NOW_MS, "undo", 100, "Compacted turns 1–31")
+    redone = UndoCard(201, NOW_MS, "redo", 100, "Compacted turns 1–31")
     for state in (_state(True, undone), _state(False, redone, undone)):
         pane.set_state(state)
         assert top(pane, 100) == before

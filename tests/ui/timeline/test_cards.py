@@ -148,7 +148,7 @@ def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot
         AssistantSpoke("Done.", "lab/m", 2),
         HandoverMade(4, 0, (), "", "", 0, 50, 521, 554, 4, "m", HandoverTrigger.MANUAL),
     )
-    for later, inside in (((), "Summary of turn 1"), ((Pinned(3),), ""), ((Undone(5),), "")):
+    for later, inside in (((), "Compacted turn 1"), ((Pinned(3),), ""), ((Undone(5),), "")):
         log = [RecordedEvent(seq, 0, event) for seq, event in enumerate((*events, *later), 1)]
         cards = build_cards(log, Transcript(log))
         assert [form.inside for form in cards if isinstance(form, FormCard)] == [inside]
@@ -157,11 +157,11 @@ def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot
             press(pane, 3, "unfold")
         assert has(pane, 3, "change-form") == (not inside)
         assert ("send more of it" in card(pane, 3).accessible_name) == (not inside)
-        assert list(pills(pane, 3)) == ([f"Now in {inside}"] if inside else [])
+        assert list(pills(pane, 3)) == ([f"Now in “{inside}”"] if inside else [])
 
 
 def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
-    checkpoint = checkpoint_card(2, 431, checkpoint="Summary of 10 messages")
+    checkpoint = checkpoint_card(2, 431, checkpoint="Compacted turns 1–10")
     pane = open_timeline(qtbot, TimelineState((checkpoint,)))
     pane.reveal(431)
     assert "Read 5.4k tokens" not in pills(pane, 431), "it is not the one that the context has"
@@ -175,7 +175,7 @@ def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
         "For the next compaction",
         "acme/swift",
         "Read 5.4k tokens",
-        "Updates Summary of 10 messages",
+        "Updates “Compacted turns 1–10”",
         "Used 6.3k tokens · $0.0071",
         "1.2 s",
     ]
@@ -203,9 +203,9 @@ def test_it_can_be_compared_edited_and_started_from_and_there_is_nothing_to_undo
 
 
 def test_a_handover_says_which_checkpoint_it_was_made_from(qtbot: QtBot) -> None:
-    pane = open_timeline(qtbot, TimelineState((handover_card(1, 200, checkpoint="Summary of 10 messages"),)))
+    pane = open_timeline(qtbot, TimelineState((handover_card(1, 200, checkpoint="Compacted turns 1–10"),)))
     press(pane, 200, "fold:details")
-    assert "Updates Summary of 10 messages" in pills(pane, 200)
+    assert "Updates “Compacted turns 1–10”" in pills(pane, 200)
 
 
 def test_checkpoints_are_found_with_handovers() -> None:
@@ -223,9 +223,9 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
     made = max(simulator.transcript.rewrites.handovers)
     titles = [one.title for one in cards.values() if isinstance(one, HandoverCard)]
     assert titles == [
-        "Summary of turns 1–2",
-        "Summary of turns 1–3 (2)",
-        "Summary of turns 1–3",
+        "Compacted turns 1–2",
+        "Prepared summary of turns 1–3 (2)",
+        "Prepared summary of turns 1–3",
     ]
     checkpoint, handover = cards[second], cards[made]
     assert isinstance(checkpoint, HandoverCard)
@@ -234,7 +234,7 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
     assert (checkpoint.is_checkpoint, checkpoint.read, checkpoint.checkpoint) == (
         True,
         880,
-        "Summary of turns 1–3",
+        "Prepared summary of turns 1–3",
     )
     assert not handover.is_checkpoint
     assert first in cards
@@ -256,7 +256,7 @@ def test_observations_wait_for_their_place(pane: Timeline) -> None:
     [
         ({}, "", "undo"),
         ({"is_undone": True}, "Undone", "redo"),
-        ({"inside": "Summary of 90 messages"}, "Now in Summary of 90 messages", ""),
+        ({"inside": "Compacted turns 1–90"}, "Now in “Compacted turns 1–90”", ""),
     ],
 )
 def test_observations_are_undone_at_their_placement(
@@ -271,7 +271,7 @@ def test_observations_are_undone_at_their_placement(
         **{"before": 4_000, "after": 2_000} | changes,
     )
     pane.set_state(TimelineState((placed,)))
-    title = "Summary of 46 messages · Context: 4k → 2k · by you"
+    title = "Compacted turns 1–46 · Context: 4k → 2k · by you"
     assert card(pane, 9).accessible_name == " · ".join(filter(None, (title, state)))
     pane.reveal(5)
     press(pane, 9, "fold:details")
@@ -292,10 +292,10 @@ def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: T
         ObservationsPlaced(5, PlacementReason.THRESHOLD, 0),
         before=42_000,
         after=19_100,
-        inside="Summary of 90 messages",
+        inside="Compacted turns 1–90",
     )
     pane.set_state(TimelineState((placed,)))
-    assert card(pane, 468).accessible_name.startswith("Summary of 46 messages")
+    assert card(pane, 468).accessible_name.startswith("Compacted turns 1–46")
     assert placed.groups == ("summaries",)
 
 

@@ -37,7 +37,7 @@ _STEPS = (Step(10, 1, 1, NOW_MS), Step(20, 1, 2, NOW_MS))
 
 _KEY = ("change", 12)
 
-_TITLE = "Summary of 9 messages · Summary of 46 messages · 3 outputs cached"
+_TITLE = "Compacted turns 1–9 · Compacted turns 1–46 · 3 outputs cached"
 
 
 def _parts(*, is_undone: bool = False) -> tuple[ChangePart, ...]:
@@ -148,7 +148,7 @@ def test_changes_beside_a_handover_are_parts_of_its_card(qtbot: QtBot) -> None:
     """They are undone with it, unless it covers them."""
     sweep, covered = (
         SweepCard(12, NOW_MS, 2, SWEPT, before=15_000, after=14_000),
-        fold_card(13, inside="Summary of 9 messages"),
+        fold_card(13, inside="Compacted turns 1–9"),
     )
     cards = (handover_card(1, 14), covered, sweep)
     (merged,) = merge_changes(cards, _STEPS)
@@ -170,7 +170,7 @@ def test_each_request_has_its_own_row() -> None:
     alone, merged, first = merge_changes(cards, _STEPS)
     assert (alone, first) == (cards[0], cards[-1])
     assert isinstance(merged, ChangeCard)
-    assert merged.title.startswith("Summary of 9 messages")
+    assert merged.title.startswith("Compacted turns 1–9")
 
 
 def test_a_sweep_says_with_what_it_was_undone(qtbot: QtBot) -> None:
@@ -186,7 +186,7 @@ def test_a_sweep_says_with_what_it_was_undone(qtbot: QtBot) -> None:
     qtbot.addWidget(pane)
     pane.show()
     for event, expected in (
-        (Undone(handover), ["Undone with “Summary of turn 1”"]),
+        (Undone(handover), ["Undone with “Compacted turn 1”"]),
         (Redone(handover), []),
         (Undone(sweep), ["Undone"]),
     ):
@@ -214,8 +214,8 @@ def test_what_was_undone_inside_a_later_rewrite_did_not_come_back(qtbot: QtBot) 
     pane.show()
     sweep, fold = 8, 9
     for event, expected, changed in (
-        (Undone(7), ["Undone with “Summary of turn 1”"], ""),
-        (Undone(fold), ["Undone with “Summary of turn 1”"], "Together with it: 1 output cached."),
+        (Undone(7), ["Undone with “Compacted turn 1”"], ""),
+        (Undone(fold), ["Undone with “Compacted turn 1”"], "Together with it: 1 output cached."),
     ):
         events = (*events, event)
         log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
@@ -277,7 +277,7 @@ def test_what_was_undone_under_a_later_rewrite_is_redone_after_it(
     pane = Timeline(lambda: NOW_MS)
     qtbot.addWidget(pane)
     pane.show()
-    covering = "Summary of turn 1" if upto == 4 else "Summary of part of turn 1"
+    covering = "Compacted turn 1" if upto == 4 else "Compacted part of turn 1"
     for event, buttons, tip in (
         (None, False, f"Can be redone when “{covering}” is undone"),
         (Undone(placed + 2), True, ""),

@@ -85,7 +85,7 @@ def test_a_button_leads_to_the_summaries_once_there_is_one(qtbot: QtBot) -> None
     pane.set_state(replace(pane._state, cards=(handover_card(1, 492),)))
     assert pane.handovers_button.isVisible()
     (meaning,) = [text for text in shown_texts(pane) if text.startswith("Cached: stored")]
-    assert "Summary: replaces older messages" in meaning, (
+    assert "Compacted: a summary replaces older messages" in meaning, (
         "the words of the cards are explained where they stand"
     )
     with performed(pane) as intents:
@@ -136,7 +136,7 @@ def test_with_the_policy_off_the_chart_has_no_threshold(qtbot: QtBot) -> None:
 )
 def test_a_summary_without_a_model_says_why_it_was_made(qtbot: QtBot, kind: FoldKind, why: str) -> None:
     pane = open_timeline(qtbot, TimelineState((fold_card(497, how=kind),)))
-    assert f"Summary of 9 messages · Context: 23.9k → 14.8k{why}" in words(pane, 497)
+    assert f"Compacted turns 1–9 · Context: 23.9k → 14.8k{why}" in words(pane, 497)
 
 
 KEYS, SHIFT = Qt.Key, Qt.KeyboardModifier.ShiftModifier

@@ -346,7 +346,7 @@ def test_short_durations_are_exact_and_long_ones_readable(milliseconds: int, tex
 def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) -> None:
     """Steps, tokens before and after, the note word for word, the way to the index and to the first event."""
     pane.set_state(long_timeline_state())
-    assert card(pane, 497).accessible_name.startswith("Summary of 9 messages · Context: 23.9k → 14.8k")
+    assert card(pane, 497).accessible_name.startswith("Compacted turns 1–9 · Context: 23.9k → 14.8k")
     assert fold_card(497).event.text not in words(pane, 497)
     assert any(text.startswith("Summary text") for text in words(pane, 497))
     press(pane, 497, "fold:note")
@@ -483,7 +483,7 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
     assert pane.filter_bar.isVisible()
     chips = pane.filter_bar.findChildren(QAbstractButton)
     names, counts = zip(*(chip.text().removesuffix(")").split(" (") for chip in chips), strict=True)
-    assert names == ("All", "Summaries", "Cached", "By you")
+    assert names == ("All", "Compacted", "Cached", "By you")
     for chip, count in zip(chips[1:], counts[1:], strict=True):
         chip.click()
         group = pane.filter_bar.group

@@ -154,9 +154,7 @@ async def _check_a_handover(rig: WindowRig) -> None:
         after = rig.conversation.window.measure()
         assert after[1].used < before[1].used
         divider = rig.rows(DividerRow)[-1]
-        assert divider.text.endswith(
-            f" → {format_tokens(after[1].used)} · Summary of part of turn 1 · by you"
-        )
+        assert divider.text.endswith(f" → {format_tokens(after[1].used)} · Compacted part of turn 1 · by you")
         assert _badges(rig)["part0.txt"] == "handed_over"
         assert (await _states(rig))["part0.txt"] == "handed_over"
         question = rig.rows(UserRow)[0]
@@ -174,7 +172,7 @@ async def _check_a_handover(rig: WindowRig) -> None:
         assert "Nothing to redo in the context." in rig.banner_text()
         commands.undo_compaction.trigger()
         await until(lambda: rig.rows(DividerRow)[-1].is_undone, "undone")
-        await until(lambda: "Undone: Summary of " in rig.banner_text(), "what was undone")
+        await until(lambda: "Undone: Compacted " in rig.banner_text(), "what was undone")
         await rig.wait_for_turn_end()
         assert rig.conversation.window.measure()[0] == before[0]
         assert _badges(rig)["part0.txt"] == "in_window"
@@ -244,7 +242,7 @@ async def _check_a_hold(rig: WindowRig) -> None:
         await until(lambda: "hold" not in banners.names(), "the banner gone")
         await until(lambda: not commands.hold_compaction.isChecked(), "no longer checked")
         texts = [row.text for row in rig.rows(DividerRow)]
-        assert texts[-2:] == ["Compaction paused", "Compaction resumed"]
+        assert texts[-2:] == ["Context changes paused", "Context changes resumed"]
 
         commands.redo_compaction.trigger()
         await until(lambda: transcript.window.handover, "redone again")

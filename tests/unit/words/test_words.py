@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.window_breakdown import compacted_turns
 from helix_desktop.domain.cost import format_usd
 from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
@@ -83,6 +84,7 @@ from helix_desktop.words.times import (
     format_relative_time,
     format_short_time,
 )
+from tests.support.histories import conversation_with
 from tests.support.store.builders import START_MS
 
 
@@ -239,7 +241,7 @@ _WRITTEN = HandoverMade(9, 0, (), "", "", 0, 0, 0, 0, 9, "m", HandoverTrigger.MA
         ({"revises": 10, "before": 500, "after": 517}, "Summary edited by you · +17 tokens"),
         ({"revises": 10}, "Summary edited by you · same size"),
         ({"replaces": (10,), "before": 90, "after": 40}, "Summary written again · 90 → 40 tokens"),
-        ({"model": "no model"}, "Summary · without a model · 0 → 0 tokens"),
+        ({"model": "no model"}, "Compacted messages · without a model · 0 → 0 tokens"),
     ],
 )
 def test_a_handover_says_in_a_line_where_it_comes_from(change: dict[str, Any], text: str) -> None:
@@ -263,11 +265,11 @@ def test_summaries_are_called_by_what_they_cover_and_what_became_of_them() -> No
         transcript.apply(RecordedEvent(seq, 0, event))
     assert list(handover_titles(transcript).values()) == [
         "Summary of “Fix the gauge”",
-        "Summary of part of turn 1",
-        "Summary of turn 1, edited",
-        "Summary of turn 1, edited (2)",
-        "Summary of turns 1–2, written again",
-        "Summary of turn 1",
+        "Compacted part of turn 1",
+        "Compacted turn 1, edited",
+        "Compacted turn 1, edited (2)",
+        "Compacted turns 1–2, written again",
+        "Compacted turn 1",
     ]
 
 
@@ -612,3 +614,32 @@ def test_a_line_about_outputs_and_notes_says_that_the_threshold_was_reached() ->
     assert rewrite_reason_text(swept) == rewrite_reason_text(noted) == "context reached 83 %"
     assert rewrite_reason_text(replace(swept, reason=SweepReason.OVERFLOW)) == "context was full"
     assert rewrite_reason_text(replace(noted, averted_handover_at=0.0)) == "to save tokens"
+
+
+def test_what_is_compacted_is_called_by_the_turns_that_it_replaces() -> None:
+    """A turn of which messages still stand is there in part, at either end."""
+    transcript = conversation_with(3).transcript
+    items = transcript.messages.items
+    first = {turn: next(item.seq for item in items if item.turn == turn) for turn in (1, 2, 3)}
+    middle = {turn: first[turn] + 4 for turn in first}
+    ranges = [
+        (0, middle[1]),
+        (0, first[2] - 1),
+        (0, middle[2]),
+        (0, first[3] - 1),
+        (0, middle[3]),
+        (middle[1], first[2] - 1),
+        (middle[1], first[3] - 1),
+        (middle[1], middle[2]),
+    ]
+    assert [compacted_turns(transcript, after, upto) for after, upto in ranges] == [
+        "part of turn 1",
+        "turn 1",
+        "turn 1, part of 2",
+        "turns 1–2",
+        "turns 1–2, part of 3",
+        "part of turn 1",
+        "parts of turns 1–2",
+        "parts of turns 1–2",
+    ]
+    assert not compacted_turns(transcript, items[-1].seq, items[-1].seq)

@@ -361,10 +361,8 @@ class Composer(Themed, QWidget):
         self._note.setContentsMargins(4, 0, 4, 0)  # below the text, which has a margin of its own
         self._note.hide()
         self.gauge = ContextGauge(self.frame)
-        steer_tip = tr("Send after the current step (Ctrl+Shift+Enter)")
-        self._steer = PushButton(
-            tr("Send now", "button: send into the running turn"), "filter", name="steer", tip=steer_tip
-        )
+        steer_tip = tr("Ctrl+Shift+Enter. Enter sends it after this turn.")
+        self._steer = PushButton(tr("Send after this step"), "filter", name="steer", tip=steer_tip)
         self._steer.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         stop_tip = tr("Stop the turn and all that it runs (Esc Esc)")
         self._stop = SignButton(

@@ -87,12 +87,15 @@ class QueueLine(QWidget):
             tr("Stop and send now"), "link", "circle-stop", px=13, name="stop_and_send", tip=tip,
             on_click=want(StopAndSend(seq)),
         )  # fmt: skip
-        self._steer = small("zap", "", name="steer", on_click=self._turn_steer)
+        self._steer = PushButton(
+            tr("Send after this step"), "link", "zap", px=13, name="steer", on_click=self._turn_steer
+        )
+        self._unsteer = small("clock", tr("Send after this turn"), name="unsteer", on_click=self._turn_steer)
         self._edit = small("pencil", tr("Edit"), name="edit", on_click=self.begin_edit)
         self._up = small("chevron-up", tr("Move up"), name="earlier", on_click=want(MoveQueued(seq, -1)))
         self._down = small("chevron-down", tr("Move down"), name="later", on_click=want(MoveQueued(seq, 1)))
         last = small("x", tr("Remove from queue"), name="remove", on_click=want(RemoveQueued(seq)))
-        self._buttons = (self._send_now, self._steer, self._edit, self._up, self._down, last)
+        self._buttons = (self._send_now, self._steer, self._unsteer, self._edit, self._up, self._down, last)
         words = (self._sign, 6, self._text_label, self.field, self._badge, 6)
         line = row(*words, *self._buttons, gap=2, stretch=2)
         line.setStretch(3, 1)
@@ -110,11 +113,7 @@ class QueueLine(QWidget):
         text = dotted((*attached, " ".join(message.text.split())))
         self._text_label.set_full_text(text)
         self._sign.show_icon(*(("zap", "accent_text") if message.steer else ("clock", "faint")))
-        self._badge.setVisible(message.steer)
-        self._steer.set_tip(
-            tr("Send after this turn") if message.steer else tr("Send now: after the current step")
-        )
-        self._steer.set_icon("clock" if message.steer else "zap")
+        self._show_steer(self.field.isHidden())
         self._up.setEnabled(not first)
         self._down.setEnabled(not last)
         for button in self._buttons:
@@ -149,6 +148,12 @@ class QueueLine(QWidget):
         for part in (self._text_label, *self._buttons):
             part.setVisible(not visible)
         self._send_now.setVisible(not visible and self._is_call_running)
+        self._show_steer(not visible)
+
+    def _show_steer(self, is_shown: bool) -> None:
+        self._badge.setVisible(self.message.steer)
+        self._steer.setVisible(is_shown and not self.message.steer)
+        self._unsteer.setVisible(is_shown and self.message.steer)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and not self.field.isHidden():

@@ -294,7 +294,7 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
         for recorded in simulator.log
     ]
     sizes = f"{format_tokens(before)} → {format_tokens(after)}"
-    words = f"Context: {sizes} · Summary of part of turn 1 · by you"
+    words = f"Context: {sizes} · Compacted part of turn 1 · by you"
     assert _context_lines(simulator) == [words]
     simulator.step("Next.", 0, usage_ratio=1.2)
     assert _context_lines(simulator) == [words], "of what was sent it stays as it is"
@@ -531,7 +531,7 @@ def check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: Sessi
             assert transcript.rewrites.is_undoable(card.target)
     titles = [card.title for card in cards if isinstance(card, HandoverCard)]
     assert len(set(titles)) == len(titles)
-    assert all(title.startswith("Summary of ") for title in titles)
+    assert all(title.startswith("Compacted ") for title in titles)
 
 
 def check_each_wide_card_is_in_the_window_or_undone_or_inside_another(
