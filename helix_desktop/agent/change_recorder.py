@@ -249,23 +249,31 @@ class ChangeRecorder:
     async def reverts_note(self) -> str:
         """Return what tells the model of the user's reverts since their last message; empty without any.
 
-        Of folders it says nothing: `.benchmarks`, which tests left empty, can't be read again.
+        Nothing of a file that is as it was then, or that an edit changed since: before that, the model had to
+        be told. Nothing of folders: `.benchmarks`, which tests left empty, can't be read again.
         """
         if self._history is None:
             return ""
         await self._record(self._history)  # the command line reverts, too
-        reverts = [event for event in self._since_last_message() if event.source == "revert"]
-        redos = redo_ids(self._session.log) if reverts else frozenset()
-        last: dict[str, ChangesRecorded] = {}
-        for event in reverts:
-            last |= {
-                change.path: event
-                for change in await self._changes_of(event)
-                if not all(state is None or is_folder(state) for state in (change.before, change.after))
-            }
-        redone = [path for path, event in last.items() if event.capture in redos]
-        rewound = [path for path, event in last.items() if event.scope == "rewind"]
-        return reverts_note([path for path in last if path not in (*redone, *rewound)], redone, rewound)
+        events = [event for event in self._since_last_message() if event.source in ("revert", "tool")]
+        if not any(event.source == "revert" for event in events):
+            return ""
+        redos, found = redo_ids(self._session.log), dict[str, tuple[FileChange, str]]()
+        for event in events:
+            how = "rewound" if event.scope == "rewind" else "redone" if event.capture in redos else "reverted"
+            for change in await self._changes_of(event):
+                first, first_how = found.pop(change.path, (change, how))
+                if event.source == "revert":
+                    found[change.path] = (
+                        replace(change, before=first.before),
+                        how if how == first_how else "rewound",
+                    )
+        paths: dict[str, list[str]] = {"reverted": [], "redone": [], "rewound": []}
+        for path, (change, how) in found.items():
+            states = (change.before, change.after)
+            if change.before != change.after and not all(s is None or is_folder(s) for s in states):
+                paths[how].append(path)
+        return reverts_note(**paths)
 
     def _since_last_message(self) -> list[ChangesRecorded]:
         log = self._session.log
@@ -326,7 +334,8 @@ class ChangeRecorder:
     async def begin_call(self, call: ToolCall, request: ApprovalRequest | None) -> tuple[str, ...]:
         """Have what a call will change captured, if it may change files.
 
-        Records what changed before it outside all calls, and returns these paths.
+        Records what changed before it outside all calls, and returns these paths, with those of the user's
+        reverts since their last message.
         """
         if self._history is None or request is None or not request.may_change_files:
             return ()
@@ -339,7 +348,11 @@ class ChangeRecorder:
         )
         outside = await self._attempt(self._history.begin_call(mark))
         await self._record(self._history)  # a look found some, too
-        return tuple(change.path for change in outside.list.changes) if outside else ()
+        reverted = [event for event in self._since_last_message() if event.source == "revert"]
+        lists = [await self._changes_of(event) for event in reverted]
+        if outside:
+            lists.append(outside.list.changes)
+        return tuple(change.path for changes in lists for change in changes)
 
     async def end_call(self, call_id: str) -> CapturedChanges | None:
         """Return what a call changed, now that it has ended; `record` follows once it is answered."""

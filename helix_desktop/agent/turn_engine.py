@@ -35,6 +35,7 @@ from helix_desktop.context.window.provider_cache import hash_layers, next_reques
 from helix_desktop.context.window.request_validation import describe_rejection, suspect_messages
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import Window
+from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.cost import Spending, call_cost, spending_of, step_cost, step_unpriced, unused_calls
 from helix_desktop.domain.digest import is_marker
 from helix_desktop.domain.errors import (
@@ -414,13 +415,9 @@ class TurnEngine:
         try:
             await self.close_interrupted()
             await self._omit_refused_images()
-            changed = await self._file_versions.record()  # the user may have edited files meanwhile
-            changed += await self._changes.outside_changes({file.path for file in changed})
             instructions = await self._instructions.before_message()
             mode = self._permissions.mode
-            updates = files_note(changed, await self._changes.file_updates(changed))
-            of_mode = mode_note(self._session.transcript.announced_mode, mode)
-            note = "\n".join(filter(None, (of_mode, await self._changes.reverts_note(), updates)))
+            note = await self._note(mode)
             uncounted = [message.text] if message.tokens is None else []
             counts = await self._session.counter.count([note, *uncounted] if note else uncounted)
             tokens = sum(counts, message.tokens or 0)
@@ -435,6 +432,14 @@ class TurnEngine:
                 await self._file_versions.record()  # they may have changed since they were attached
         finally:
             start.end()
+
+    async def _note(self, mode: PermissionMode) -> str:
+        """Return what comes with a message: the mode, if it is new, and what happened to files."""
+        changed = await self._file_versions.record()
+        changed += await self._changes.outside_changes({file.path for file in changed})
+        updates = files_note(changed, await self._changes.file_updates(changed))
+        of_mode = mode_note(self._session.transcript.announced_mode, mode)
+        return "\n".join(filter(None, (of_mode, await self._changes.reverts_note(), updates)))
 
     async def _without_repeats(self, attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
         return await without_repeats(attachments, self._session.transcript, self._session.counter)
@@ -504,7 +509,7 @@ class TurnEngine:
         if not queued:
             return False
         mode = self._permissions.mode
-        note = mode_note(self._session.transcript.announced_mode, mode)
+        note = await self._note(mode)
         note_tokens, *counts = await self._session.counter.count(
             [note, *(message.text for _, message in queued)]
         )

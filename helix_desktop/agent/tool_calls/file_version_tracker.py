@@ -56,12 +56,14 @@ class FileVersionTracker:
     async def record(self, call_id: str = "") -> tuple[ChangedFile, ...]:
         """Record which files changed since the agent read or wrote them, the newest of them; return them.
 
-        With them those that nothing told the agent of yet. Never raises.
+        With them those that nothing told the agent of yet. What no call changed, a note has to tell it. Never
+        raises.
         """
         versions = list(self._staleness.file_versions.values())
         checked = versions[-_MAX_FILES:]
-        pending = tuple(self._staleness.unannounced.values())
-        found = await self._record(checked, FilesChanged((), call_id, len(versions) - len(checked)))
+        pending = await self._pending()
+        unchecked = len(versions) - len(checked)
+        found = await self._record(checked, FilesChanged((), call_id, unchecked, unannounced=not call_id))
         return (*pending, *found)
 
     async def record_unannounced(self, paths: Collection[str]) -> None:
@@ -77,8 +79,21 @@ class FileVersionTracker:
             return ()
         paths = (request.subject, *request.other_paths)
         found = await self._record(self._versions(paths), FilesChanged(()))
-        pending = self._staleness.unannounced
-        return (*found, *(pending[path] for path in paths if path in pending))
+        return (*found, *(file for file in await self._pending() if file.path in paths))
+
+    async def _pending(self) -> tuple[ChangedFile, ...]:
+        """Return what nothing told the agent of yet, without files that are again as it knows them."""
+        pending = self._staleness.unannounced.values()
+        if self._checker is None or not pending:
+            return ()
+        try:
+            async with asyncio.timeout(_DEADLINE_S):
+                versions = await self._checker.versions([file.path for file in pending])
+        except (HelixError, OSError) as error:
+            log.warning("files could not be checked for changes: %s", error)
+            return tuple(pending)
+        present = {version.path: version.fingerprint for version in versions}
+        return tuple(file for file in pending if not file.before or present.get(file.path) != file.before)
 
     async def _record(self, versions: Sequence[FileVersion], event: FilesChanged) -> tuple[ChangedFile, ...]:
         if self._checker is None or not versions:

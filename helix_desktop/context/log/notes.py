@@ -17,6 +17,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 _MAX_NAMED = 20
 _READ_AGAIN = "Read a file again before you rely on it."
+_FILES_HEAD = "Files on disk since you last saw them:"
 
 
 class FileUpdate(msgspec.Struct, frozen=True):
@@ -36,9 +37,13 @@ def files_note(files: Sequence[ChangedFile], updates: Sequence[FileUpdate] = ())
     parts = [*([f"changed: {changed}"] if changed else []), *([f"gone: {gone}"] if gone else [])]
     if not parts:
         return ""
-    head = f"Files on disk since you last saw them: {'; '.join(parts)}. What stands above of them is old."
+    head = f"{_FILES_HEAD} {'; '.join(parts)}. What stands above of them is old."
     texts = _texts(updates)
     return f"[{head} What changed:\n{texts}\n]" if texts else f"[{head}]"
+
+
+def tells_of_files(note: str) -> bool:
+    return f"[{_FILES_HEAD}" in note
 
 
 def reverts_note(reverted: Sequence[str], redone: Sequence[str], rewound: Sequence[str] = ()) -> str:

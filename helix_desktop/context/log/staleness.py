@@ -14,6 +14,7 @@ from collections.abc import Iterable
 import msgspec
 
 from helix_desktop.context.log.message_log import forked
+from helix_desktop.context.log.notes import tells_of_files
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.session import FilesChanged
 from helix_desktop.domain.files.content import ChangedFile, FileVersion
@@ -164,7 +165,8 @@ class Staleness:
                 if not event.steered:
                     self._edited_paths, self._runs, self._recalls = {}, {}, {}
                     self._named_files = {}
-                    self.unannounced = {}  # its note tells of them
+                if not event.steered or tells_of_files(event.note):  # older versions steered without a note
+                    self.unannounced = {}
                 for name in {posixpath.normpath(word.rstrip(".")) for word in _FILE_NAME.findall(event.text)}:
                     base = posixpath.basename(name)
                     self._named_files[base] = (*self._named_files.get(base, ()), name)

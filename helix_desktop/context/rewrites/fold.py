@@ -14,7 +14,7 @@ import msgspec
 from helix_desktop.context.intake.descriptions import find_error
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, user_decision
-from helix_desktop.context.log.notes import newest_mode_note
+from helix_desktop.context.log.notes import newest_mode_note, revert_lines
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_entries import PINNED_LABEL_TOKENS
 from helix_desktop.context.log.window_layout import (
@@ -549,8 +549,8 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
     for item in items:
         text_line = ""
         match item.event:
-            case UserSpoke(text=text):
-                text_line = f"user: {_quote_lookalikes(text)}"
+            case UserSpoke(text=text, note=note):
+                text_line = "\n".join([*revert_lines(note), f"user: {_quote_lookalikes(text)}"])
             case AssistantSpoke(text=text) if text.strip():
                 by = "" if done or (lines and lines[-1].startswith("did")) else "agent: "
                 text_line = f"{by}{_quote_lookalikes(text)}"

@@ -89,9 +89,9 @@ class QueueChanged(EventBase, frozen=True, tag="queue-changed"):
 class UserSpoke(EventBase, frozen=True, tag="user-spoke"):
     """The user's message entered the window; `queued` is the seq it had waited under.
 
-    It began a turn, or `steered` the running one. `mode` is the session's at that time; `note` announces a
-    new mode to the model before the user's text, and counts in `tokens`. `prompt` is the prompt file that
-    the text was made from.
+    It began a turn, or `steered` the running one. `mode` is the session's at that time; `note` tells
+    the model of a new mode and of what happened to files, before the user's text, and counts in `tokens`.
+    `prompt` is the prompt file that the text was made from.
     """
 
     text: str

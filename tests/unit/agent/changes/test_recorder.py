@@ -21,7 +21,6 @@ from helix_desktop.words.file_changes import uncovered_line
 from tests.support.agent_rig import AgentRig
 from tests.support.changing_tools import ChangesRig, ChangingTools, reads, started, writes
 from tests.support.memory_file_history import MemoryFileHistory
-from tests.support.memory_files import FOLDER
 from tests.support.scripted_model import replies_in_order, text_reply, tool_call_reply
 from tests.support.subagent_rig import PARENT_PROMPT, DelegateToolRig
 
@@ -255,22 +254,6 @@ async def test_what_was_found_before_a_command_is_told_with_the_next_message() -
     assert [answer.ok for answer in answers(rig)] == [True, True, True]
 
 
-async def test_what_the_user_took_back_is_told_with_the_next_message_and_once() -> None:
-    """Also of files that only a command changed, which the agent never read; not of a folder that it left."""
-    rig = await started([writes(a_txt="1\n", b_txt=None, _benchmarks=FOLDER.decode())], [], [])
-    await rig.run()
-    changes, session_id = rig.workspace.changes, rig.conversation.session.id
-    everything = RevertSelection((await changes.of_session(session_id)).by_agent(), scope="session")
-    await changes.revert(session_id, await changes.plan(session_id, everything), {})
-    await rig.run("Again.")
-    note = rig.events(UserSpoke)[-1].note
-    assert note == (
-        "[The user reverted the changes to a.txt, b.txt. Read a file again before you rely on it.]"
-    )
-    await rig.run("And again.")
-    assert rig.events(UserSpoke)[-1].note == ""
-
-
 async def test_what_the_user_took_back_is_no_completed_work() -> None:
     """Handover as it would be now, ledger and observations say that it was reverted, until it is redone."""
     rig = await started([writes(kind="edit", a_txt="1\n"), writes(kind="edit", b_txt="2\n")])
@@ -300,26 +283,6 @@ async def test_what_the_user_took_back_is_no_completed_work() -> None:
     await changes.revert(session_id, await changes.plan_redo(session_id, first.capture_id), {})
     assert all("Changed a.txt" in record for record in records()[::2])
     assert "reverted" not in records()[1]
-
-
-async def test_a_rewind_says_where_a_file_is_set_back_to() -> None:
-    """What was reverted by hand since comes back with it: nothing was taken back then."""
-    rig = await started([writes(a_txt="1\n")], [], [])
-    await rig.run()
-    await rig.run("Again.")
-    changes, session_id = rig.workspace.changes, rig.conversation.session.id
-    (edit,) = (await changes.of_session(session_id)).captures
-    reverted = RevertSelection((edit.capture_id,), scope="step")
-    await changes.revert(session_id, await changes.plan(session_id, reverted), {})
-    (*_, second) = (
-        record.seq for record in rig.conversation.session.log if isinstance(record.event, UserSpoke)
-    )
-    await changes.revert(session_id, await changes.plan_rewind(session_id, second), {})
-    assert rig.files.read("a.txt") == b"1\n"
-    await rig.run("And again.")
-    assert rig.events(UserSpoke)[-1].note == (
-        "[The user set a.txt back to an earlier state. Read a file again before you rely on it.]"
-    )
 
 
 async def test_a_file_that_only_a_command_changed_is_told_of_when_the_user_changes_it_and_once() -> None:

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.file_changes import FileRevert
-from helix_desktop.context.log.notes import mode_note
+from helix_desktop.context.log.notes import mode_note, reverts_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
@@ -378,6 +378,16 @@ def test_the_ledger_of_a_condensed_note_says_what_the_user_reverted() -> None:
     (line,) = (line for line in note.splitlines() if "reverted" in line)
     assert "src/app.py" in line
     assert "(reverted by the user, e9)" in line
+
+
+def test_a_note_says_what_the_user_reverted_before_a_message() -> None:
+    """Else its calls read as if the change still stood."""
+    told = reverts_note(["src/app.py"], [])
+    message = UserSpoke("Go on.", 3, note=f"{told}\n[Files on disk since you last saw them: changed: b.py.]")
+    text = fold.render_fold_note(
+        items_of(spoken_event("", "edit_file"), answered("edit_file", "src/app.py"), message), INDEX, 1
+    )
+    assert text.splitlines()[1:] == ["did: edit_file src/app.py", told, "user: Go on."]
 
 
 def test_a_condensed_note_has_the_decisions_of_the_user() -> None:
