@@ -44,8 +44,8 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             if policy.fold_after_steps or policy.observe_at:
                 return tr(
                     "Every request sends all of this. To save tokens, outputs are cached (stored, can be "
-                    "recalled) and older messages compacted (a summary replaces them). At {share} this "
-                    "happens in any case.",
+                    "recalled) and older messages compacted (a summary replaces them). At {share} it "
+                    "always happens.",
                     share=share,
                 )
             return tr(

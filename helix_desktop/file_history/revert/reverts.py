@@ -68,7 +68,7 @@ class MergeOutcome(NamedTuple):
     state: FileState | None = None
 
 
-class Planner:
+class RevertPlanner:
     """Plans reverts of one workspace; merged texts are stored as contents, within a transaction."""
 
     def __init__(self, folders: Folders, contents: ContentRows, tree: RevertTree) -> None:
@@ -391,7 +391,7 @@ class Reverts:
         try:
             self._opened_root.check()
             with self._database.write():
-                return Planner(folders, self._database.contents, self._tree).plan(changes, capture_ids)
+                return RevertPlanner(folders, self._database.contents, self._tree).plan(changes, capture_ids)
         except (FolderUnreachable, OSError) as error:
             raise refusal_of(error) from error
         finally:

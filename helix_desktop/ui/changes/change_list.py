@@ -76,7 +76,7 @@ tr = Translator("Changes")
 # What entries of the page of changes want.
 # fmt: off
 
-class AcceptChanges(Intent, frozen=True):  # no paths: all
+class MarkReviewed(Intent, frozen=True):  # no paths: all
     paths: tuple[str, ...] = ()
 class RevertChanges(Intent, frozen=True):
     selection: RevertSelection
@@ -352,7 +352,7 @@ class ChangeListView(ChoiceList[Entry]):
     def accept(self) -> None:
         entry = self.current
         if entry is not None and entry.can_accept:
-            perform(self, AcceptChanges(entry.paths))
+            perform(self, MarkReviewed(entry.paths))
 
     def revert(self) -> None:
         """Ask to take back what is selected; what was taken back already, to do it again."""
@@ -423,7 +423,7 @@ class ChangeListView(ChoiceList[Entry]):
         if self.changes is not None:
             everything = RevertSelection(agent_capture_ids(self.changes.captures), scope="session")
             words, can_revert = tr("Revert everything in this session"), bool(everything.capture_ids)
-            menu.add("accept-all", tr("Mark all as reviewed"), AcceptChanges())
+            menu.add("accept-all", tr("Mark all as reviewed"), MarkReviewed())
             menu.add("revert-session", words, RevertChanges(everything), is_enabled=can_revert)
             menu.add("copy-all", tr("Copy all as patch"), CopyPatch(everything))
             menu.addSeparator()

@@ -27,9 +27,9 @@ from helix_desktop.ui.design.sized_dialog import FittedDialog
 from helix_desktop.ui.kit.forms import Draft, Form, Line
 from helix_desktop.ui.kit.intents import SetBudget, TogglePane, handles
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.sidebar.rail import work_state
 from helix_desktop.ui.window.top_bar import TopBarState
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
+from helix_desktop.ui.window.work_badges import work_state
 from helix_desktop.words.costs import CostState, parse_tokens, parse_usd, purposes_text
 from helix_desktop.words.failed_turns import turn_failure_reason
 from helix_desktop.words.models import model_name, with_effort

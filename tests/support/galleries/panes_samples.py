@@ -539,7 +539,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     return InspectorState(
         gauge, parts, window_rows(count),
         "Every request sends all of this. To save tokens, outputs are cached (stored, can be recalled) and "
-        "older messages compacted (a summary replaces them). At 85 % this happens in any case.",
+        "older messages compacted (a summary replaces them). At 85 % it always happens.",
         "These parts add up to 11.7k by Helix's count. Your provider counts 14.6k for them.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

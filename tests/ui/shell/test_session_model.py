@@ -11,8 +11,8 @@ from PySide6.QtGui import Qt
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.window.sidebar.rail import work_state
 from helix_desktop.ui.window.sidebar.session_list import SessionItem, SessionList, row_end
+from helix_desktop.ui.window.work_badges import work_state
 from helix_desktop.words.times import format_short_time
 
 

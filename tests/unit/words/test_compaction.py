@@ -25,7 +25,7 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         (
             CompactionOutlook("room"),
             "Every request sends all of this. To save tokens, outputs are cached (stored, can be recalled) "
-            "and older messages compacted (a summary replaces them). At {at} this happens in any case.",
+            "and older messages compacted (a summary replaces them). At {at} it always happens.",
         ),
         (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (

@@ -1,4 +1,4 @@
-"""What the user does with changes of files: reverts, redos, merges, accepted changes."""
+"""What the user does with changes of files: reverts, redos, merges, marks as reviewed."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.files import may_run
 from helix_desktop.ui.changes.change_groups import FileRow, revert_name
 from helix_desktop.ui.changes.change_list import (
-    AcceptChanges,
     CopyPatch,
+    MarkReviewed,
     OpenInEditor,
     RedoChanges,
     RevertChanges,
@@ -248,9 +248,9 @@ class RevertFlow:
         await self._refresh_page()
         self.report(workspace, session_id, done, undone)
 
-    @handles(AcceptChanges)
+    @handles(MarkReviewed)
     async def accept(self, paths: Sequence[str]) -> None:
-        """Accept changes of these paths; none named: all."""
+        """Mark changes of these paths as reviewed; none named: all."""
         await self._session.workspace.changes.accept(self._session.conversation.session.id, paths)
         await self._refresh_page()
 

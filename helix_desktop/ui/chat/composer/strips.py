@@ -243,7 +243,7 @@ class NextMessages(QWidget):
             if self._column.indexOf(line) != place:
                 self._column.insertWidget(place, line)
             self._lines[message.seq] = line
-        self._title.set_full_text(tr("Queue paused") if is_paused else tr("Queued"))
+        self._title.set_full_text(tr("Queue paused") if is_paused else tr("Queued: sent after this turn"))
         self._send_queued.setVisible(is_paused)
         self._queue.setVisible(bool(waiting))
         self._fit_timer.start()

@@ -6,16 +6,14 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QLinearGradient, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QFrame, QMenu
 
 from helix_desktop import APP_NAME
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
 from helix_desktop.ui.design.buttons import EnterActivates, IconButton
-from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import IconLabel
 from helix_desktop.ui.design.layout import VerticalScrollArea, column, pane
@@ -28,21 +26,16 @@ from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.boxes import Pen
 from helix_desktop.ui.kit.commands import EntryMenu, WindowCommands, command_button
 from helix_desktop.ui.kit.intents import perform
+from helix_desktop.ui.window.work_badges import STATES, WorkState, state_words
 from helix_desktop.words.git import NO_GIT, GitText
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
-    from helix_desktop.agent.conversation import Conversation
+    pass
 
 tr = Translator("Window")
-text = TextContext("Window")
 
 _MIN_LETTERS = 2  # of a search in messages; a Chinese word may have one
-
-_Working = Literal["waiting", "retrying", "running"]
-WorkState = Literal["", _Working, "failed", "budget", "interrupted", "stopped", "missing"]
-"""What a session does or how its newest turn ended, the most urgent first; `missing` is a folder."""
-WORKING: frozenset[WorkState] = frozenset(("waiting", "retrying", "running"))
 
 WORKSPACE_COLORS = ("#5753d8", "#0f766e", "#b4451f", "#1f62c4", "#a8326f", "#4d7c0f", "#7c3aed", "#475569")
 """Grounds that keep white initials at 4.5:1 or more."""
@@ -107,44 +100,6 @@ def disambiguate(paths: Sequence[str]) -> list[str]:
         if len(set(tails)) == len(folders):
             return tails
     return list(paths)
-
-
-class StateLook(NamedTuple):
-    """What is said of a state, also in a word; the token of its dot's color, and the tone of its pill."""
-
-    words: TranslatableText
-    word: TranslatableText
-    dot: str
-    tone: Tone | None = None
-
-
-STATES: dict[WorkState, StateLook] = {
-    "": StateLook(verbatim(""), verbatim(""), ""),
-    "waiting": StateLook(text("Waiting for you"), text("Waiting"), "seg_output", "accent"),
-    "retrying": StateLook(text("Retrying"), text("Retrying"), "warn", "warn"),
-    "running": StateLook(text("Working"), text("Working"), "seg_assistant", "ok"),
-    "failed": StateLook(text("Last turn failed"), text("Failed"), "error", "error"),
-    "budget": StateLook(text("Budget spent"), text("Budget spent"), "warn", "warn"),
-    "interrupted": StateLook(text("Interrupted"), text("Interrupted"), "warn", "warn"),
-    "stopped": StateLook(text("Stopped"), text("Stopped"), ""),
-    "missing": StateLook(text("Folder not found"), text("Folder not found"), "error"),
-}
-
-
-def state_words(state: WorkState) -> str:
-    return translate(STATES[state].words)
-
-
-def work_state(conversations: Iterable[Conversation], *, is_interrupted: bool = False) -> WorkState:
-    """Return the most urgent state of what is open in some conversations."""
-    here = tuple(conversations)
-    if any(conversation.asks for conversation in here):
-        return "waiting"
-    if any(conversation.response.retry_reason for conversation in here):
-        return "retrying"
-    if any(conversation.is_running for conversation in here):
-        return "running"
-    return "interrupted" if is_interrupted else ""
 
 
 def message_query(typed: str) -> str:

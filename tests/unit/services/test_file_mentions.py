@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from helix_desktop.services.file_index import FileIndex
+from helix_desktop.services.file_mentions import FileIndex
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.workspace_tools import open_jail
 
