@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -148,13 +149,18 @@ class Staleness:
         in_work.update({seq: max(seq, self._step) for seq in recalls})
         return in_work
 
-    @property
-    def named_by_user(self) -> dict[int, int]:
-        """Return the newest texts of files that the user's words of the running turn name, as `in_work`."""
+    def named_by_user(self, queued: Iterable[str] = ()) -> dict[int, int]:
+        """Return the newest texts of files that the user's words of the running turn name, as `in_work`.
+
+        And those that the texts of `queued` messages name, with which the turn goes on or the next begins.
+        """
+        named = (self._named_files, *map(_file_names, queued))
         return {
             text.seq: max(text.seq, self._step)
             for path, texts in self._newest_texts.items()
-            if any(_is_named(path, name) for name in self._named_files.get(posixpath.basename(path), ()))
+            if any(
+                _is_named(path, name) for names in named for name in names.get(posixpath.basename(path), ())
+            )
             for text in texts
         }
 
@@ -167,9 +173,8 @@ class Staleness:
                     self._named_files = {}
                 if not event.steered or tells_of_files(event.note):  # older versions steered without a note
                     self.unannounced = {}
-                for name in {posixpath.normpath(word.rstrip(".")) for word in _FILE_NAME.findall(event.text)}:
-                    base = posixpath.basename(name)
-                    self._named_files[base] = (*self._named_files.get(base, ()), name)
+                for base, names in _file_names(event.text).items():
+                    self._named_files[base] = (*self._named_files.get(base, ()), *names)
                 self._add_attachments(seq, event)
             case AssistantSpoke():
                 self._add_step(seq, event)
@@ -421,6 +426,15 @@ class Staleness:
         names = self._names.get(posixpath.basename(path), ())
         same = [] if path in names else [other for other in names if _is_same_file(path, other)]
         return max(same, key=len) if same else path
+
+
+@lru_cache(maxsize=64)  # queued messages are read before each request
+def _file_names(text: str) -> Mapping[str, Sequence[str]]:
+    """Return the words of a text that may name files, by their last component."""
+    names: dict[str, list[str]] = {}
+    for name in {posixpath.normpath(word.rstrip(".")) for word in _FILE_NAME.findall(text)}:
+        names.setdefault(posixpath.basename(name), []).append(name)
+    return names
 
 
 def _is_named(path: str, name: str) -> bool:

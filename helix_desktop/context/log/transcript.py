@@ -461,13 +461,18 @@ class Transcript:
 
         The newest text of each file that the turn edits, read or written, even where its own edits made it
         stale: the next edit begins with it. The newest result of each command that ran twice, or that looks
-        like a test. What the turn recalled, until that is superseded: it was cached once too early. And the
-        newest text of each file that the user names in this turn.
+        like a test. What the turn recalled, until that is superseded: it was cached once too early. And what
+        is `named_by_user`.
 
         Measured on 3,324 edits of 249 recorded sessions: the text that an edit replaced stood in 84.0 % in a
         message not superseded, in 15.3 % only in one in work, in 0.7 % only in one that was superseded.
         """
-        return self.staleness.in_work.keys() | self.staleness.named_by_user.keys()
+        return self.staleness.in_work.keys() | self.named_by_user.keys()
+
+    @property
+    def named_by_user(self) -> dict[int, int]:
+        """Return the newest text of each file that the user names in the running turn, or in the queue."""
+        return self.staleness.named_by_user(message.text for message in self.queued_messages.values())
 
     @property
     def sweep_exempt(self) -> frozenset[int]:

@@ -55,7 +55,7 @@ class WorkingSet(msgspec.Struct, frozen=True):
         seqs, never_cached = transcript.staleness.in_work, _never_cached(transcript, policy)
         # In a larger window what the user named stays long enough anyway.
         if gauge.window < REFERENCE_WINDOW and not _is_placed_at_once(policy):
-            seqs = seqs | transcript.staleness.named_by_user
+            seqs = seqs | transcript.named_by_user
         newest = _newest_of(seqs, transcript, max(_IN_WORK_FACTOR * policy.protect_tokens, _LEAST_IN_WORK))
         with_never_cached = {**seqs, **{seq: seq for seq in never_cached}} if never_cached else seqs
         return cls(with_never_cached, newest, never_cached)
@@ -176,14 +176,14 @@ def _is_placed_at_once(policy: ContextPolicy) -> bool:
 def _named_files(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> Set[int]:
     """Return the texts of files that the user named, which stay in a small window until the turn has ended.
 
-    Else files to be reviewed are cached before the answer is written, and recalled for it. Not where facts
+    A queued message names them for what follows: they were cached just before it was sent. Else files to be reviewed are cached before the answer is written, and recalled for it. Not where facts
     are put in place at once, to send the least: there it bills 0.4 points more in 32,000 tokens.
     """
     is_crowded = transcript.window.tokens[0] > _NAMED_BELOW * gauge.window
     is_small = gauge.window < REFERENCE_WINDOW and not _is_placed_at_once(policy)
     if not is_small or is_crowded or not transcript.turn_open:
         return frozenset()
-    return _newest_of(transcript.staleness.named_by_user, transcript, _NAMED_SHARE * gauge.window)
+    return _newest_of(transcript.named_by_user, transcript, _NAMED_SHARE * gauge.window)
 
 
 def _leaves_after(

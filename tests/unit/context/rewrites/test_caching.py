@@ -12,7 +12,7 @@ from helix_desktop.context.rewrites import caching, sweep_plans
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.window.window import NO_OUTPUT, render_message
 from helix_desktop.domain.digest import bare_marker
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, QueueChanged, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
 from tests.support.histories import SessionSimulator, build_history, disable_folding, histories
 
@@ -220,3 +220,27 @@ def test_files_that_the_user_named_stay_until_the_answer() -> None:
     for number in range(6):
         read_text(simulator, f"other{number}", 1_500)
     assert not files & outputs_sent(simulator)
+
+
+@pytest.mark.parametrize("is_withdrawn", [False, True])
+def test_files_that_a_queued_message_names_stay_until_it_is_sent_and_answered(is_withdrawn: bool) -> None:
+    """What the running turn reads meanwhile leaves first; a message that is withdrawn holds nothing."""
+    simulator = small_window(BALANCED)
+    simulator.send_message("Look around.")
+    files = {read_text(simulator, name, 1_400) for name in ("src/one", "two", "three")}
+    simulator.send_message("Then review src/one.txt, two.txt and three.txt.")
+    queued = simulator.transcript.last_seq
+    if is_withdrawn:
+        simulator.record(QueueChanged(()))
+    for number in range(6):
+        read_text(simulator, f"hit{number}", 1_100)
+    simulator.step("I looked.", 0)
+    if is_withdrawn:
+        assert not files & outputs_sent(simulator)
+        return
+    assert files <= outputs_sent(simulator)
+    (message,) = simulator.transcript.queued_messages.values()
+    simulator.record(UserSpoke(message.text, 12, queued=queued))
+    read_text(simulator, "another", 900)
+    simulator.step("They are fine.", 0)
+    assert files <= outputs_sent(simulator)
