@@ -104,16 +104,24 @@ async def _undo(rig: WindowRig) -> None:
     await until(lambda: rig.conversation.session.transcript.window.handover is None, "undone")
 
 
-async def test_a_draft_is_written_changed_and_handed_over(rig: WindowRig) -> None:
-    """Nothing is recorded before "Hand over"; what was recorded is undone, and a new draft begins anew."""
+async def test_a_draft_is_written_kept_over_a_restart_changed_and_handed_over(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Nothing is compacted before "Hand over"; a handover is undone, and a new draft begins anew."""
     model = Summarizer()
     async with ChatServer(model) as server:
-        await rig.begin("project", FILES, server, **BY_HAND)
-        await _check_an_empty_history(rig)
-        await rig.run_turn("And now?")
-        await _check_stopping(rig, model)
-        await _check_own_words(rig, model)
-        await _check_shorter_range(rig, model)
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.begin("project", FILES, server, **BY_HAND)
+            await _check_an_empty_history(rig)
+            await rig.run_turn("And now?")
+            left = await _check_stopping(rig, model)
+        sent = len(server.requests)
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            await _check_a_draft_after_a_restart(rig, left)
+            assert len(server.requests) == sent
+            await _check_own_words(rig, model)
+            await _check_shorter_range(rig, model)
 
 
 async def _check_an_empty_history(rig: WindowRig) -> None:
@@ -128,8 +136,11 @@ async def _check_an_empty_history(rig: WindowRig) -> None:
     await _closed(rig)
 
 
-async def _check_stopping(rig: WindowRig, model: Summarizer) -> None:
-    """Writing can be stopped and restarted. A draft that is not used counts in the session's usage."""
+async def _check_stopping(rig: WindowRig, model: Summarizer) -> list[object]:
+    """Writing can be stopped and restarted; a draft counts in the session's usage.
+
+    Return what the window shows in which another one is left open.
+    """
     model.summary = StreamedReply(Text("## Project Background\n- Wor"), Wait(asyncio.Event()))
     window = await open_handovers(rig)
     assert (window.windowTitle(), window.write_button.text()) == (
@@ -147,23 +158,58 @@ async def _check_stopping(rig: WindowRig, model: Summarizer) -> None:
     assert stopped.estimated
     assert stopped.spent == rig.conversation.budget.spent.tokens - unstopped > 0
     model.summary = text_reply(SUMMARY)
+    window.ranges.focus.setText("the parts")
     press(window, "write_draft")
     await until(lambda: has_draft(window), "the draft")
     before = rig.conversation.budget.spent.tokens
-    window.fields[0].editor.appendPlainText("- One more.")
-    left = shown_text(window)
+    window.fields[0].editor.appendPlainText("- Another.")
+    left = _shown_draft(window)
     press(window, "close")
     await _closed(rig)
     await until(lambda: rig.conversation.budget.spent.tokens > before, "what the draft took")
     paid = rig.conversation.budget.spent.tokens
     window = await open_handovers(rig)
     await until(lambda: has_draft(window), "the draft as it was left, without a request")
-    assert shown_text(window) == left
+    assert _shown_draft(window) == left
     QTest.keyClick(window.fields[0].editor, Qt.Key.Key_Escape)
     await _closed(rig)
     assert rig.conversation.budget.spent.tokens == paid, "it is paid for once"
     assert rig.events(HandoverMade) == []
     assert "compaction" not in rig.window.jobs.job_ids()
+    window = await open_handovers(rig)
+    asked = len(model.prompts)
+    press(window, "write_draft")
+    await until(lambda: len(model.prompts) > asked and has_draft(window), "a new draft")
+    window.fields[0].editor.appendPlainText("- One more.")
+    return _shown_draft(window)
+
+
+def _shown_draft(window: HandoverWindow) -> list[object]:
+    pills = [pill.text() for pill in window.findChildren(Pill) if pill.isVisible()]
+    figures = [words for words in pills if words != "Source"]
+    return [shown_text(window), figures, window.ranges.box.currentText(), window.ranges.focus.text()]
+
+
+async def _check_a_draft_after_a_restart(rig: WindowRig, left: list[object]) -> None:
+    """It is as it was left with the app, and is gone once its messages are compacted."""
+    spent = rig.conversation.budget.spent
+    drafted = rig.events(HandoverDiscarded)[-1]
+    assert drafted.draft is not None
+    assert drafted.spent > 0, "it is paid for"
+    dialog = await open_handovers(rig)
+    await until(lambda: has_draft(dialog), "the draft without a request")
+    assert _shown_draft(dialog) == left
+    press(dialog, "hand_over")
+    await _closed(rig)
+    (made,) = rig.events(HandoverMade)
+    assert "One more." in str(made.sections)
+    assert made.spent == 0
+    assert rig.conversation.budget.spent == spent
+    dialog = await open_handovers(rig)
+    assert dialog.draft is None, "its messages are compacted"
+    dialog.reject()
+    await _closed(rig)
+    await _undo(rig)
 
 
 def _shown_labels(window: HandoverWindow) -> list[str]:
@@ -183,13 +229,13 @@ async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     assert f" · {counts} · " in dialog.ranges.box.currentText()
     assert "tool call" in counts
     assert "the fourth file" in model.prompts[0]
-    assert rig.events(HandoverMade) == []
+    assert len(rig.events(HandoverMade)) == 1, "the one of the draft that was left"
     assert rig.conversation.window.measure()[0] == before
     assert {field.title for field in dialog.fields} == {*TITLES}
     section(dialog, TITLES[0]).editor.setPlainText("- My own words. [e4]")
     press(dialog, "hand_over")
     await _closed(rig)
-    (handover,) = rig.events(HandoverMade)
+    handover = rig.events(HandoverMade)[-1]
     assert (handover.trigger, handover.edited) == (HandoverTrigger.MANUAL, True)
     assert handover.focus == "the fourth file"
     assert handover.sections[0].bullets[0].text == "My own words."
@@ -201,7 +247,7 @@ async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     assert rig.conversation.window.measure()[0] == before
     press(await open_handovers(rig), "redo_handover")
     await until(lambda: rig.conversation.session.transcript.window.handover, "used again without a request")
-    assert (len(model.prompts), len(rig.events(HandoverMade))) == (1, 1)
+    assert (len(model.prompts), len(rig.events(HandoverMade))) == (1, 2)
     await _undo(rig)
 
 
@@ -236,7 +282,9 @@ def _is_in_sight(timeline: Timeline, seq: int) -> bool:
     return find_card(timeline, seq) is not None and top(timeline, seq) is not None
 
 
-async def test_a_recorded_handover_is_compared_run_again_and_edited(rig: WindowRig) -> None:
+async def test_handovers_and_observations_are_compared_written_again_edited_and_undone(
+    rig: WindowRig,
+) -> None:
     """Run again, it is compared with the first one; edited, it is checked; an undone one is read only."""
     model = Summarizer()
     async with ChatServer(model) as server:
@@ -249,6 +297,7 @@ async def test_a_recorded_handover_is_compared_run_again_and_edited(rig: WindowR
         await _check_running_again(rig, model, first)
         await _check_editing(rig, first)
         await _check_editing_undone(rig)
+        await _check_observations(rig, model, server)
 
 
 async def _check_sharing(rig: WindowRig, first: int) -> None:
@@ -368,90 +417,45 @@ async def approve_notes(rig: WindowRig) -> None:
     press(rig.window.notices, "spend-observations:allow")
 
 
-async def test_older_messages_are_observed_on_request_and_a_refused_text_is_tried_again(
-    rig: WindowRig,
-) -> None:
+async def _check_observations(rig: WindowRig, model: Summarizer, server: ChatServer) -> None:
     """Observations that say nothing: the notice and the card say so, and both offer another try."""
-    model = Summarizer()
     model.observed = "- (1) Things were done."
-    async with ChatServer(model) as server:
-        await rig.begin("project", FILES, server, **BY_HAND)
-        rig.window.commands.observe_now.trigger()
-        await until(
-            lambda: "All older messages are summarized already" in rig.banner_text(),
-            "the reason",
-        )
-        for text in ("Read everything", "And now?", "And again?"):
-            await rig.run_turn(text)
-        rig.window.commands.observe_now.trigger()
-        await approve_notes(rig)
-        await until(lambda: rig.events(ObservationsFailed), "the refusal")
-        (failed,) = rig.events(ObservationsFailed)
-        assert (failed.problem, failed.refused) == (SummaryProblem.SHORT, model.observed)
-        assert rig.events(ObservationsMade) == []
-        notice = next(row for row in rig.rows(NoticeRow) if action_names(row) == ("observe_again",))
-        rig.window.show_page("timeline")
-        again = f"timeline-try-again-{notice.key.seq}"
-        await until(
-            lambda: (
-                find_card(rig.views.timeline.get(), notice.key.seq)
-                and has(rig.views.timeline.get(), notice.key.seq, again)
-            ),
-            "the button",
-        )
-        before = rig.conversation.window.measure()[0]
-        model.observed = OBSERVED
-        press_action(rig.chat.view, notice, "observe_again")
-        await approve_notes(rig)
-        await until(lambda: rig.events(ObservationsPlaced), "the observations in place")
-        await until(lambda: not has(rig.views.timeline.get(), notice.key.seq, again), "no button any more")
+    await rig.begin("observed", FILES, server, **BY_HAND)
+    rig.window.commands.observe_now.trigger()
+    await until(lambda: "All older messages are summarized already" in rig.banner_text(), "the reason")
+    for text in ("Read everything", "And now?", "And again?"):
+        await rig.run_turn(text)
+    rig.window.commands.observe_now.trigger()
+    await approve_notes(rig)
+    await until(lambda: rig.events(ObservationsFailed), "the refusal")
+    (failed,) = rig.events(ObservationsFailed)
+    assert (failed.problem, failed.refused) == (SummaryProblem.SHORT, model.observed)
+    assert rig.events(ObservationsMade) == []
+    notice = next(row for row in rig.rows(NoticeRow) if action_names(row) == ("observe_again",))
+    rig.window.show_page("timeline")
+    again = f"timeline-try-again-{notice.key.seq}"
+    await until(
+        lambda: (
+            find_card(rig.views.timeline.get(), notice.key.seq)
+            and has(rig.views.timeline.get(), notice.key.seq, again)
+        ),
+        "the button",
+    )
+    before = rig.conversation.window.measure()[0]
+    model.observed = OBSERVED
+    press_action(rig.chat.view, notice, "observe_again")
+    await approve_notes(rig)
+    await until(lambda: rig.events(ObservationsPlaced), "the observations in place")
+    await until(lambda: not has(rig.views.timeline.get(), notice.key.seq, again), "no button any more")
 
-        (event,) = rig.events(ObservationsMade)
-        assert [observation.priority for observation in event.observations] == [1, 3]
-        assert rig.events(ObservationsPlaced)[0].reason is PlacementReason.MANUAL
-        assert rig.conversation.window.measure()[0].estimate < before.estimate
-        divider = next(row for row in rig.rows(DividerRow) if row.kind == "context")
-        rig.window.show_page("chat")
-        press_action(rig.chat.view, divider, "timeline")
-        await until(lambda: find_card(rig.views.timeline.get(), divider.key.seq), "the card")
-        press_action(rig.chat.view, divider, "undo")
-        await until(lambda: rig.conversation.window.measure()[0] == before, "all as before")
-        assert "observation" not in rig.window.jobs.job_ids()
-
-
-def _pills(dialog: HandoverWindow) -> list[str]:
-    return [pill.text() for pill in dialog.findChildren(Pill) if pill.isVisible()]
-
-
-async def test_a_draft_is_there_again_after_a_restart(qapp: QApplication, tmp_path: Path) -> None:
-    """As it was left with the app, and paid for once."""
-    async with ChatServer(Summarizer()) as server:
-        async with open_window(qapp, tmp_path) as rig:
-            dialog = await open_after_two_turns(rig, server, FILES)
-            dialog.ranges.focus.setText("the parts")
-            press(dialog, "write_draft")
-            await until(lambda: has_draft(dialog), "the draft")
-            dialog.fields[0].editor.appendPlainText("- One more.")
-            left, shown = shown_text(dialog), (_pills(dialog), dialog.ranges.box.currentText())
-        sent = len(server.requests)
-        async with open_window(qapp, tmp_path) as rig:
-            await rig.wiring.workspace_controller.restore_last()
-            spent = rig.conversation.budget.spent
-            (drafted,) = rig.events(HandoverDiscarded)
-            assert drafted.draft is not None
-            assert drafted.spent > 0
-            dialog = await open_handovers(rig)
-            await until(lambda: has_draft(dialog), "the draft without a request")
-            assert shown_text(dialog) == left
-            assert (_pills(dialog), dialog.ranges.box.currentText()) == shown
-            assert dialog.ranges.focus.text() == "the parts"
-            press(dialog, "hand_over")
-            await until(lambda: rig.events(HandoverMade), "compacted")
-            assert "One more." in str(rig.events(HandoverMade)[0].sections)
-            assert rig.events(HandoverMade)[0].spent == 0
-            assert rig.conversation.budget.spent == spent
-            assert len(server.requests) == sent
-            await _closed(rig)
-            dialog = await open_handovers(rig)
-            assert dialog.draft is None, "its messages are compacted"
-            dialog.reject()
+    (event,) = rig.events(ObservationsMade)
+    assert [observation.priority for observation in event.observations] == [1, 3]
+    assert rig.events(ObservationsPlaced)[0].reason is PlacementReason.MANUAL
+    assert rig.conversation.window.measure()[0].estimate < before.estimate
+    divider = next(row for row in rig.rows(DividerRow) if row.kind == "context")
+    rig.window.show_page("chat")
+    press_action(rig.chat.view, divider, "timeline")
+    await until(lambda: find_card(rig.views.timeline.get(), divider.key.seq), "the card")
+    press_action(rig.chat.view, divider, "undo")
+    await until(lambda: rig.conversation.window.measure()[0] == before, "all as before")
+    assert "observation" not in rig.window.jobs.job_ids()
