@@ -176,8 +176,9 @@ def _is_placed_at_once(policy: ContextPolicy) -> bool:
 def _named_files(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> Set[int]:
     """Return the texts of files that the user named, which stay in a small window until the turn has ended.
 
-    A queued message names them for what follows: they were cached just before it was sent. Else files to be reviewed are cached before the answer is written, and recalled for it. Not where facts
-    are put in place at once, to send the least: there it bills 0.4 points more in 32,000 tokens.
+    Else files to be reviewed are cached before the answer is written, or before the queued message that names
+    them is sent, and recalled at once. Not where facts are put in place at once, to send the least: there it
+    bills 0.4 points more in 32,000 tokens.
     """
     is_crowded = transcript.window.tokens[0] > _NAMED_BELOW * gauge.window
     is_small = gauge.window < REFERENCE_WINDOW and not _is_placed_at_once(policy)
