@@ -58,10 +58,10 @@ def commit_all(folder: Path) -> None:
         subprocess.run(("git", *command.split()), cwd=folder, check=True)
 
 
-async def work(rig: WindowRig, server: ChatServer) -> Path:
+async def work(rig: WindowRig, name: str, server: ChatServer) -> Path:
     """Let the model work in a folder of three files; return the folder."""
-    await rig.open_folder("project", {"notes.txt": NOTES, "old.txt": "old\n"})
-    await asyncio.to_thread(commit_all, rig.folder / "project")
+    await rig.open_folder(name, {"notes.txt": NOTES, "old.txt": "old\n"})
+    await asyncio.to_thread(commit_all, rig.folder / name)
     await rig.use_server(server)
     await until(lambda: rig.workspace.changes.coverage.is_complete, "the first copy")
     rig.type_message("Change things")
@@ -70,7 +70,7 @@ async def work(rig: WindowRig, server: ChatServer) -> Path:
     await rig.wait_for_turn_end()
     rig.window.commands.show_changes.trigger()
     await until(lambda: len(listed(rig)) > 1, "the changes")
-    return rig.folder / "project"
+    return rig.folder / name
 
 
 def page(rig: WindowRig) -> ChangesPage:
@@ -101,9 +101,16 @@ async def revert_turn(rig: WindowRig) -> None:
     QTest.keyClick(page(rig).list, Qt.Key.Key_R)
 
 
-async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(rig: WindowRig) -> None:
+async def test_changes_are_reverted_whole_and_in_parts_merged_rewound_and_redone(rig: WindowRig) -> None:
+    await _check_a_turn(rig)
+    await _check_a_rewind(rig)
+    await _check_a_hunk(rig)
+
+
+async def _check_a_turn(rig: WindowRig) -> None:
+    """It is reverted, redone, and merged with what came since."""
     async with edits_and_runs() as server:
-        folder = await work(rig, server)
+        folder = await work(rig, "turn", server)
         after = contents(folder)
         assert listed(rig)[:2] == ["Change things", "notes.txt"], "the first file is selected"
         assert set(listed(rig)[2:]) == {"old.txt", "out/new.txt"}
@@ -144,9 +151,10 @@ async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(rig: Wi
         await until(lambda: contents(folder) == merged, "the merge written")
 
 
-async def test_rewind_takes_files_and_conversation_back_and_the_files_return(rig: WindowRig) -> None:
+async def _check_a_rewind(rig: WindowRig) -> None:
+    """It takes files and conversation back, and the files return."""
     async with edits_and_runs() as server:
-        folder = await work(rig, server)
+        folder = await work(rig, "rewind", server)
         after, original = contents(folder), rig.conversation.session.id
         press(page(rig), "changes-of-commit")
         await until(lambda: listed(rig) == ["notes.txt", "old.txt", "out/new.txt"], "what git lists")
@@ -193,7 +201,8 @@ async def test_rewind_takes_files_and_conversation_back_and_the_files_return(rig
         await until(lambda: "Rewind undone: 3 files" in rig.banner_text(), "the banner about that")
 
 
-async def test_a_hunk_that_was_reverted_says_so_and_comes_back(rig: WindowRig) -> None:
+async def _check_a_hunk(rig: WindowRig) -> None:
+    """A hunk that was reverted says so, and comes back."""
     before = "".join(f"line {number}\n" for number in range(1, 41))
     after = before.replace("line 3\n", "third\n").replace("line 35\n", "a later line\n")
     server = ChatServer(
@@ -203,14 +212,14 @@ async def test_a_hunk_that_was_reverted_says_so_and_comes_back(rig: WindowRig) -
         )
     )
     async with server:
-        await rig.open_folder("project", {"list.txt": before})
+        await rig.open_folder("hunk", {"list.txt": before})
         await rig.use_server(server)
         await until(lambda: rig.workspace.changes.coverage.is_complete, "the first copy")
         rig.type_message("Change things")
         await rig.answer_approval("once")
         await rig.wait_for_turn_end()
         rig.window.commands.show_changes.trigger()
-        file = rig.folder / "project" / "list.txt"
+        file = rig.folder / "hunk" / "list.txt"
         detail = page(rig).detail
 
         def offers() -> list[str]:
