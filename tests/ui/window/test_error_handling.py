@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import json
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
-from msgspec.structs import replace
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtTest import QTest
+from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
-from helix_desktop.app.crash_recovery import LastRun, find_unfinished
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged
-from helix_desktop.domain.events.conversation import MessageQueued, UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.passages import PassageQuery
 from helix_desktop.domain.store import Commit
-from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.rows.row_texts import figures_text
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.intents import RemoveWorkspace
-from helix_desktop.ui.window.quit import RecoverySummary, report_crash
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -40,7 +30,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.small_disk import fill_disk, mount_small_disk
-from tests.support.store.builders import make_content, make_summary
+from tests.support.store.builders import make_content
 from tests.support.store.damage import compact_tables, flip_bit_near
 from tests.support.window.buttons import press
 from tests.support.window.list_contents import workspaces_in
@@ -53,33 +43,64 @@ def _words(pane: QWidget) -> list[str]:
     return [label.text() for label in pane.findChildren(QLabel) if label.isVisible()]
 
 
-async def test_a_workspace_that_is_missing_in_use_or_named_like_another_is_reported(
+async def test_what_is_missing_in_use_or_damaged_is_reported_and_nothing_is_lost(
     qapp: QApplication, tmp_path: Path
 ) -> None:
+    content = random.Random(1).randbytes(5000)
     async with open_window(qapp, tmp_path) as rig:
         first = await rig.open_folder("first", {"README.md": "# First"})
         await rig.run_turn("Look")
-        second = await rig.open_folder("second")
+        second = await rig.open_folder("second", {"README.md": "# Second"})
+        await rig.run_turn("Look")
+        await rig.workspace.store.commit(Commit("s", contents=[make_content(content)]))
+        store = rig.wiring.services.registry.store_folder(second)
         missing = await rig.open_folder("project", {"README.md": "# Here"})
         await rig.run_turn("Look")
-        assert "folder-missing" not in rig.window.notices.names()
-        (tmp_path / "project").rename(tmp_path / "moved")
-        QApplication.sendEvent(rig.window, QEvent(QEvent.Type.ActivationChange))
-        assert "folder-missing" in rig.window.notices.names()
-        (tmp_path / "moved").rename(tmp_path / "project")
-        QApplication.sendEvent(rig.window, QEvent(QEvent.Type.ActivationChange))
-        assert "folder-missing" not in rig.window.notices.names()
-        (tmp_path / "project").rename(tmp_path / "moved")
-        await rig.wiring.workspace_controller.open_workspace(missing)
-        assert "folder-missing" in rig.window.notices.names()
-        await rig.wiring.workspace_controller.reopen(missing)
-        assert rig.window.places.missing.get().isVisible()
-        assert "folder-missing" not in rig.window.notices.names(), "the page says it"
+        await _check_a_folder_that_is_moved(rig, missing)
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
         await _check_a_missing_folder(rig, missing)
         await _check_a_workspace_in_use(rig, first, second)
+        await rig.wiring.workspace_controller.open_workspace(second)
+    compact_tables(store)
+    (store / "db" / "CURRENT").unlink()
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        _check_a_repaired_store(rig)
+        rig.wiring.services.registry.change(first, model="gone/model")
+    compact_tables(store)
+    assert flip_bit_near(store, content[2000:2020]) == 1
+    (tmp_path / "data" / "settings.toml").write_text("theme = [broken")
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        await until(lambda: "settings.toml is damaged" in rig.banner_text(), "the banner")
+        assert (tmp_path / "data" / "settings.damaged-1.toml").read_text() == "theme = [broken"
+        await rig.wiring.workspace_controller.open_workspace(second)
+        await _check_later_damage(rig, digest_of(content))
+        await rig.wiring.workspace_controller.open_workspace(first)
+        await _check_a_model_that_is_gone(rig, first)
+        await _check_removing(rig, missing, second, first)
+
+
+async def _check_a_folder_that_is_moved(rig: WindowRig, identity: str) -> None:
+    """It is reported as soon as the user is back, until it is there again or its page says so."""
+    place, moved = rig.folder / "project", rig.folder / "moved"
+    assert "folder-missing" not in rig.window.notices.names()
+    place.rename(moved)
+    QApplication.sendEvent(rig.window, QEvent(QEvent.Type.ActivationChange))
+    assert "folder-missing" in rig.window.notices.names()
+    moved.rename(place)
+    QApplication.sendEvent(rig.window, QEvent(QEvent.Type.ActivationChange))
+    assert "folder-missing" not in rig.window.notices.names()
+    place.rename(moved)
+    await rig.wiring.workspace_controller.open_workspace(identity)
+    assert "folder-missing" in rig.window.notices.names()
+    await rig.wiring.workspace_controller.reopen(identity)
+    assert rig.window.places.missing.get().isVisible()
+    assert "folder-missing" not in rig.window.notices.names(), "the page says it"
 
 
 async def _check_a_missing_folder(rig: WindowRig, identity: str) -> None:
@@ -111,71 +132,48 @@ async def _check_a_workspace_in_use(rig: WindowRig, first: str, second: str) -> 
     assert [row.text for row in rig.rows(UserRow)] == ["Look"]
 
 
-async def test_damaged_settings_a_gone_model_and_removing_a_workspace_lose_nothing(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        identity = await rig.open_folder("project", {"README.md": "# Here"})
-        await rig.run_turn("Look")
-    (tmp_path / "data" / "settings.toml").write_text("theme = [broken")
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        await until(lambda: "settings.toml is damaged" in rig.banner_text(), "the banner")
-        assert (tmp_path / "data" / "settings.damaged-1.toml").read_text() == "theme = [broken"
-        assert rig.rows(AssistantRow)
-        rig.wiring.services.registry.change(identity, model="gone/model")
-
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        assert "Provider gone not found" in rig.banner_text()
-        rig.settings.providers.editor.use_requested.emit("demo")
-        await until(
-            lambda: rig.wiring.services.registry.get(identity).model == "demo/offline", "the demo model"
-        )
-        await rig.wiring.workspace_controller.open_workspace(identity)
-        assert [row.text for row in rig.rows(UserRow)] == ["Look"]
-        assert "Provider gone not found" not in rig.banner_text()
-
-        rig.window.perform(RemoveWorkspace(rig.workspace.id))
-        await until(lambda: rig.window.findChildren(QuestionDialog), "a question")
-        press(rig.window.findChildren(QuestionDialog)[0], "remove")
-        await until(rig.window.places.welcome.get().isVisible, "the welcome page")
-        await rig.wiring.workspace_controller.open_folder(tmp_path / "project")
-        assert [row.text for row in rig.rows(UserRow)] == ["Look"]
+def _check_a_repaired_store(rig: WindowRig) -> None:
+    assert rig.window.opening_page.text().startswith("Repairing second…\nIts data was damaged.")
+    assert not rig.window.is_opening
+    assert "has been repaired" in rig.banner_text()
+    assert "CURRENT, the file that names all others, is missing" in rig.banner_text()
+    assert "Nothing was lost." in rig.banner_text()
+    assert [row.text for row in rig.rows(UserRow)] == ["Look"]
 
 
-async def test_a_repaired_store_and_later_damage_are_reported_once(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        identity = await rig.open_folder("project", {"README.md": "# Here"})
-        await rig.run_turn("Look")
-        folder = rig.wiring.services.registry.store_folder(identity)
-        data = random.Random(1).randbytes(5000)
-        await rig.workspace.store.commit(Commit("s", contents=[make_content(data)]))
-    compact_tables(folder)
-    (folder / "db" / "CURRENT").unlink()
+async def _check_later_damage(rig: WindowRig, digest: str) -> None:
+    """It is reported once."""
+    assert "repaired" not in rig.banner_text()
+    for _ in range(2):
+        with pytest.raises(ContentDamaged):
+            await rig.workspace.store.get(digest)
+    await until(lambda: "is damaged and was not used" in rig.banner_text(), "the banner")
+    assert rig.banner_text().count("is damaged and was not used") == 1
+    assert "storing the same output repairs the entry" in rig.banner_text()
 
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        assert rig.window.opening_page.text().startswith("Repairing project…\nIts data was damaged.")
-        assert not rig.window.is_opening
-        assert "has been repaired" in rig.banner_text()
-        assert "CURRENT, the file that names all others, is missing" in rig.banner_text()
-        assert "Nothing was lost." in rig.banner_text()
-        assert [row.text for row in rig.rows(UserRow)] == ["Look"]
-    compact_tables(folder)
-    assert flip_bit_near(folder, data[2000:2020]) == 1
 
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        assert "repaired" not in rig.banner_text()
-        for _ in range(2):
-            with pytest.raises(ContentDamaged):
-                await rig.workspace.store.get(digest_of(data))
-        await until(lambda: "is damaged and was not used" in rig.banner_text(), "the banner")
-        assert rig.banner_text().count("is damaged and was not used") == 1
-        assert "storing the same output repairs the entry" in rig.banner_text()
+async def _check_a_model_that_is_gone(rig: WindowRig, identity: str) -> None:
+    assert "Provider gone not found" in rig.banner_text()
+    rig.settings.providers.editor.use_requested.emit("demo")
+    await until(lambda: rig.wiring.services.registry.get(identity).model == "demo/offline", "the demo model")
+    await rig.wiring.workspace_controller.open_workspace(identity)
+    assert [row.text for row in rig.rows(UserRow)] == ["Look"]
+    assert "Provider gone not found" not in rig.banner_text()
+
+
+def _is_not_listed(rig: WindowRig, identity: str) -> bool:
+    return identity not in [record.id for record in rig.wiring.services.registry.list_workspaces()]
+
+
+async def _check_removing(rig: WindowRig, *identities: str) -> None:
+    """A workspace that is removed and opened again has its sessions."""
+    for identity in identities:
+        rig.window.perform(RemoveWorkspace(identity))
+        press(await rig.dialog(QuestionDialog), "remove")
+        await until(partial(_is_not_listed, rig, identity), "it gone")
+    await until(rig.window.places.welcome.get().isVisible, "the welcome page")
+    await rig.wiring.workspace_controller.open_folder(rig.folder / "first")
+    assert [row.text for row in rig.rows(UserRow)] == ["Look"]
 
 
 @pytest.mark.expect_errors("task record .* failed")
@@ -240,47 +238,3 @@ async def _check_an_output_that_is_not_saved(rig: WindowRig) -> None:
     rig.perform(error.actions[-1])
     await until(lambda: [row.text for row in rig.rows(AssistantRow)][-1:] == ["Hi."], "the answer")
     assert rig.rows(ToolRow)[0].answer_seq
-
-
-async def test_calls_of_a_crash_are_found_and_the_notice_opens_the_log(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        started_ms = wall_clock_ms()
-        identity = await rig.open_folder("project")
-        log = [
-            RecordedEvent(1, started_ms, UserSpoke("Go", 1)),
-            RecordedEvent(2, started_ms, MessageQueued("And then")),
-        ]
-        summary = msgspec.structs.replace(make_summary("cut-off", started_ms), title="a title" * 60)
-        await rig.workspace.store.commit(Commit("cut-off", log, summary=summary))
-        await rig.workspace.store.save_draft("cut-off", "half a thought")
-        run = LastRun(started_ms, workspaces=(identity, "removed"))
-        started = wall_clock_ms()
-        title = f"“{ellipsize_title(summary.title)}” in project"
-        expected = RecoverySummary(turns=1, queued=1, drafts=1, sessions=(title,))
-        assert await find_unfinished(rig.wiring.services, run, started) == expected
-        await rig.wiring.workspace_controller.open_session("cut-off")
-        sessions = ("“New session” in project",)
-        expected = replace(expected, sessions=sessions)
-        assert await find_unfinished(rig.wiring.services, run, started) == expected
-        assert await find_unfinished(rig.wiring.services, run, wall_clock_ms() + 1) == RecoverySummary(
-            queued=1, drafts=1, sessions=sessions
-        )
-        await _check_the_notice(rig)
-
-
-async def _check_the_notice(rig: WindowRig) -> None:
-    """It reports the crash and opens the log."""
-    recovery = RecoverySummary(turns=1, drafts=2, sessions=("“a”", "“b”", "“c”", "“d”", "“e”"))
-    report_crash(rig.window, rig.context.actions, lambda: "the stacks", rig.folder, recovery)
-    assert "didn't close properly" in rig.banner_text()
-    assert "1 interrupted turn and 2 drafts" in rig.banner_text()
-    assert "See “a”, “b”, “c” and 2 more sessions." in rig.banner_text()
-    press(rig.window.notices, "show")
-    await until(lambda: rig.window.findChildren(TextsDialog), "the log")
-    (dialog,) = rig.window.findChildren(TextsDialog)
-    assert dialog.viewer.text.toPlainText() == "the stacks"
-    QTest.mouseClick(dialog.viewer.copy_button, Qt.MouseButton.LeftButton)
-    assert QGuiApplication.clipboard().text() == "the stacks"
-    dialog.accept()

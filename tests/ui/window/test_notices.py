@@ -8,6 +8,7 @@ from functools import partial
 import msgspec
 import pytest
 from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -17,8 +18,16 @@ from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.git_label import GitLabel
+from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.quit import LONG_TURN_S, NotificationController, NotifiedUpdate, Tray
+from helix_desktop.ui.window.quit import (
+    LONG_TURN_S,
+    NotificationController,
+    NotifiedUpdate,
+    RecoverySummary,
+    Tray,
+    report_crash,
+)
 from tests.support.git_checkouts import git, make_checkout, needs_git
 from tests.support.manual_clock import ManualClock
 from tests.support.model_servers.chat_server import (
@@ -28,7 +37,7 @@ from tests.support.model_servers.chat_server import (
     api_error,
     text_reply,
 )
-from tests.support.window.buttons import find_child
+from tests.support.window.buttons import find_child, press
 from tests.support.window.list_contents import workspaces_in
 from tests.support.window.window_rig import WindowRig, until
 
@@ -44,6 +53,7 @@ async def test_notices_stand_where_they_belong_and_what_the_user_misses_notifies
     await _check_an_approval(rig)
     await _check_errors_and_jobs(rig)
     await _check_a_long_turn(rig)
+    await _check_a_crash(rig)
 
 
 async def _check_a_failed_write(rig: WindowRig) -> None:
@@ -220,6 +230,21 @@ async def _check_a_long_turn(rig: WindowRig) -> None:
         other.close()
         other.deleteLater()
         assert notifying.parent() is rig.window
+
+
+async def _check_a_crash(rig: WindowRig) -> None:
+    """It is reported with what was recovered, and its log."""
+    recovery = RecoverySummary(turns=1, drafts=2, sessions=("“a”", "“b”", "“c”", "“d”", "“e”"))
+    report_crash(rig.window, rig.context.actions, lambda: "the stacks", rig.folder, recovery)
+    assert "didn't close properly" in rig.banner_text()
+    assert "1 interrupted turn and 2 drafts" in rig.banner_text()
+    assert "See “a”, “b”, “c” and 2 more sessions." in rig.banner_text()
+    press(rig.window.notices, "show")
+    dialog = await rig.dialog(TextsDialog)
+    assert dialog.viewer.text.toPlainText() == "the stacks"
+    QTest.mouseClick(dialog.viewer.copy_button, Qt.MouseButton.LeftButton)
+    assert QGuiApplication.clipboard().text() == "the stacks"
+    dialog.accept()
 
 
 def _adds(page: ChangesPage, text: str) -> bool:

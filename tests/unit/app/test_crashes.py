@@ -8,11 +8,20 @@ import threading
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from helix_desktop.app.crash_log import close_window_logs, open_window_logs
-from helix_desktop.app.crash_recovery import LastRun, RunMarker, crash_report
+from helix_desktop.app.crash_recovery import LastRun, RunMarker, crash_report, find_unfinished
 from helix_desktop.config.log_file import close_log, log, open_log
-from helix_desktop.config.paths import LOG_FILE, STACKS_FILE
+from helix_desktop.config.paths import LOG_FILE, STACKS_FILE, DataDir
+from helix_desktop.domain.events.conversation import MessageQueued, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.store import Commit
+from helix_desktop.domain.text_format import ellipsize_title
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.ui.window.quit import RecoverySummary
+from tests.support.store.builders import make_summary
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="has no device that is always full")
@@ -82,3 +91,31 @@ def test_the_report_of_a_killed_run_says_that_there_is_no_log(tmp_path: Path) ->
     report = crash_report(tmp_path, LastRun(DAY), HOME)
     assert "ended from outside" in report
     assert "No warnings or errors" in report
+
+
+async def test_what_a_crashed_run_left_is_counted_and_named(tmp_path: Path) -> None:
+    """A turn that this run closed counts too; what is older than the crashed run does not."""
+    data = DataDir(tmp_path / "data")
+    data.ensure()
+    services = AppServices(data, {})
+    (tmp_path / "project").mkdir()
+    identity = services.registry.add(tmp_path / "project").id
+    workspace = await services.open_workspace(identity)
+    before = wall_clock_ms()
+    log = [RecordedEvent(1, before, UserSpoke("Go", 1)), RecordedEvent(2, before, MessageQueued("And then"))]
+    summary = replace(make_summary("cut-off", before), title="a title" * 60)
+    await workspace.store.commit(Commit("cut-off", log, summary=summary))
+    await workspace.store.save_draft("cut-off", "half a thought")
+    run, started = LastRun(before, workspaces=(identity, "removed")), wall_clock_ms()
+    title = f"“{ellipsize_title(summary.title)}” in project"
+    expected = RecoverySummary(turns=1, queued=1, drafts=1, sessions=(title,))
+    assert await find_unfinished(services, run, started) == expected
+    await workspace.open_session("cut-off")
+    sessions = ("“New session” in project",)
+    expected = replace(expected, sessions=sessions)
+    assert await find_unfinished(services, run, started) == expected
+    expected = replace(expected, turns=0)
+    assert await find_unfinished(services, run, wall_clock_ms() + 1) == expected
+    expected = RecoverySummary(drafts=1, sessions=sessions)
+    assert await find_unfinished(services, replace(run, started=wall_clock_ms() + 1), started) == expected
+    await services.close()
