@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -12,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 
 from helix_desktop.app.run import StartTargets, StoredWindows
+from helix_desktop.ui.chat.rows.row_types import NoticeRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.intents import Export, Quit
 from helix_desktop.ui.window.quit import Tray
@@ -35,7 +35,10 @@ def question(rig: WindowRig) -> list[QuestionDialog]:
     return [dialog for dialog in rig.window.findChildren(QuestionDialog) if dialog.isVisible()]
 
 
-async def test_ctrl_w_never_quits_and_quitting_asks_while_the_agent_works(rig: WindowRig) -> None:
+@pytest.mark.expect_errors("task record .* failed")
+async def test_ctrl_w_never_quits_and_quitting_asks_about_what_would_be_lost(rig: WindowRig) -> None:
+    if sys.platform != "win32":  # where files that are open can't be moved
+        await _check_a_deleted_data_folder(rig)
     await _check_keys(rig)
     await _check_unsaved_settings(rig)
     await _check_a_running_turn(rig)
@@ -44,6 +47,8 @@ async def test_ctrl_w_never_quits_and_quitting_asks_while_the_agent_works(rig: W
 async def _check_keys(rig: WindowRig) -> None:
     """Ctrl+W closes the page and never the app."""
     await rig.open_folder("project")
+    rig.window.activateWindow()
+    await until(rig.window.isActiveWindow, "the window in front")
     agreed: list[bool] = []
     rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
     rig.window.show_page("timeline")
@@ -119,16 +124,17 @@ async def _check_a_running_turn(rig: WindowRig) -> None:
         go.set()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="open files can't be deleted there")
-@pytest.mark.expect_errors("task record .* failed")
-async def test_a_deleted_data_folder_is_said_and_asked_about(tmp_path: Path, rig: WindowRig) -> None:
-    async with rig.answered_by(lambda _: StreamedReply(Text("One")), "project"):
+async def _check_a_deleted_data_folder(rig: WindowRig) -> None:
+    """It is said, and asked about."""
+    data, away = rig.folder / "data", rig.folder / "away"
+    async with rig.answered_by(lambda _: StreamedReply(Text("One")), "deleted"):
         await rig.run_turn("Count")
         stored = list(rig.conversation.session.log)
-        (tmp_path / "data").rename(tmp_path / "away")
+        data.rename(away)
         rig.type_message("Go on")
         await until(lambda: texts(rig.window, "workspace data is gone"), "a notice")
         await until(lambda: rig.composer.text() == "Go on", "the message where it was written")
+        await until(lambda: rig.rows(NoticeRow), "the reason in the chat")
         assert list(rig.conversation.session.log) == stored
 
         agreed: list[bool] = []
@@ -141,7 +147,7 @@ async def test_a_deleted_data_folder_is_said_and_asked_about(tmp_path: Path, rig
             await until(lambda: intents == [Export(rig.workspace.id)], "the way to save it")
         assert not agreed
 
-        (tmp_path / "away").rename(tmp_path / "data")
+        away.rename(data)
         rig.window.perform(Quit())
         await until(lambda: agreed, "no question once it is back")
 
