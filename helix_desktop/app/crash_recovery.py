@@ -18,7 +18,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.secret_patterns import ReportRedaction
+from helix_desktop.domain.private_details import PrivateDetails
 from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.services.app_services import AppServices
@@ -101,7 +101,7 @@ def crash_report(logs: Path, run: LastRun, home: Path) -> str:
         f"Crash stacks\n{stacks or 'None. The process was ended from outside, or the system went down.'}",
         f"Log\n{chr(10).join(lines[-_MAX_LINES:]) or 'No warnings or errors in this run.'}",
     )
-    return ReportRedaction(str(home)).redact("\n\n".join(parts))
+    return PrivateDetails(str(home)).redact("\n\n".join(parts))
 
 
 def _tail(path: Path, start: int) -> str:

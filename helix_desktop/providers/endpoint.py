@@ -21,8 +21,8 @@ from helix_desktop.domain.errors import (
     ModelUnreachable,
 )
 from helix_desktop.domain.messages import API_KEY, WireHeader, WireRequest
+from helix_desktop.domain.private_details import MIN_SECRET_LENGTH
 from helix_desktop.domain.request_extras import header_fault
-from helix_desktop.domain.secret_patterns import MIN_SECRET_LENGTH
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, verbatim
 from helix_desktop.providers.http import HttpClient, HttpError, HttpErrorKind, HttpResponse
 from helix_desktop.providers.retry import TransientError, is_transient, retry_after_s

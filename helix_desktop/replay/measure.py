@@ -38,6 +38,7 @@ from helix_desktop.domain.events.summary import FactKind
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.translatable_text import TextContext, verbatim
+from helix_desktop.replay.billing import RequestTotals, SentTotals
 from helix_desktop.replay.identifier_coverage import (
     IdentifierCoverage,
     IdentifierCoverageCounter,
@@ -57,7 +58,7 @@ from helix_desktop.replay.recording import (
     with_turn_ends,
 )
 from helix_desktop.replay.replayer import MechanismCounts, Replayer
-from helix_desktop.replay.token_counters import MessageTokenCounter, RequestTotals, SentTotals
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.system.worker_process import end_process, run_in_background, start_process
 
 _text = TextContext("Replay")

@@ -26,7 +26,7 @@ from helix_desktop.domain.errors import HelixError, WorkspaceMissing
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.model_spec import LearnedWindow
-from helix_desktop.domain.secret_patterns import ReportRedaction
+from helix_desktop.domain.private_details import PrivateDetails
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.providers.demo.script import read_scripts
@@ -417,8 +417,8 @@ class AppServices:
                 values += [*server.env.values(), *server.headers.values()]
         return (*await self.secrets.all_values(), *values)
 
-    async def _shared_redaction(self) -> ReportRedaction:
-        return ReportRedaction(str(Path.home()), await self.secret_values())
+    async def _shared_redaction(self) -> PrivateDetails:
+        return PrivateDetails(str(Path.home()), await self.secret_values())
 
     async def missing_keys(self) -> tuple[str, ...]:
         """List the providers whose key was entered for an earlier run only and is nowhere now."""

@@ -18,7 +18,7 @@ from helix_desktop.config.languages import LANGUAGE_VARIABLE, unknown_language
 from helix_desktop.config.paths import LOG_FILE, STACKS_FILE, resources_dir
 from helix_desktop.config.settings import Provider, Settings
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.secret_patterns import ReportRedaction
+from helix_desktop.domain.private_details import PrivateDetails
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, plain_text, system_reason
 from helix_desktop.providers.http import is_loopback
 from helix_desktop.services.app_command import app_command
@@ -280,9 +280,9 @@ class Diagnostics:
     def _names(self, with_names: bool) -> ReportNames:
         return ReportNames(self._services.settings, self._records(), as_they_are=with_names)
 
-    async def _redaction(self, names: ReportNames) -> ReportRedaction:
+    async def _redaction(self, names: ReportNames) -> PrivateDetails:
         secrets = await self._services.secret_values()
-        return ReportRedaction(str(self._home), secrets, names.in_text())
+        return PrivateDetails(str(self._home), secrets, names.in_text())
 
     async def _versions(self) -> str:
         info = self._services.build_info

@@ -15,7 +15,7 @@ import msgspec
 
 from helix_desktop.domain.errors import InvalidInput, ToolError
 from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, suggest_name, validate_server
-from helix_desktop.domain.secret_patterns import has_form_of_secret
+from helix_desktop.domain.private_details import has_form_of_secret
 from helix_desktop.domain.translatable_text import (
     ByteSize,
     TextContext,

@@ -14,7 +14,7 @@ import msgspec
 from helix_desktop.agent.ports import Store
 from helix_desktop.domain.choices import HTML_SUFFIX, JSON_LINES_SUFFIX
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.secret_patterns import REMOVED, ReportRedaction
+from helix_desktop.domain.private_details import REMOVED, PrivateDetails
 from helix_desktop.domain.store import SessionVersions
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.archive_file import refused_write
@@ -38,7 +38,7 @@ class SharingService:
     def __init__(
         self,
         borrow_store: Callable[[str], AbstractAsyncContextManager[Store]],
-        redaction: Callable[[], Awaitable[ReportRedaction]],
+        redaction: Callable[[], Awaitable[PrivateDetails]],
     ) -> None:
         self._borrow_store, self._redaction = borrow_store, redaction
 
@@ -84,7 +84,7 @@ def _document(
     session_id: str,
     logs: Mapping[str, Sequence[RecordedEvent]],
     suffix: str,
-    redaction: ReportRedaction,
+    redaction: PrivateDetails,
 ) -> SharedText:
     if suffix == JSON_LINES_SUFFIX:
         return _json_lines(logs, redaction)
@@ -97,12 +97,12 @@ def _page(title: str, shared: SharedText) -> SharedText:
     return SharedText(markdown_page(title, shared.text), shared.removed)
 
 
-def _redacted(text: str, redaction: ReportRedaction) -> SharedText:
+def _redacted(text: str, redaction: PrivateDetails) -> SharedText:
     redacted = redaction.redact(text)
     return SharedText(redacted, max(0, redacted.count(REMOVED) - text.count(REMOVED)))
 
 
-def _json_lines(logs: Mapping[str, Sequence[RecordedEvent]], redaction: ReportRedaction) -> SharedText:
+def _json_lines(logs: Mapping[str, Sequence[RecordedEvent]], redaction: PrivateDetails) -> SharedText:
     """Return a line for each event, as `helix-desktop run --json` prints it."""
     documents = [
         {"session": session, "seq": entry.seq, "at": entry.at, "event": msgspec.to_builtins(entry.event)}

@@ -38,7 +38,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             return tr("Context management is off.")
         case "hold":
             return explain_hold()
-        case "paused":
+        case "gave_up":
             return " ".join((tr("Compaction only when you start it."), breaker_text()))
         case "room":
             if policy.fold_after_steps or policy.observe_at:

@@ -32,21 +32,21 @@ from helix_desktop.domain.events.summary import HandoverMade
 
 BREAKER_FAILURES = 3  # failures in a row after which only the user can start a handover (invariant 6)
 LAST_TRY = BREAKER_FAILURES - 1  # failures after which a fallback without a model is taken
-_MAX_DOUBLINGS = 2  # the cooldown doubles twice at most: 60, 120, 240 s
+_MAX_DOUBLINGS = 2  # the cooldown doubles twice at most
 SUMMARY_TOKENS = 1_200  # what the sections and the index line are taken to need
 OBSERVATION_TOKENS = 1_200  # the same of observations: sixty facts at most
 IDLE_CHECKPOINT_TOKENS = 10_000  # of history for which a checkpoint is due once an open session is idle
 _REFINED_SHARE = 0.5  # of observations that refining frees, at least: the prompt asks for half
 
 
-CompactionState = Literal["off", "hold", "room", "full", "facts", "paused", "waiting", "too_little", "due"]
+CompactionState = Literal["off", "hold", "room", "full", "facts", "gave_up", "waiting", "too_little", "due"]
 
 
 class CompactionOutlook(msgspec.Struct, frozen=True):
     """Whether a handover is due before the next request, and if not why; the one judgment of it.
 
     `off`: the policy makes none; `hold`: the user stopped it; `room`: the window is below the threshold;
-    `full`: room is made at once, without a model; `facts`: observations make the room; `paused`: failures in
+    `full`: room is made at once, without a model; `facts`: observations make the room; `gave_up`: failures in
     a row opened the breaker; `waiting`: the cooldown since the last one, `pause_ms`, runs; `too_little`: it
     would free `freed` tokens and has to free `least`, as the provider counts them (`freed` is None with too
     few messages to cover); `due`: up to `cut`.
@@ -108,7 +108,7 @@ def _handover_outlook(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
 ) -> CompactionOutlook:
     if is_breaker_open(transcript):
-        return CompactionOutlook("paused")
+        return CompactionOutlook("gave_up")
     waited = now_ms - transcript.last_compaction_at_ms
     cooldown = cooldown_ms(transcript, policy)
     if 0 <= waited < cooldown:  # below 0 the clock was set back: the wait is unknown

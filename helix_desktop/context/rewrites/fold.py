@@ -56,7 +56,7 @@ from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldKind, FoldMade
 from helix_desktop.domain.files.file_use import is_symbol_lookup, is_test_command, tool_kind
-from helix_desktop.domain.secret_patterns import has_form_of_secret
+from helix_desktop.domain.private_details import has_form_of_secret
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.todo import NO_LIST, TodoList
 from helix_desktop.domain.unicode_safety import without_direction_signs

@@ -28,7 +28,7 @@ from helix_desktop.domain.files.file_use import (
 )
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.secret_patterns import has_form_of_secret
+from helix_desktop.domain.private_details import has_form_of_secret
 from helix_desktop.domain.skills import skill_named
 from helix_desktop.domain.text_format import ellipsize, one_line, pluralize
 from helix_desktop.domain.unicode_safety import without_direction_signs

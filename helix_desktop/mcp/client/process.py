@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.secret_patterns import MIN_SECRET_LENGTH
+from helix_desktop.domain.private_details import MIN_SECRET_LENGTH
 from helix_desktop.domain.translatable_text import (
     OptionalText,
     TextContext,

@@ -35,6 +35,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import InstructionsAdded, OpeningGiven
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.replay.billing import CACHED, FRESH
 from helix_desktop.replay.policy.policy_replay import (
     PolicyReplay,
     PolicyRewrite,
@@ -44,7 +45,6 @@ from helix_desktop.replay.policy.policy_replay import (
     omitted_tokens,
 )
 from helix_desktop.replay.recording import SessionFacts
-from helix_desktop.replay.token_counters import CACHED, FRESH
 
 _MS = 1_000
 _NEVER = 1 << 62  # steps

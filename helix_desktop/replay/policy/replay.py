@@ -31,6 +31,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import Message, ModelInfo
+from helix_desktop.replay.billing import CACHED, FRESH, SUMMARIZED
 from helix_desktop.replay.identifier_coverage import (
     IdentifierCoverage,
     argument_names,
@@ -51,7 +52,7 @@ from helix_desktop.replay.policy.policy_replay import (
     partly_exact,
 )
 from helix_desktop.replay.recording import SessionFacts
-from helix_desktop.replay.token_counters import CACHED, FRESH, SUMMARIZED, LineTokenCounter
+from helix_desktop.replay.token_counters import LineTokenCounter
 
 _RUN = re.compile(r"[\w./@~+#:-]+")  # all characters that identifiers have
 _FEW_WORDS = 50  # so many are found faster one by one than by reading all words of a text

@@ -17,7 +17,7 @@ from helix_desktop.ui.kit.intents import (
     OpenSession,
     Recall,
     Redo,
-    RetrySummary,
+    RetryFailed,
     ShowInTimeline,
     Undo,
 )
@@ -180,7 +180,7 @@ _NAMES: dict[type[Intent], ActionName] = {
 def button_name(action: Intent) -> ActionName:
     """Return the name of a button of a divider or notice, by which its label is found."""
     match action:
-        case RetrySummary(kind=kind):
+        case RetryFailed(kind=kind):
             return "compact_again" if kind == "handover" else "observe_again"
         case ControlTurn(how=name) | ApplyRemedy(remedy=name):
             return name

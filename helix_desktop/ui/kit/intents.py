@@ -293,7 +293,7 @@ class Undo(Intent, frozen=True):  # rewrites of the window, by their events
     seqs: tuple[int, ...]
 class Redo(Intent, frozen=True):  # lets undone rewrites hold again
     seqs: tuple[int, ...]
-class RetrySummary(Intent, frozen=True):  # what failed
+class RetryFailed(Intent, frozen=True):  # what failed
     kind: Literal["handover", "observations", "turn"]
 class CancelCompaction(Intent, frozen=True): ...  # the one that runs
 class ShowHandovers(Intent, frozen=True): ...  # their window, at the one as it would be now

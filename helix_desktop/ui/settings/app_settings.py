@@ -11,15 +11,13 @@ import msgspec
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from helix_desktop.config.model_catalog import ModelCatalog
-from helix_desktop.config.settings import (
+from helix_desktop.config.role_suggestions import (
     FILLED_ROLES,
-    NOTIFICATIONS,
     FilledRole,
-    Settings,
-    model_labels,
     unloaded_fast_model,
     with_user_role,
 )
+from helix_desktop.config.settings import NOTIFICATIONS, Settings, model_labels
 from helix_desktop.domain.choices import EFFORT_LEVELS, Effort
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.messages import ModelInfo

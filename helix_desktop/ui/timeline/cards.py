@@ -43,7 +43,7 @@ from helix_desktop.ui.kit.intents import (
     OpenCacheEntry,
     Pin,
     Redo,
-    RetrySummary,
+    RetryFailed,
     ShowEvent,
     Undo,
     Unpin,
@@ -605,7 +605,7 @@ class FailureCard(TimelineCard, frozen=True):
         if refused := getattr(self.event, "refused", ""):
             below.append(refused_fold(refused, look))
         if self.retry is not None and not look.is_later:
-            again = push_button(f"timeline-try-again-{self.seq}", RetrySummary(self.retry), tr("Retry"))
+            again = push_button(f"timeline-try-again-{self.seq}", RetryFailed(self.retry), tr("Retry"))
             below.append(Frame(Flow([again]), (0, 4, 0, 0)))
         content = [icon_line(icon, Words(title, weight=500), end), Frame(Column(below), (24, 0, 0, 0))]
         return framed(content, (14, 6, 14, 10), 0), dotted((*self.texts, self.cost))

@@ -8,7 +8,7 @@ from functools import partial
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.changes.reverts.flow import REVERTED, RevertFlow
+from helix_desktop.ui.changes.reverts.revert_flow import REVERTED, RevertFlow
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.completion_sources import add_completions
 from helix_desktop.ui.chat.composer_controller import ComposerController
@@ -22,7 +22,7 @@ from helix_desktop.ui.settings.mcp.notices import McpNotices
 from helix_desktop.ui.survival.page import SurvivalPage
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.window.background_jobs import BackgroundJobs, BackgroundProgress, SessionJobs
-from helix_desktop.ui.window.branches import BranchController
+from helix_desktop.ui.window.branch_controller import BranchController
 from helix_desktop.ui.window.cleanup import CleanupController
 from helix_desktop.ui.window.import_export import ImportExportController
 from helix_desktop.ui.window.inspector import InspectorPresenter, PastController

@@ -42,7 +42,6 @@ from helix_desktop.ui.timeline.from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.summary_cards import ChangeCard, HandoverCard
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
-from helix_desktop.words.button_labels import action_label
 from helix_desktop.words.compaction import limit_text, pin_text
 from helix_desktop.words.message_states import hold_text
 from helix_desktop.words.numbers import format_whole_percent
@@ -76,16 +75,12 @@ class RewriteController(WindowPart):
     @handles(intents.Undo)
     async def undo(self, seqs: tuple[int, ...]) -> None:
         """Undo rewrites of the window. Raises CompactionRefused where a wider one covers them."""
-        conversation = self._session.conversation
-        await conversation.window.undo(*seqs)
-        redo = partial(self._session.perform, intents.Redo(seqs))
-        way_back = Answer(action_label("redo"), redo, "redo", ends=True)
-        await self._say_change(conversation, seqs, way_back, is_undo=True)
+        await self._change_and_say(self._session.conversation, seqs, is_undo=True)
 
     @handles(intents.Redo)
     async def redo(self, seqs: tuple[int, ...]) -> None:
         """Let undone rewrites hold again. Raises CompactionRefused where a wider one covers them."""
-        await self._session.conversation.window.redo(*seqs)
+        await self._change_and_say(self._session.conversation, seqs, is_undo=False)
 
     @handles(intents.Observe)
     def observe(self) -> None:
@@ -135,7 +130,7 @@ class RewriteController(WindowPart):
     async def edit(self, seq: int) -> None:
         await self._show_handover(seq)
 
-    @handles(intents.RetrySummary)
+    @handles(intents.RetryFailed)
     def retry(self, kind: str) -> None:
         if kind == "handover":
             self._session.perform(intents.Compact())
@@ -262,28 +257,23 @@ class RewriteController(WindowPart):
         seqs = next((seqs for seqs in rows if target in seqs), (target,))
         await self._change_and_say(conversation, seqs, is_undo=is_undo)
 
-    async def _change_and_say(
-        self, conversation: Conversation, seqs: tuple[int, ...], *, is_undo: bool
-    ) -> None:
-        await (conversation.window.undo if is_undo else conversation.window.redo)(*seqs)
-        go_back = partial(self._change_and_say, conversation, seqs, is_undo=not is_undo)
-        words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
-        way_back = Answer(words, lambda: self._start(go_back(), "undo or redo"), f"{name}:{seqs[0]}")
-        await self._say_change(conversation, seqs, way_back, is_undo=is_undo)
-
     @staticmethod
     async def _read_changes(conversation: Conversation) -> list[TimelineCard]:
         """Return what the timeline shows, newest first."""
         log, transcript = list(conversation.session.log), conversation.session.transcript
         return await asyncio.to_thread(lambda: merge_changes(build_cards(log, transcript), read_steps(log)))
 
-    async def _say_change(
-        self, conversation: Conversation, seqs: tuple[int, ...], way_back: Answer, *, is_undo: bool
+    async def _change_and_say(
+        self, conversation: Conversation, seqs: tuple[int, ...], *, is_undo: bool
     ) -> None:
-        """Name what was undone or redone as the timeline does, with all that went along: it may be unseen.
+        """Undo or redo rewrites; name them as the timeline does, with all that went along: it may be unseen.
 
         What was undone and is redone by then is not said.
         """
+        await (conversation.window.undo if is_undo else conversation.window.redo)(*seqs)
+        go_back = partial(self._change_and_say, conversation, seqs, is_undo=not is_undo)
+        words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
+        way_back = Answer(words, lambda: self._start(go_back(), "undo or redo"), name)
         transcript = conversation.session.transcript
         coming, how_long = self._after_undo(conversation), self._how_long(conversation)
         cards = await self._read_changes(conversation)

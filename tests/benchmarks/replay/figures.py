@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from helix_desktop.domain.messages import Message
+from helix_desktop.replay.billing import SUMMARIZED
 from helix_desktop.replay.identifier_coverage import (
     IdentifierCoverage,
     IdentifierCoverageCounter,
@@ -17,7 +18,6 @@ from helix_desktop.replay.identifier_coverage import (
 )
 from helix_desktop.replay.measure import Reachability, share_of, sum_structs
 from helix_desktop.replay.replayer import MechanismCounts
-from helix_desktop.replay.token_counters import SUMMARIZED
 from tests.benchmarks.replay.recalls import Lookups, Recalls, median_tokens
 from tests.benchmarks.replay.requests import BilledTotals
 

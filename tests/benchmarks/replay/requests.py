@@ -20,14 +20,9 @@ from typing import NamedTuple
 import msgspec
 
 from helix_desktop.domain.messages import Message, ToolCall
+from helix_desktop.replay.billing import SUMMARIZED, RequestTotals, SentTotals, price
 from helix_desktop.replay.recording import RawMessage, parse_arguments
-from helix_desktop.replay.token_counters import (
-    SUMMARIZED,
-    MessageTokenCounter,
-    RequestTotals,
-    SentTotals,
-    price,
-)
+from helix_desktop.replay.token_counters import MessageTokenCounter
 
 CACHE_LIFE_S = 300.0
 """Seconds that a provider's prompt cache remembers what is not used: the shortest life on offer."""

@@ -24,7 +24,7 @@ from helix_desktop.domain.events.session import HoldSet, SessionBranched
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, ObservationsPlaced
 from helix_desktop.domain.file_history.line_match import Span
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.ui.kit.intents import ChooseForm, Redo, RetrySummary, ShowEvent, Undo, Unpin
+from helix_desktop.ui.kit.intents import ChooseForm, Redo, RetryFailed, ShowEvent, Undo, Unpin
 from helix_desktop.ui.timeline.bullet_view import BulletView, source_text
 from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
@@ -130,7 +130,7 @@ def test_large_outputs_and_failures_can_be_acted_on(qtbot: QtBot) -> None:
     pane.filter_bar.choose(None)
     with performed(pane) as retried:
         press(pane, 453, "timeline-try-again-453")
-    assert retried == [RetrySummary("turn")]
+    assert retried == [RetryFailed("turn")]
 
 
 def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot: QtBot) -> None:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.private_details import REMOVED, PrivateDetails, has_form_of_secret
 from helix_desktop.domain.redaction import Redaction, RedactionRequest
-from helix_desktop.domain.secret_patterns import REMOVED, ReportRedaction, has_form_of_secret
 from helix_desktop.domain.text_variants import MIN_BASE64_BYTES, SURE, encoded_variants, redact_cut_rest
 
 TIMESTAMP_MS = 1_800_000_000_000
@@ -126,7 +126,7 @@ def test_no_secret_survives_in_any_encoded_form(secrets: list[str], data: st.Dat
     forms = sorted({form for secret in secrets for form in encoded_variants(secret)})
     pieces = st.sampled_from([*forms, HOME, " ", "\n", "/home/", "key=", "x@y.org", "workspace", "~"])
     text = "".join(data.draw(st.lists(pieces, max_size=8)))
-    redacted = ReportRedaction(HOME, secrets, {"workspace": "w1"}).redact(text)
+    redacted = PrivateDetails(HOME, secrets, {"workspace": "w1"}).redact(text)
     assert not [form for form in forms if form in redacted]
 
 
@@ -135,16 +135,16 @@ def test_names_and_code_that_look_like_a_key_stay() -> None:
         "readings.sort(key=lambda reading: reading.time), key=str.lower\n"
         "test_a_gap_of_2_hours_is_reported_as_one_line (tests.test_cli)"
     )
-    assert ReportRedaction(HOME).redact(text) == text
+    assert PrivateDetails(HOME).redact(text) == text
     assert not has_form_of_secret(text)
     for secret in ("key=hunter2hunter2", "password=lambdalambda", "a1b2c3d4e5_f6g7h8i9j0_k1l2m3n4o5p6"):
-        assert "[removed]" in ReportRedaction(HOME).redact(secret)
+        assert "[removed]" in PrivateDetails(HOME).redact(secret)
         assert has_form_of_secret(secret)
 
 
 def test_what_has_the_form_of_a_key_or_an_address_is_removed_and_digests_stay() -> None:
     digest, identity = "9f3a" * 16, "0a1b2c3d-1111-4222-8333-444455556666"
-    text = ReportRedaction(HOME).redact(
+    text = PrivateDetails(HOME).redact(
         "api_key=abcdef123456 Authorization: Bearer qwertyuiop1 https://ada:pw@host/x ada.l@example.org "
         f"sk-proj-abcdefghijklmnop {'Zx9' * 14} {digest} {identity} /home/ada/code/app.py /media/ada/disk "
         r"folder=%2Fhome%2Fada%2Fx DB_PASSWORD=correcthorse OPENAI_API_KEY='battery1' clientSecret: staple22"
@@ -167,9 +167,9 @@ def test_what_has_the_form_of_a_key_or_an_address_is_removed_and_digests_stay() 
 
 def test_names_are_replaced_as_whole_words_the_longest_first() -> None:
     names = {"acme": "provider 1", "/srv/acme/shop": "[folder of workspace 1]"}
-    redacted = ReportRedaction(HOME, (), names).redact("acme: /srv/acme/shop/a.py acmeist")
+    redacted = PrivateDetails(HOME, (), names).redact("acme: /srv/acme/shop/a.py acmeist")
     assert redacted == "provider 1: [folder of workspace 1]/a.py acmeist"
 
 
 def test_a_user_whose_home_is_the_root_folder_keeps_readable_paths() -> None:
-    assert ReportRedaction("/").redact("/usr/lib/x.so") == "/usr/lib/x.so"
+    assert PrivateDetails("/").redact("/usr/lib/x.so") == "/usr/lib/x.so"

@@ -8,12 +8,8 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.replay import token_counters
-from helix_desktop.replay.token_counters import (
-    LineTokenCounter,
-    MessageTokenCounter,
-    RequestTotals,
-    SharedTokens,
-)
+from helix_desktop.replay.billing import RequestTotals, SharedTokens
+from helix_desktop.replay.token_counters import LineTokenCounter, MessageTokenCounter
 
 BREAKS = ["\n", "\r\n", "\n\n", " ", "\t", "\x1c", "\u2028", "\u00a0"]
 PIECES = st.sampled_from([*BREAKS, "/", "./a", "word", "Wort's", "'s", "12345", ")", "#!", "é", "漢"])

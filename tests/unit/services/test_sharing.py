@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.secret_patterns import ReportRedaction
+from helix_desktop.domain.private_details import PrivateDetails
 from helix_desktop.domain.store import Commit
 from helix_desktop.services.sharing import SharedText, SharingService
 from helix_desktop.store.memory import MemoryStore
@@ -62,8 +62,8 @@ async def shared(suffix: str, *events: Event, upto: int = 0) -> SharedText:
     async def borrow(_: str) -> AsyncIterator[MemoryStore]:
         yield store
 
-    async def redaction() -> ReportRedaction:
-        return ReportRedaction("/home/ann", ("quietly-kept-word",))
+    async def redaction() -> PrivateDetails:
+        return PrivateDetails("/home/ann", ("quietly-kept-word",))
 
     return await SharingService(borrow, redaction).session_text("w", "s", suffix, upto)
 
@@ -122,8 +122,8 @@ def test_whatever_a_message_says_a_page_has_no_active_part(text: str) -> None:
 async def test_a_document_is_saved_whole(tmp_path: Path) -> None:
     document = await shared(".html", *EVENTS)
 
-    async def redaction() -> ReportRedaction:
-        return ReportRedaction("")
+    async def redaction() -> PrivateDetails:
+        return PrivateDetails("")
 
     @asynccontextmanager
     async def borrow(_: str) -> AsyncIterator[MemoryStore]:

@@ -19,7 +19,7 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
     [
         (CompactionOutlook("off"), "Context management is off."),
         (
-            CompactionOutlook("paused"),
+            CompactionOutlook("gave_up"),
             "Compaction only when you start it. The last 3 attempts failed or freed too little.",
         ),
         (

@@ -73,7 +73,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.chat.rows.tool_rows_from_events import ToolRows, is_outdated, outcome_fields
-from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, RetrySummary
+from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, RetryFailed
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.button_labels import supported_remedies
 from helix_desktop.words.costs import budget_text, cost_text
@@ -488,7 +488,7 @@ class ChatRows(ToolRows):
                 return NoticeRow(key, "info", window_learned_text(event), reason, fix)
         # What was tried and not made, and what comes next; an unused summary can be asked for again.
         is_handover = isinstance(event, HandoverFailed)
-        again = RetrySummary("handover" if is_handover else "observations")
+        again = RetryFailed("handover" if is_handover else "observations")
         failures = transcript.handover_failures if is_handover else transcript.observation_failures
         actions = (again,) if event.problem is not None else ()
         spent = cost_text(event.spent, event.cost, demo=not event.cost, is_estimated=event.estimated)

@@ -50,7 +50,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.rows.tool_rows_from_events import FIRST_BYTES, FIRST_LINES, excerpt_content
 from helix_desktop.ui.kit.notices import error_notice
-from helix_desktop.ui.window.branches import find_versions
+from helix_desktop.ui.window.branch_controller import find_versions
 from helix_desktop.words.button_labels import action_label, supported_remedies
 from tests.support.call_log import CallLog
 from tests.support.histories import SessionSimulator

@@ -31,7 +31,7 @@ Substitution = str | Callable[[re.Match[str]], str]
 
 
 @dataclass(frozen=True)
-class ReportRedaction:
+class PrivateDetails:
     """What to remove: `secrets` by value in every encoded form, the path of the home folder, and `names`.
 
     `names` maps a name or path of the user's to what stands for it: whole words, the longest first.
