@@ -22,7 +22,9 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Inspector")
 text = TextContext("Inspector")
 
-RowAction: TypeAlias = Literal["show", "cache", "recall", "open", "pin", "unpin", "exclude", "include"]
+RowAction: TypeAlias = Literal[
+    "show", "cache", "recall", "undo", "open", "pin", "unpin", "exclude", "include"
+]
 """What the user can do with a row: find it in the chat, replace it by a marker, bring a marker's content back
 into the context, open the content in the cache (to recall lines of it), pin, unpin, exclude, bring back."""
 
@@ -104,12 +106,18 @@ class WindowRow(WindowItem, frozen=True):
             "include": bool(self.excluded),
             "cache": self.cachable > 0,
             "recall": self.state in ("cached", "preview", "extract") and is_output,
-            "open": bool(self.digest),
+            "undo": self.is_summary,
+            "open": bool(self.digest) and not self.is_summary,
             "pin": is_output and not self.excluded,
             "unpin": self.kind == "pinned",
             "exclude": self.can_exclude,
         }
         return tuple(action for action, is_possible in possible.items() if is_possible)
+
+    @property
+    def is_summary(self) -> bool:
+        """Return True if it stands for older messages, which an undo brings back."""
+        return self.kind == "handover" and not self.excluded
 
     @property
     def is_in_part(self) -> bool:
@@ -128,9 +136,8 @@ class WindowRow(WindowItem, frozen=True):
     @property
     def unusual_state(self) -> str:
         """Return the same, but nothing of what is sent as it is."""
-        is_summary = self.kind == "handover" and not self.excluded
         is_usual = self.state in ("fixed", "full", "recalled")
-        return "" if is_summary or is_usual else self.state_text
+        return "" if self.is_summary or is_usual else self.state_text
 
     @property
     def shown_states(self) -> list[str]:

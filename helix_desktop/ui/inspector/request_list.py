@@ -35,11 +35,11 @@ tr = Translator("Inspector")
 COMMAND_ACTIONS: dict[str, tuple[RowAction, ...]] = {
     "context_pin": ("pin", "unpin"),
     "context_cache": ("cache",),
-    "context_recall": ("include", "recall"),
+    "context_recall": ("include", "recall", "undo"),
     "context_exclude": ("exclude", "include"),
 }
 """The action of a key's command; of two the one that the row has."""
-_CHANGES: frozenset[RowAction] = frozenset({"cache", "recall", "pin", "unpin", "exclude", "include"})
+_CHANGES: frozenset[RowAction] = frozenset({"cache", "recall", "undo", "pin", "unpin", "exclude", "include"})
 """Actions that change what the model sees: a row with one of them has the button."""
 _EDGE, _AROUND = 22, 2  # pixels of the button, and left and right of it
 
@@ -50,6 +50,7 @@ def action_text(action: RowAction, row: WindowRow) -> str:
         "show": tr("Show in chat"),
         "cache": tr("Cache now… (saves up to {tokens} tokens)", tokens=format_tokens(row.cachable)),
         "recall": translate(STATE_WORDS["cached"].verb),
+        "undo": translate(STATE_WORDS["handed_over"].verb),
         "open": tr("Open output"),
         "pin": tr("Pin in context"),
         "unpin": translate(STATE_WORDS["pinned"].verb),

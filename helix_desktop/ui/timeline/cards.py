@@ -685,7 +685,7 @@ _SHORTEST_LINE = 4.0  # pixels between two phases
 def running_text(what: Attempt) -> str:
     if what == "handover":
         return tr("Writing a summary")
-    return tr("Preparing the next compaction")
+    return tr("Summarizing older messages in the background")
 
 
 def phase_text(phase: Phase) -> str:

@@ -289,7 +289,7 @@ class InspectorPresenter(WindowPart):
             if wire is not None:
                 notes.append(tr("In today's format, without what was asked for the provider's discount."))
         elif conversation.window.policy.enabled and not conversation.session.transcript.on_hold:
-            notes.append(tr("If caching or compaction is due when you send, it comes before this."))
+            notes.append(tr("Caching or compaction that is due when you send changes it first."))
         if wire is None:
             notes.append(tr("This model has no server, so the JSON is Helix's own."))
         texts = await asyncio.to_thread(_texts, title, " ".join(notes), *request, wire)
@@ -356,9 +356,17 @@ class InspectorPresenter(WindowPart):
                 return window.undo(row.excluded)
             case "recall":
                 return self._recall(conversation, row)
+            case "undo":
+                return self._bring_back(conversation, row)
             case "unpin":
                 return window.unpin(row.seq)
         return window.pin(row.seq)
+
+    async def _bring_back(self, conversation: Conversation, row: WindowRow) -> None:
+        """Undo what compacted the messages that a row stands for; one of observations is for all of them."""
+        rewrites = conversation.session.transcript.rewrites
+        seqs = tuple(rewrites.placed_observations) if row.seq in rewrites.observations else (row.seq,)
+        self._session.perform(intents.Undo(seqs))
 
     async def _recall(self, conversation: Conversation, row: WindowRow) -> None:
         await conversation.window.choose_form(row.seq, "full")

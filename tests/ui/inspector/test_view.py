@@ -333,7 +333,7 @@ def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector
     text = "Show sent text\tSpace"
     assert offered == {
         "pinned": [text, "Show in chat", "Unpin\tP"],
-        "handover": [text, "Show in chat"],
+        "handover": [text, "Show in chat", "Undo\tR"],
         "system": [text],
     }
 

@@ -13,7 +13,9 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
-from helix_desktop.ui.kit.intents import Redo, RedoLast, ShowEvent, UndoLast
+from helix_desktop.ui.inspector.request_groups import WindowRow
+from helix_desktop.ui.inspector.request_list import ActOnRow
+from helix_desktop.ui.kit.intents import Redo, RedoLast, ShowEvent, UndoLast, perform
 from helix_desktop.ui.outputs.rows import CacheFilter
 from helix_desktop.ui.outputs.source import CacheSource
 from helix_desktop.words.numbers import format_tokens
@@ -22,6 +24,7 @@ from tests.support.part_files import part_files, reads_all
 from tests.support.timeline_pane import find_card
 from tests.support.window.buttons import find_button
 from tests.support.window.chat_geometry import action_names, click_area, press_action, row_widget
+from tests.support.window.usage_checks import inspector_rows
 from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
@@ -181,6 +184,21 @@ async def _check_a_handover(rig: WindowRig) -> None:
         rig.perform(Redo((divider.key.seq,)))
         await until(lambda: not rig.rows(DividerRow)[-1].is_undone, "redone")
         assert rig.conversation.window.measure()[0] == after[0]
+        await _undo_in_the_panel(rig)
+        assert rig.conversation.window.measure()[0] == before[0]
+
+
+async def _undo_in_the_panel(rig: WindowRig) -> None:
+    """The row that stands for older messages brings them back."""
+
+    def compacted() -> list[WindowRow]:
+        return [row for row in inspector_rows(rig) if row.is_summary]
+
+    await until(compacted, "the row of what is compacted")
+    (row,) = compacted()
+    assert "undo" in row.actions
+    perform(rig.views.inspector, ActOnRow("undo", row))
+    await until(lambda: not compacted(), "its messages")
 
 
 async def _check_what_a_later_one_covers(rig: WindowRig) -> None:
@@ -191,7 +209,7 @@ async def _check_what_a_later_one_covers(rig: WindowRig) -> None:
     upto = session.log[-1].seq
     (made,) = await session.record(ObservationsMade(0, upto, (), (), "", "", 0, 50, 500, 2, "m"))
     (placed,) = await session.record(ObservationsPlaced(made.seq, PlacementReason.MANUAL, 450))
-    await rig.conversation.window.undo(placed.seq)
+    await _undo_in_the_panel(rig)
     later = HandoverMade(upto, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL)
     await session.record(later)
     rig.perform(RedoLast())

@@ -69,7 +69,7 @@ async def test_the_cost_is_shown_in_tokens_and_money_where_it_is_known() -> None
     background.apply(CompactionProgress("idle"))
     background.apply(ObservationProgress("summarize", estimate=CostEstimate(1_000)))
     (job,) = lines(background)
-    assert job.text == "Preparing the next compaction"
+    assert job.text == "Summarizing older messages in the background"
 
 
 async def test_each_subagent_has_its_line_and_stop() -> None:
