@@ -43,13 +43,13 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "room":
             if policy.fold_after_steps or policy.observe_at:
                 return tr(
-                    "Every request sends all of this. To save tokens, outputs are cached (stored, can be "
-                    "recalled) and older messages compacted (a summary replaces them). At {share} it "
-                    "always happens.",
+                    "Every request sends all of this. When that saves tokens, outputs are cached (stored, "
+                    "can be recalled) and older messages compacted (a summary replaces them); at {share}, "
+                    "always.",
                     share=share,
                 )
             return tr(
-                "Every request sends all of this. To save tokens, outputs are cached (stored, can be "
+                "Every request sends all of this. When that saves tokens, outputs are cached (stored, can be "
                 "recalled). At {share} older messages are compacted (a summary replaces them).",
                 share=share,
             )

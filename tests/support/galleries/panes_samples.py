@@ -538,8 +538,8 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
     return InspectorState(
         gauge, parts, window_rows(count),
-        "Every request sends all of this. To save tokens, outputs are cached (stored, can be recalled) and "
-        "older messages compacted (a summary replaces them). At 85 % it always happens.",
+        "Every request sends all of this. When that saves tokens, outputs are cached (stored, can be "
+        "recalled) and older messages compacted (a summary replaces them); at 85 %, always.",
         "These parts add up to 11.7k by Helix's count. Your provider counts 14.6k for them.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -24,8 +24,8 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("room"),
-            "Every request sends all of this. To save tokens, outputs are cached (stored, can be recalled) "
-            "and older messages compacted (a summary replaces them). At {at} it always happens.",
+            "Every request sends all of this. When that saves tokens, outputs are cached (stored, can be "
+            "recalled) and older messages compacted (a summary replaces them); at {at}, always.",
         ),
         (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (
