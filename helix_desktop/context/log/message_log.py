@@ -33,20 +33,10 @@ def forked(state: _State) -> _State:
     return fork
 
 
-_ASKING_TOOLS = frozenset(
-    (
-        *("askuserquestion", "askuser", "askfollowupquestion", "askquestion", "askhuman", "question"),
-        *(
-            "requestuserinput",
-            "requestinput",
-            "getuserinput",
-            "userinput",
-            "humaninput",
-            "promptuser",
-            "elicit",
-        ),
-    )
-)
+_ASKING_TOOLS = frozenset({
+    "askuserquestion", "askuser", "askfollowupquestion", "askquestion", "askhuman", "question", "elicit",
+    "requestuserinput", "requestinput", "getuserinput", "userinput", "humaninput", "promptuser",
+})  # fmt: skip
 """Names of tools that ask the user, without `_` and in lower case: of this agent, and of recorded ones."""
 _PAIR = re.compile(r'"((?:[^"\\]|\\.)+)"\s*=\s*"((?:[^"\\]|\\.)+)"')
 _CALL_CHARS = 80  # of a call that the user denied
@@ -197,16 +187,6 @@ class MessageLog:
             del items[bisect_right(items, seq, key=_seq) :]
         self._steps_beyond.clear()
         self.steps, self.turns = (self.items[-1].step, self.items[-1].turn) if self.items else (0, 0)
-
-    @property
-    def has_open_calls(self) -> bool:
-        """Whether a call of the newest answer has no output yet."""
-        outputs = 0
-        for item in reversed(self.items):
-            if isinstance(item.event, AssistantSpoke):
-                return len(item.event.calls) > outputs
-            outputs += isinstance(item.event, ToolAnswered)
-        return False
 
     def position(self, seq: int) -> int:
         """Return how many items lie at or before `seq`."""

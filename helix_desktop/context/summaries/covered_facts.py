@@ -66,43 +66,12 @@ _LEAST_STEM = 3  # letters
 _TODO_HEADING = f"## {TODO_ITEMS.title}"
 _Line: TypeAlias = tuple[frozenset[str], bool]
 """The words of a line, and whether it forbids or denies something."""
-_COMMON = frozenset(
-    (
-        *(
-            "the",
-            "and",
-            "for",
-            "that",
-            "this",
-            "with",
-            "from",
-            "you",
-            "your",
-            "are",
-            "was",
-            "were",
-            "have",
-            "has",
-        ),
-        *("had", "will", "would", "should", "shall", "must", "can", "could", "may", "please", "make", "sure"),
-        *(
-            "always",
-            "only",
-            "any",
-            "all",
-            "each",
-            "every",
-            "its",
-            "into",
-            "also",
-            "then",
-            "than",
-            "they",
-            "our",
-        ),
-        *("never", "not", "don", "doesn", "without", "avoid", "but", "when", "what", "which", "want", "let"),
-    )
-)
+_COMMON = frozenset({
+    "the", "and", "for", "that", "this", "with", "from", "you", "your", "are", "was", "were", "have", "has",
+    "had", "will", "would", "should", "shall", "must", "can", "could", "may", "please", "make", "sure", "its",
+    "always", "only", "any", "all", "each", "every", "into", "also", "then", "than", "they", "our", "never",
+    "not", "don", "doesn", "without", "avoid", "but", "when", "what", "which", "want", "let",
+})  # fmt: skip
 """Words that say nothing of what a sentence is about; what forbids is compared apart."""
 _FIGURE = re.compile(r"\b\d[\w.,:]*\w\b")  # a number of two digits or more
 _SHARES: Mapping[FactKind, float] = {
@@ -325,9 +294,10 @@ class NamedIn:
         self._numbers = {plain_number(number) for number in NUMBER.findall(text)}
         lines = [line for line in text.splitlines() if line.strip()]
         self._lines = [*map(_read_line, lines)]
-        self._todo_lines = [
-            *map(_read_line, takewhile(lambda line: not line.startswith("## "), _behind_todo_heading(lines)))
-        ]
+        # Only those behind the heading: a word of a task stands elsewhere, too.
+        todo = islice(dropwhile(lambda line: line.strip() != _TODO_HEADING, lines), 1, None)
+        todo = takewhile(lambda line: not line.startswith("## "), todo)
+        self._todo_lines = [*map(_read_line, todo)]
         self._names_by_line = [_names_and_figures(line) for line in lines]
         self._by_source: dict[str, list[int]] = {}  # the lines that cite an entry, by their places
         for place, line in enumerate(lines):
@@ -459,12 +429,6 @@ def user_source(statement: str, items: Iterable[LogItem]) -> int:
 
 def _read_line(line: str) -> _Line:
     return _words(line), bool(_NEGATION.search(line))
-
-
-def _behind_todo_heading(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines behind the heading of what is left to do: a word of a task stands elsewhere, too."""
-    behind = dropwhile(lambda line: line.strip() != _TODO_HEADING, lines)
-    return islice(behind, 1, None)
 
 
 def _names_and_figures(text: str) -> frozenset[str]:

@@ -528,7 +528,10 @@ class _QuotedText(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         text = quoted_text(self.parts)
-        return _cut_middle(text, len(text) * self.tokens // self.cut_from) if self.cut_from else text
+        if not self.cut_from:
+            return text
+        chars = len(text) * self.tokens // self.cut_from
+        return f"{text[: chars * 2 // 3]} […] {text[len(text) - chars // 3 :]}"  # the index has all of it
 
 
 def _quoted_texts(items: Sequence[LogItem], max_tokens: int) -> list[_QuotedText]:
@@ -561,11 +564,6 @@ def _quoted_texts(items: Sequence[LogItem], max_tokens: int) -> list[_QuotedText
         max_tokens -= tokens
         quoted.append(_QuotedText(item.seq, parts, tokens))
     return quoted[::-1]
-
-
-def _cut_middle(text: str, max_chars: int) -> str:
-    """Return head and tail of a text in about `max_chars` characters; the index entry has all of it."""
-    return f"{text[: max_chars * 2 // 3]} […] {text[len(text) - max_chars // 3 :]}"
 
 
 def newest_turn_words(transcript: Transcript, upto: int, max_tokens: int) -> tuple[int, ...]:

@@ -140,7 +140,10 @@ def continued_handover(
         source,
         upto=_COVERED,
         kept=0,
-        sections=tuple(_without_sources(section) for section in source.sections),
+        sections=tuple(
+            Section(section.title, tuple(Bullet(bullet.text) for bullet in section.bullets))
+            for section in source.sections
+        ),
         ledger=_without_numbers(source),
         coverage=(),
         handle_digits=policy.handle_digits,
@@ -203,19 +206,17 @@ def _without_numbers(handover: HandoverMade) -> str:
     return "\n".join([*lines, *_SPACED_CITED.sub("", also_named(handover.coverage)).splitlines()])
 
 
-def _without_sources(section: Section) -> Section:
-    return Section(section.title, tuple(Bullet(bullet.text) for bullet in section.bullets))
-
-
 def _without_quoted(handover: HandoverMade, quoted: Set[int], answer_seq: int) -> HandoverMade:
     """Return a handover without what stands whole below it: of the newest answer, and of what it leaves out.
 
     What a model or the user wrote stays.
     """
-    is_written = handover.edited or handover.model not in ("", NO_MODEL)
     sections = handover.sections
-    if not is_written:
-        sections = tuple(_without_bullets_of(answer_seq, section) for section in sections)
+    if not handover.edited and handover.model in ("", NO_MODEL):
+        sections = tuple(
+            Section(section.title, tuple(each for each in section.bullets if each.sources != (answer_seq,)))
+            for section in sections
+        )
     coverage = tuple(
         msgspec.structs.replace(
             kind, missing=missing, verbatim=kind.verbatim + len(kind.missing) - len(missing)
@@ -224,10 +225,6 @@ def _without_quoted(handover: HandoverMade, quoted: Set[int], answer_seq: int) -
         for missing in [tuple(fact for fact in kind.missing if not set(fact.sources) <= quoted)]
     )
     return msgspec.structs.replace(handover, sections=sections, coverage=coverage)
-
-
-def _without_bullets_of(seq: int, section: Section) -> Section:
-    return Section(section.title, tuple(bullet for bullet in section.bullets if bullet.sources != (seq,)))
 
 
 def _quotes(
@@ -392,14 +389,13 @@ def revised_handover(seq: int, handover: HandoverMade, sections: tuple[Section, 
 
 def editable_sections(handover: HandoverMade) -> tuple[Section, ...]:
     """Return the sections of a handover for editing, with unsupported sentences marked in the text."""
-    return handover.sections if handover.edited else tuple(map(_with_marks, handover.sections))
-
-
-def _with_marks(section: Section) -> Section:
-    bullets = (
-        bullet if bullet.sources else Bullet(f"{bullet.text} {UNSUPPORTED}") for bullet in section.bullets
+    if handover.edited:
+        return handover.sections
+    marked = (
+        (section.title, (it if it.sources else Bullet(f"{it.text} {UNSUPPORTED}") for it in section.bullets))
+        for section in handover.sections
     )
-    return Section(section.title, tuple(bullets))
+    return tuple(Section(title, tuple(bullets)) for title, bullets in marked)
 
 
 def _title(heading: str, number: int, sections: dict[str, list[str]]) -> str:
@@ -561,11 +557,9 @@ def _take_changed(old: list[Bullet], new: list[Bullet], budget: SpanBudget) -> l
     compared = [
         pair
         for pair in compare_words(removed, added, budget)
-        if _same_share(removed[pair.old], pair.old_spans, added[pair.new], pair.new_spans) >= _MIN_SAME
-        and (
-            _may_be_of_one_event(old[pair.old], new[pair.new])
-            or max(_length(pair.old_spans), _length(pair.new_spans)) <= _MAX_OTHER_CHARS
-        )
+        for lengths in [(_length(pair.old_spans), _length(pair.new_spans))]
+        if 1 - sum(lengths) / max(1, len(removed[pair.old]) + len(added[pair.new])) >= _MIN_SAME
+        and (_may_be_of_one_event(old[pair.old], new[pair.new]) or max(lengths) <= _MAX_OTHER_CHARS)
     ]
     items = [
         ComparedItem("changed", old[pair.old], new[pair.new], "", pair.old_spans, pair.new_spans)
@@ -580,10 +574,6 @@ def _take_changed(old: list[Bullet], new: list[Bullet], budget: SpanBudget) -> l
 
 def _may_be_of_one_event(old: Bullet, new: Bullet) -> bool:
     return not old.sources or not new.sources or bool({*old.sources} & {*new.sources})
-
-
-def _same_share(old: str, old_spans: Iterable[Span], new: str, new_spans: Iterable[Span]) -> float:
-    return 1 - (_length(old_spans) + _length(new_spans)) / max(1, len(old) + len(new))
 
 
 def _length(spans: Iterable[Span]) -> int:

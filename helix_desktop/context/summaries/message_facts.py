@@ -152,11 +152,6 @@ def split_sentences(line: str) -> list[str]:
     return parts
 
 
-def only_announces(sentence: str) -> bool:
-    """Return True for a sentence that says what comes next, or asks."""
-    return sentence.endswith(("?", ":")) or _ANNOUNCES.match(sentence) is not None
-
-
 def states_anything(text: str) -> bool:
     """Return False for a message that only announces what the agent does next."""
     return any(sentence.worth for sentence in sentences_in(text))
@@ -258,7 +253,7 @@ def _with_leads(found: Sequence[Sentence], places: Sequence[int], max_chars: int
 
 
 def _sentence(text: str, needs: int, heading: str) -> Sentence:
-    if only_announces(text):
+    if text.endswith(("?", ":")) or _ANNOUNCES.match(text) is not None:
         return Sentence(text, 0, False, needs)
     part = text[:_NAMED_CHARS]
     names = len({*identifiers_in(part), *_NUMBER.findall(part)})
@@ -286,13 +281,8 @@ def _prose_lines(text: str) -> Iterator[str]:
             continue
         elif not is_table_row(line):
             yield " ".join(line.split())
-        elif not _is_head(following):
+        elif not (is_table_row(following) and _RULER.match(following)):  # which makes it the head
             yield row_text(line)
-
-
-def _is_head(following: str) -> bool:
-    """Return True if the line that follows a row of a table makes it the head."""
-    return is_table_row(following) and _RULER.match(following) is not None
 
 
 def _heading(line: str) -> str | None:

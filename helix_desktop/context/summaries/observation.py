@@ -115,12 +115,8 @@ def due_reflection(transcript: Transcript, policy: ContextPolicy, window_size: f
     """Return the observations to refine: all adjacent ones, if they take over `reflect_at` of the window."""
     if not (policy.enabled and policy.observe_at) or pending_observations(transcript) is not None:
         return None
-    event_range = refinable_range(transcript)
-    return (
-        event_range
-        if event_range is not None and event_range.tokens > policy.reflect_at * window_size
-        else None
-    )
+    due = refinable_range(transcript)
+    return due if due is not None and due.tokens > policy.reflect_at * window_size else None
 
 
 def refinable_range(transcript: Transcript) -> EventRange | None:
@@ -142,15 +138,11 @@ def pending_observations(transcript: Transcript) -> int | None:
     """Return the seq of the newest prepared observations that were never placed and still apply."""
     observed = transcript.rewrites.observations
     unplaced = reversed(transcript.rewrites.unplaced_seqs)
-    return next((seq for seq in unplaced if _still_applies(transcript, observed[seq])), None)
-
-
-def _still_applies(transcript: Transcript, observations: ObservationsMade) -> bool:
-    """Return True if the observations' source is unchanged in the window and takes more tokens than they."""
-    return (
-        is_current(transcript, observations)
-        and tokens_in_window(transcript, observations.after, observations.upto) > observations.tokens
-    )
+    for seq in unplaced:
+        made = observed[seq]
+        if is_current(transcript, made) and tokens_in_window(transcript, made.after, made.upto) > made.tokens:
+            return seq
+    return None
 
 
 def is_current(transcript: Transcript, observations: ObservationsMade) -> bool:
@@ -345,14 +337,13 @@ def quoted_texts(generation: ObservationsMade, transcript: Transcript) -> list[t
 
 def standing_observations(transcript: Transcript) -> list[Observation]:
     """Return the facts that stand in the window or are prepared for it, and are not over; oldest first."""
-    generations = [
-        cover.event
-        for cover in transcript.window.covers
-        if isinstance(cover.event, ObservationsMade) and cover.seq not in transcript.rewrites.excluded
-    ]
-    ended = ended_observations(generations)
-    facts = (observation for generation in generations for observation in generation.observations)
-    return [observation for observation in facts if observation not in ended]
+    return _still_holding(
+        [
+            cover.event
+            for cover in transcript.window.covers
+            if isinstance(cover.event, ObservationsMade) and cover.seq not in transcript.rewrites.excluded
+        ]
+    )
 
 
 OBSERVE = "[Write observations]"
@@ -436,15 +427,12 @@ def end_observations(
         if facts and all(_words(rest) & _words(fact.text) for fact in facts):
             sentence = f"Now: {rest}"
         else:
-            names = "; ".join(map(_ended_text, facts))
+            plain = (_OVER.sub("", fact.text).removesuffix(".") for fact in facts)
+            names = "; ".join(f'"{cut_between_words(text, _ENDED_CHARS)}"' for text in plain)
             sentence = f"Over: {': '.join(part for part in (names, rest) if part) or text}"
         notes.append(msgspec.structs.replace(observation, text=sentence))
         ended |= dict.fromkeys(facts)
     return tuple(notes), tuple(ended)
-
-
-def _ended_text(fact: Observation) -> str:
-    return f'"{cut_between_words(_OVER.sub("", fact.text).removesuffix("."), _ENDED_CHARS)}"'
 
 
 def _observation(

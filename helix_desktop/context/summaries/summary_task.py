@@ -18,7 +18,7 @@ from helix_desktop.context.summaries.artifact_ledger import (
 from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.summaries.sections import name_sections
 from helix_desktop.domain.errors import SummaryRefused
-from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SummaryProblem
 from helix_desktop.domain.events.summary import (
@@ -38,9 +38,7 @@ _text = TextContext("Context")
 
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
 _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, and of one in a note
-_SMALL = (
-    1_000  # characters of an output that is shown whole, a marker or not: each line of it may be a result
-)
+_SMALL = 1_000  # characters of an output that is shown whole, a marker or not: each line may be a result
 _CONCLUSION = 3_000  # the same of one in a note with which the agent ended a turn
 _CALLS = 300  # characters of a call's arguments, and of an output's target
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
@@ -115,15 +113,7 @@ def brief_lines(items: Iterable[LogItem]) -> tuple[TranscriptLine, ...]:
 
 def short_lines(items: Iterable[LogItem]) -> tuple[TranscriptLine, ...]:
     """Return these messages in their short form: words verbatim, calls and results in one line each."""
-    return tuple(map(_short_line, items))
-
-
-def _short_line(item: LogItem) -> TranscriptLine:
-    match item.event:
-        case UserSpoke():
-            return _item_line(item, FULL_CHARS)
-        case _:
-            return msgspec.structs.replace(_folded_line(item), max_chars=FULL_CHARS)
+    return tuple(msgspec.structs.replace(_folded_line(item), max_chars=FULL_CHARS) for item in items)
 
 
 def observation_line(observation: Observation) -> TranscriptLine:
@@ -137,7 +127,11 @@ def observation_line(observation: Observation) -> TranscriptLine:
 def _item_line(item: LogItem, max_chars: int) -> TranscriptLine:
     match item.event:
         case UserSpoke(text=text, attachments=attachments, note=note):
-            along = "".join(map(_attached, attachments)) + "".join(f" {line}" for line in revert_lines(note))
+            attached = (
+                f"({'recalled' if each.kind == 'cached' else 'attached'}: {' '.join(each.label.split())})"
+                for each in attachments
+            )
+            along = "".join(f" {part}" for part in (*attached, *revert_lines(note)))
             return TranscriptLine(f"e{item.seq} user: ", text, escape_markers(along), max_chars)
         case AssistantSpoke(text=text, calls=calls):
             call_text = "; ".join(f"{call.name} {truncate_middle(call.arguments, _CALLS)}" for call in calls)
@@ -149,11 +143,6 @@ def _item_line(item: LogItem, max_chars: int) -> TranscriptLine:
             return TranscriptLine(f"e{item.seq} {by}: ", decision, "", FULL_CHARS)
         case ToolAnswered() as output:
             return TranscriptLine(_output_opening(item.seq, output), output.text, "", max_chars)
-
-
-def _attached(attachment: Attachment) -> str:
-    verb = "recalled" if attachment.kind == "cached" else "attached"
-    return f" ({verb}: {' '.join(attachment.label.split())})"
 
 
 def _folded_line(item: LogItem) -> TranscriptLine:
@@ -217,16 +206,7 @@ FOLLOWING_MESSAGES = 40  # newest messages after those of a task that are shown,
 _FOLLOWING_CHARS = 240
 MERGE_TITLE = "The handovers of the parts of a long record, oldest first, to be merged into one:"
 _PART_CHARS = 4 * FULL_CHARS  # characters shown of the text of a part
-_CAPS = (
-    _PART_CHARS,
-    FULL_CHARS,
-    3_000,
-    1_500,
-    800,
-    400,
-    200,
-    120,
-)  # characters per message, tried in this order
+_CAPS = (_PART_CHARS, FULL_CHARS, 3_000, 1_500, 800, 400, 200, 120)  # characters of a message, in this order
 _MAX_PARTS = 12  # a longer record is shortened first, so that the number of calls stays bounded
 
 

@@ -316,14 +316,6 @@ def request_ratio(response: AssistantSpoke, default: float) -> float:
     return default if response.ratio == 1.0 else response.ratio
 
 
-def answered_tokens(response: AssistantSpoke) -> int:
-    """Return the tokens of the request that was answered, as reported of it, else as the gauge said then.
-
-    0: nothing of it was recorded.
-    """
-    return round(response.estimate * request_ratio(response, 1.0))
-
-
 def replayed_tokens(estimate: int, answer: AssistantSpoke, ratio: float) -> int:
     """Return the tokens of a request in place of the one that was answered, as the model counts them.
 
