@@ -166,20 +166,17 @@ class AttachmentIntake:
             _require_size(name, len(data), MAX_IMAGE_BYTES)
             return await self.with_image(session_id, attachment, replace(image, digest=digest_of(data)), data)
         if kind_by_signature(data) == PDF:
-            text, pages = await self._pdf_text(name, data)
+            _require_size(name, len(data), MAX_FILE_BYTES)
+            try:
+                pdf = await self._reader(name).pdf_text(data)
+            except PdfRefused as error:
+                raise InvalidInput(_not_attached(name), *_refusal(error)) from error
+            text, pages = pdf.text, pdf.pages
             # Its text is what the model reads, and recalls by lines; of other files the bytes are stored.
             attachment, data = replace(attachment, kind="pdf", pages=pages), text.encode()
         else:
             text, data = await asyncio.to_thread(_decode, name, data)
         return await self._from_text(session_id, attachment, text, data, first_line, last_line)
-
-    async def _pdf_text(self, name: str, data: bytes) -> tuple[str, int]:
-        _require_size(name, len(data), MAX_FILE_BYTES)
-        try:
-            pdf = await self._reader(name).pdf_text(data)
-        except PdfRefused as error:
-            raise InvalidInput(_not_attached(name), *_refusal(error)) from error
-        return pdf.text, pdf.pages
 
     async def with_image(
         self, session_id: str, attachment: Attachment, image: Image, data: bytes | None = None

@@ -123,7 +123,18 @@ class SessionBranches:
         else:
             log = await self._store.events(session_id)
             source = BranchSource(session_id, log, await asyncio.to_thread(Transcript, log))
-        _require_branchable(source)
+        if not source.log:
+            raise InvalidInput(
+                _text("The session can't be branched there."),
+                _text("It is empty."),
+                _text("Start a new session."),
+            )
+        if source.transcript.parent:
+            raise InvalidInput(
+                _text("A subagent's session can't be branched."),
+                _text("It belongs to the call that started it."),
+                _text("Branch the session that it works for."),
+            )
         return source
 
     async def _open(
@@ -218,22 +229,6 @@ def _later_checkpoint(log: Sequence[RecordedEvent], seq: int) -> list[Event]:
             continue
         return [HandoverDiscarded(unpriced=0, prepared=HandoverPrepared(handover, checkpoint.history))]
     return []
-
-
-def _require_branchable(source: BranchSource) -> None:
-    """Raise InvalidInput for a session without a log, and for one of a subagent."""
-    if not source.log:
-        raise InvalidInput(
-            _text("The session can't be branched there."),
-            _text("It is empty."),
-            _text("Start a new session."),
-        )
-    if source.transcript.parent:
-        raise InvalidInput(
-            _text("A subagent's session can't be branched."),
-            _text("It belongs to the call that started it."),
-            _text("Branch the session that it works for."),
-        )
 
 
 def _message_draft(log: Sequence[RecordedEvent], seq: int) -> Draft:

@@ -277,17 +277,14 @@ class IntakeGate:
                 self._publish_phase("extract", compact)
             answers = await self._apply_forms(ordered, decision, deadline, bills)
         except asyncio.CancelledError:
-            await self._record_unused(sum((bill.spent for bill in bills), Spending()))
+            spent = sum((bill.spent for bill in bills), Spending())
+            if spent.tokens:
+                with suppress(StoreError):  # the turn ends, and says what is wrong with the disk
+                    await self._session.record(unused_calls(spent))
             raise
         finally:
             self._session.publish(IntakeProgress("idle"))
         await self._session.record(*answers)
-
-    async def _record_unused(self, spent: Spending) -> None:
-        if spent.tokens:
-            with suppress(StoreError):  # the turn ends, and says what is wrong with the disk
-                unused = unused_calls(spent)
-                await self._session.record(unused)
 
     def _is_slow(self, model: Model) -> bool:
         return self._slow_models.is_slow(model.info.label, self._session.policy.intake_deadline_s)

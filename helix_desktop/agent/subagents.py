@@ -290,7 +290,15 @@ class SubagentRunner:
         TURN_ENDED, what it did until then is the result. Raises SubagentFailed with the session of its log;
         ToolError without a task, or where subagents are not allowed; StoreError.
         """
-        factory = self._require_factory(task)
+        factory = self._factory
+        if factory is None:
+            raise ToolError(
+                "A subagent cannot start subagents.",
+                "Only the session that a user works in can.",
+                "Do this part yourself, or end with what is left to do.",
+            )
+        if not task.strip():
+            raise ToolError("The subagent was given no task.", fix="Say what to do and what to bring back.")
         policy = policy or factory.policy()
         subagent = await factory.create(policy, model, role)
         monitor = self._running[subagent.session.id] = SubagentMonitor(subagent, self._session, call_id)
@@ -343,17 +351,6 @@ class SubagentRunner:
             monitor.report("queued")
         async with self._slots:
             yield
-
-    def _require_factory(self, task: str) -> SubagentFactory:
-        if self._factory is None:
-            raise ToolError(
-                "A subagent cannot start subagents.",
-                "Only the session that a user works in can.",
-                "Do this part yourself, or end with what is left to do.",
-            )
-        if not task.strip():
-            raise ToolError("The subagent was given no task.", fix="Say what to do and what to bring back.")
-        return self._factory
 
     async def _release(self, factory: SubagentFactory, monitor: SubagentMonitor) -> None:
         subagent = monitor.subagent

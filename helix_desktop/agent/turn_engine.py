@@ -414,7 +414,9 @@ class TurnEngine:
     async def _start(self, message: UserMessage, start: TurnStart) -> None:
         try:
             await self.close_interrupted()
-            await self._omit_refused_images()
+            refused = self._session.transcript.image_refusal  # every request with them would be rejected
+            if refused is not None and refused.refused_by == self._session.frame.info.label:
+                await self._compaction.rewriter.mask_messages(refused.images)
             instructions = await self._instructions.before_message()
             mode = self._permissions.mode
             note = await self._note(mode)
@@ -443,12 +445,6 @@ class TurnEngine:
 
     async def _without_repeats(self, attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
         return await without_repeats(attachments, self._session.transcript, self._session.counter)
-
-    async def _omit_refused_images(self) -> None:
-        """Mask the images that this model's server rejected: it would reject every request with them."""
-        refused = self._session.transcript.image_refusal
-        if refused is not None and refused.refused_by == self._session.frame.info.label:
-            await self._compaction.rewriter.mask_messages(refused.images)
 
     async def _restart(self, start: TurnStart) -> None:
         try:
@@ -565,7 +561,9 @@ class TurnEngine:
             try:
                 return window, await self.response.receive(window, self._session.transcript.last_seq)
             except ContextWindowExceeded as error:
-                await self._record_learned(error)
+                if error.believed:
+                    label, believed, error.believed = self._session.frame.info.label, error.believed, 0
+                    await self._session.record(WindowLearned(label, error.window_size, believed, error.why))
                 if rewrites is not None:
                     await self._compaction.put_back(rewrites)
                     raise
@@ -577,11 +575,6 @@ class TurnEngine:
                     self._session.publish(ErrorRaised(error.what, error.why, smaller, is_warning=True))
             except ImagesRejected as error:
                 await self._omit_images(error)
-
-    async def _record_learned(self, error: ContextWindowExceeded) -> None:
-        if error.believed:
-            label, believed, error.believed = self._session.frame.info.label, error.believed, 0
-            await self._session.record(WindowLearned(label, error.window_size, believed, error.why))
 
     async def _omit_images(self, rejection: ImagesRejected) -> None:
         """Mask rejected images in an unattended run; else raise ImagesRejected naming the suspects."""

@@ -134,22 +134,16 @@ def resolve_spec(*specs: SourcedSpec) -> ResolvedModelSpec:
                 if value := getattr(spec, name):
                     facts[name] = SourcedValue(value, sourced.origin, sourced.source)
     efforts = next((sourced.spec.efforts for sourced in specs if sourced.spec.efforts), ())
-    return ResolvedModelSpec(_with_defaults(facts), efforts)
-
-
-def _with_defaults(values: dict[str, SourcedValue]) -> dict[str, SourcedValue]:
-    """Add window and reserve, which every request needs; a reserve that leaves no window is reduced."""
-    if "window" not in values:
-        values["window"] = SourcedValue(
-            DEFAULT_WINDOW, "assumed", text("assumed: no source reports its size")
-        )
-    window = int(values["window"].value)
-    reserve = values.get("reserve")
+    # Every request needs window and reserve; a reserve that leaves no window is reduced.
+    if "window" not in facts:
+        facts["window"] = SourcedValue(DEFAULT_WINDOW, "assumed", text("assumed: no source reports its size"))
+    window = int(facts["window"].value)
+    reserve = facts.get("reserve")
     if reserve is None:
-        values["reserve"] = _default_reserve(window, values)
+        facts["reserve"] = _default_reserve(window, facts)
     elif reserve.value >= window:
-        values["reserve"] = SourcedValue(window // _RESERVE_SHARES[1], reserve.origin, reserve.source)
-    return values
+        facts["reserve"] = SourcedValue(window // _RESERVE_SHARES[1], reserve.origin, reserve.source)
+    return ResolvedModelSpec(facts, efforts)
 
 
 def _default_reserve(window_size: int, values: dict[str, SourcedValue]) -> SourcedValue:

@@ -162,7 +162,10 @@ class _BestLines:
                 number = chunk.line + offset
                 self._count += number != self._last_line  # a line in several chunks counts once
                 self._last_line = number
-                top = self._top_lines(found)
+                if found not in self._by_terms:
+                    max_rank = (len(found), len(found), min(len(found), len(self._spellings)))
+                    self._by_terms[found] = _TopLines(max_rank)
+                top = self._by_terms[found]
                 top.count += 1
                 if top.can_rise and (found == self._all or self._all not in self._by_terms):
                     rank = (len(found), _count(self._words, line), _count(self._spellings, lines[offset]))
@@ -172,12 +175,6 @@ class _BestLines:
     def summary(self) -> MatchSummary:
         best = sorted(self._best(), key=lambda match: match.number)
         return MatchSummary(self._count, tuple(match.to_matching_line(self._terms) for match in best))
-
-    def _top_lines(self, found: tuple[str, ...]) -> _TopLines:
-        if found not in self._by_terms:
-            max_rank = (len(found), len(found), min(len(found), len(self._spellings)))
-            self._by_terms[found] = _TopLines(max_rank)
-        return self._by_terms[found]
 
     def _best(self) -> list[_Match]:
         if self._all in self._by_terms:
@@ -369,7 +366,12 @@ def excerpt_of(text: str, folded: str, terms: Sequence[str], size: ExcerptSize) 
         spans, missing = _choose_spans(places, max(width, *map(len, terms)), count)
         if not missing:
             break
-    return _join_pieces(_pieces(text, folded, sorted(spans), width, size.lead))
+    pieces = _pieces(text, folded, sorted(spans), width, size.lead)
+    first, last = pieces[0], pieces[-1]
+    before = _CUT if first.line[: first.begin].strip() else ""
+    after = _CUT if last.line[last.end :].strip() else ""
+    words = _GAP.join(plain_line(visible_text(piece.line[piece.begin : piece.end])) for piece in pieces)
+    return f"{before}{words}{after}"
 
 
 def _places(folded: str, terms: Sequence[str]) -> list[_Place]:
@@ -460,11 +462,3 @@ def _end(line: str, end: int, limit: int) -> int:
         return len(line)
     space = line.rfind(" ", end, limit + 1)
     return space if space >= 0 else max(end, limit)
-
-
-def _join_pieces(pieces: Sequence[_Piece]) -> str:
-    first, last = pieces[0], pieces[-1]
-    before = _CUT if first.line[: first.begin].strip() else ""
-    after = _CUT if last.line[last.end :].strip() else ""
-    words = _GAP.join(plain_line(visible_text(piece.line[piece.begin : piece.end])) for piece in pieces)
-    return f"{before}{words}{after}"

@@ -156,10 +156,6 @@ def english_fact(fact: object) -> str:
     if type(fact) is int:
         return f"{fact:,}"
     if isinstance(fact, tuple):
-        return _english_list([english_fact(part) for part in fact])
+        items = [english_fact(part) for part in fact]
+        return " and ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))
     return str(fact)
-
-
-def _english_list(items: list[str]) -> str:
-    """Return things as an English sentence lists them: `a, b and c`."""
-    return " and ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))

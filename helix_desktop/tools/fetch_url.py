@@ -173,7 +173,9 @@ class _Reader:
         elif tag in ("ul", "ol") and self._lists:
             self._lists.pop()
         elif tag == "a":
-            self._end_link()
+            if self._link.startswith(("http://", "https://", "/")) and len(self._link) <= _MAX_LINK:
+                self._write(f" ({self._link})")
+            self._link = ""
         if tag in _BLOCKS:
             self._break(blank_line=tag in _SEPARATED_TAGS)
 
@@ -185,11 +187,6 @@ class _Reader:
         else:
             words = _SPACES.sub(" ", data)
             self._write(words.lstrip() if self._fresh or self._out[-1].endswith(" ") else words)
-
-    def _end_link(self) -> None:
-        if self._link.startswith(("http://", "https://", "/")) and len(self._link) <= _MAX_LINK:
-            self._write(f" ({self._link})")
-        self._link = ""
 
     def _item(self) -> None:
         indent = "  " * min(max(0, len(self._lists) - 1), _MAX_DEPTH)
@@ -249,22 +246,18 @@ def parse_url(url: str) -> CheckedUrl:
         )
     if parts.username or parts.password:
         raise ToolError("The address was refused: it holds a user name or password.", fix=_FIX)
-    return CheckedUrl(
-        parts._replace(fragment="").geturl(),
-        parts.scheme,
-        _ascii(parts.hostname or "", url),
-        port or _PORTS[parts.scheme],
-    )
-
-
-def _ascii(host: str, url: str) -> str:
     try:
-        name = host.rstrip(".").lower().encode("idna").decode()
+        name = (parts.hostname or "").rstrip(".").lower().encode("idna").decode()
     except UnicodeError:
         name = ""
     if not name:
         raise ToolError(f"{url!r} names no host.", fix=_FIX)
-    return name
+    return CheckedUrl(
+        parts._replace(fragment="").geturl(),
+        parts.scheme,
+        name,
+        port or _PORTS[parts.scheme],
+    )
 
 
 _MAX_BYTES = 5 * 1024 * 1024  # bytes of a page

@@ -78,14 +78,10 @@ def find_checkout(root: Path) -> Checkout | None:
             return Checkout(folder, git)
         target = _read(git).removeprefix("gitdir: ") if git.is_file() else ""
         if target:
-            return _linked_checkout(folder, Path(folder, target).resolve())
+            git_folder = Path(folder, target).resolve()
+            common = _read(git_folder / "commondir")
+            return Checkout(folder, git_folder, (git_folder / common).resolve() if common else None)
     return None
-
-
-def _linked_checkout(folder: Path, git_folder: Path) -> Checkout:
-    """Return the checkout of a linked worktree, or of a submodule."""
-    common = _read(git_folder / "commondir")
-    return Checkout(folder, git_folder, (git_folder / common).resolve() if common else None)
 
 
 def read_head(checkout: Checkout) -> tuple[str, str]:
@@ -196,10 +192,15 @@ class GitProgram:
         stdin_data: bytes | None = None,
     ) -> ProcessResult:
         sandbox = await self._sandboxes.detect() if self._current_grants().sandbox else NoSandbox()
+        cleaned = {
+            name: value
+            for name, value in self._environment.items()
+            if not name.upper().startswith("GIT_") or name in USERS_CONFIG_VARIABLES
+        }
         spec = ProcessSpec(
             command,
             str(self.root),
-            self._clean_environment(),
+            cleaned | _VARIABLES,
             stdin_data,
             join_errors=False,
             is_guarded=stdin_data is None,
@@ -217,14 +218,6 @@ class GitProgram:
         checkout = find_checkout(self.root)
         folders = checkout.git_folders if checkout is not None else ()
         return replace(scope, is_read_only=True, read_only=(*scope.read_only, *folders))
-
-    def _clean_environment(self) -> dict[str, str]:
-        cleaned = {
-            name: value
-            for name, value in self._environment.items()
-            if not name.upper().startswith("GIT_") or name in USERS_CONFIG_VARIABLES
-        }
-        return cleaned | _VARIABLES
 
 
 def _filters_off(names: bytes) -> list[str] | None:

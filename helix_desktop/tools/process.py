@@ -341,7 +341,11 @@ async def _run(spec: ProcessSpec, timeout_s: float, watcher: _Watcher, env_tag: 
         ending = watcher.early_ending or await _wait(watcher, timeout_s)
         exit_code = transport.get_returncode() if ending == "ended" else None
         if ending == "ended":
-            orphan_names = await _find_orphans(watcher, env_tag)
+            done, _ = await asyncio.wait([watcher.closed], timeout=_LINGER_S)
+            names = watcher.group.names
+            if not names and env_tag:
+                names = await asyncio.to_thread(find_orphans, env_tag)
+            orphan_names = names or (() if done else ("a process",))
     finally:
         await _end(transport, watcher)
         if env_tag:
@@ -362,14 +366,6 @@ async def _wait(watcher: _Watcher, timeout_s: float) -> ProcessEnding:
             raise
         return _ENDINGS[canceled.args]
     return "ended" if done else "late"
-
-
-async def _find_orphans(watcher: _Watcher, env_tag: str) -> tuple[str, ...]:
-    done, _ = await asyncio.wait([watcher.closed], timeout=_LINGER_S)
-    names = watcher.group.names
-    if not names and env_tag:
-        names = await asyncio.to_thread(find_orphans, env_tag)
-    return names or (() if done else ("a process",))
 
 
 async def _start(spec: ProcessSpec, watcher: _Watcher, env_tag: str) -> asyncio.SubprocessTransport:

@@ -72,7 +72,10 @@ class OverflowSteps:
         """
         if await self._run(limit, lambda tokens: self._rewriter.sweep_oldest(tokens, 0)):
             return True
-        await self._make_handover(why_no_model)
+        gauge = self._rewriter.gauge()
+        cut = compaction_due.handover_now(self._session.transcript, self._session.policy, gauge)
+        if cut is not None:
+            await self._writer.run(FULL_WINDOW, cut, ask_model=False, why_no_model=why_no_model)
         return await self._run(
             limit,
             lambda _: self._rewriter.truncate(self._used_tokens - floor, why_no_model),
@@ -105,12 +108,6 @@ class OverflowSteps:
         made = transcript.rewrites.observations[pending_seq]
         if restored or not observation.covers_restored_entries(transcript, made):
             await self._rewriter.place_observations(pending_seq, PlacementReason.OVERFLOW)
-
-    async def _make_handover(self, why_no_model: OptionalText) -> None:
-        gauge = self._rewriter.gauge()
-        cut = compaction_due.handover_now(self._session.transcript, self._session.policy, gauge)
-        if cut is not None:
-            await self._writer.run(FULL_WINDOW, cut, ask_model=False, why_no_model=why_no_model)
 
 
 class ContextCompaction:

@@ -121,14 +121,10 @@ class WindowRewriter:
                     and (item := transcript.messages.item(seq)) is not None
                 ):
                     self._index_lines.add(item)
-                    self._read_ahead(item)
-
-    def _read_ahead(self, item: LogItem) -> None:
-        """Count the parts of a message, together with the next ones: the newest stay in the window anyway."""
-        self._unread.append(item)
-        if len(self._unread) >= _READ_TOGETHER:
-            self._session.scope.start(self._note_tokens.read_ahead(self._unread), "note tokens")
-            self._unread = []
+                    self._unread.append(item)  # counted with the next ones: the newest stay in the window
+                    if len(self._unread) >= _READ_TOGETHER:
+                        self._session.scope.start(self._note_tokens.read_ahead(self._unread), "note tokens")
+                        self._unread = []
 
     def measure(self) -> tuple[Window, UsageGauge]:
         gauge, session = self.gauge(), self._session
@@ -246,7 +242,10 @@ class WindowRewriter:
         def decide() -> list[Event]:
             if observation.pending_observations(self._session.transcript) != observations_seq:
                 return []
-            saved = self._tokens_saved_by(observations_seq)
+            policy, frame = self._session.policy, self._session.frame
+            now = self._session.transcript
+            after = now.fork_with(ObservationsPlaced(observations_seq, PlacementReason.MANUAL, 0))
+            saved = estimate_next_request(now, policy, frame) - estimate_next_request(after, policy, frame)
             averted_at = self._handover_averted_by(saved)
             placed = ObservationsPlaced(observations_seq, reason, saved, threshold, averted_at)
             return [placed] if saved > 0 else []
@@ -258,12 +257,6 @@ class WindowRewriter:
         gauge = self.gauge()
         is_due_then = gauge.trigger_at(gauge.used - saved * gauge.ratio).is_due
         return gauge.trigger.limit if gauge.is_due and not is_due_then else 0.0
-
-    def _tokens_saved_by(self, observations_seq: int) -> int:
-        policy, frame = self._session.policy, self._session.frame
-        now = self._session.transcript
-        after = now.fork_with(ObservationsPlaced(observations_seq, PlacementReason.MANUAL, 0))
-        return estimate_next_request(now, policy, frame) - estimate_next_request(after, policy, frame)
 
     @property
     def _protected_edges(self) -> tuple[int, ...]:

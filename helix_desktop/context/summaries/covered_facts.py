@@ -295,8 +295,8 @@ class NamedIn:
         lines = [line for line in text.splitlines() if line.strip()]
         self._lines = [*map(_read_line, lines)]
         # Only those behind the heading: a word of a task stands elsewhere, too.
-        todo = islice(dropwhile(lambda line: line.strip() != _TODO_HEADING, lines), 1, None)
-        todo = takewhile(lambda line: not line.startswith("## "), todo)
+        behind = islice(dropwhile(lambda line: line.strip() != _TODO_HEADING, lines), 1, None)
+        todo = takewhile(lambda line: not line.startswith("## "), behind)
         self._todo_lines = [*map(_read_line, todo)]
         self._names_by_line = [_names_and_figures(line) for line in lines]
         self._by_source: dict[str, list[int]] = {}  # the lines that cite an entry, by their places

@@ -260,7 +260,11 @@ def _use_of(call: ToolCall) -> FileUse | None:
         paths = tuple(dict.fromkeys(PATCHED.findall(call.arguments)))
         return FileUse("edit", paths) if kind == "edit" and paths else None
     if kind == "command":
-        return _command_use(command_of(args), folder_of(args))
+        command = command_of(args)
+        if patched := tuple(dict.fromkeys(PATCHED.findall(command))):
+            return FileUse("edit", patched)
+        printed = printed_file(command, folder_of(args))
+        return FileUse("read", (printed[0],), printed[1]) if printed else None
     action = _EDITOR_COMMANDS.get(str(args.get("command"))) if kind in ("edit", "other") else None
     if action is None and kind in ("read", "write", "edit"):
         action = kind
@@ -280,13 +284,6 @@ def _use_of(call: ToolCall) -> FileUse | None:
 
 _use_of_short = lru_cache(_SHORT_CALLS)(_use_of)
 _use_of_long = lru_cache(64)(_use_of)  # a call is looked at when it is made, and when it is answered
-
-
-def _command_use(command: str, folder: str) -> FileUse | None:
-    if patched := tuple(dict.fromkeys(PATCHED.findall(command))):
-        return FileUse("edit", patched)
-    printed = printed_file(command, folder)
-    return FileUse("read", (printed[0],), printed[1]) if printed else None
 
 
 def is_todo_tool(name: str) -> bool:

@@ -149,15 +149,12 @@ class Paginator:
                 cuts.append((number, 0))
                 used = 0
             if size > self._max_tokens:
-                cuts += self._cuts_within_line(number, size, first_char)
+                length = len(self._lines[number - 1])
+                step = max(_MIN_CHUNK, int(length * self._max_tokens / size * _MARGIN))
+                cuts += [(number, char) for char in range(first_char + step, length, step)]
             used += size
             first_char = 0
         return cuts
-
-    def _cuts_within_line(self, number: int, size: int, first_char: int) -> list[LinePosition]:
-        length = len(self._lines[number - 1])
-        step = max(_MIN_CHUNK, int(length * self._max_tokens / size * _MARGIN))
-        return [(number, char) for char in range(first_char + step, length, step)]
 
     def _page(self, cuts: Sequence[LinePosition], index: int) -> TextPage:
         (first, first_char), end = cuts[index], cuts[index + 1] if index + 1 < len(cuts) else (0, 0)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, SHORT_DIGITS, is_digest_prefix
 from helix_desktop.domain.errors import ContentRedacted, StoreError, ToolError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
@@ -129,10 +128,21 @@ class Origins:
         return [digest for digest in self._by_digest() if digest.startswith(prefix)]
 
     def _by_digest(self) -> dict[str, int]:
+        """Return the newest event in which each content came up; what was recalled came up earlier."""
         if self._seqs is None:
-            self._seqs = _seqs_by_digest(
-                self.transcript.messages.items if self.transcript is not None else ()
-            )
+            seqs = self._seqs = {}
+            for item in self.transcript.messages.items if self.transcript is not None else ():
+                event = item.event
+                if isinstance(event, ToolAnswered):
+                    if not event.recalled:
+                        seqs[event.digest] = item.seq
+                        seqs.update((image.digest, item.seq) for image in event.images)
+                elif isinstance(event, AssistantSpoke):
+                    for call in event.short:
+                        seqs.update((digest, item.seq) for digest in call.digests)
+                else:
+                    seqs.update((attachment.digest, item.seq) for attachment in event.attachments)
+            seqs.pop("", None)
         return self._seqs
 
     def of_event(self, seq: int, digest: str = "") -> Origin:
@@ -176,24 +186,6 @@ def content_name(entry: CacheEntry) -> str:
     if tool_kind(entry.tool) == "command":
         target = ellipsize(target, _COMMAND_CAP)
     return escape_hidden_name(f"{entry.tool} {target}".strip()) or entry.kind
-
-
-def _seqs_by_digest(items: Iterable[LogItem]) -> dict[str, int]:
-    """Return the newest event in which each content came up; what was recalled came up earlier."""
-    seqs: dict[str, int] = {}
-    for item in items:
-        event = item.event
-        if isinstance(event, ToolAnswered):
-            if not event.recalled:
-                seqs[event.digest] = item.seq
-                seqs.update((image.digest, item.seq) for image in event.images)
-        elif isinstance(event, AssistantSpoke):
-            for call in event.short:
-                seqs.update((digest, item.seq) for digest in call.digests)
-        else:
-            seqs.update((attachment.digest, item.seq) for attachment in event.attachments)
-    seqs.pop("", None)
-    return seqs
 
 
 _ENTRIES = re.compile(r"(?:([0-9a-f]{8,64})[\s,:]+)?e(\d{1,6})(?:\s*[-–]\s*e?(\d{1,6}))?")

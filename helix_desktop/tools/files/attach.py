@@ -112,31 +112,27 @@ def pdf_text(data: bytes, clock: Callable[[], float] = time.monotonic, max_pages
             raise PdfRefused("password") from error
         except Exception as error:  # a damaged file raises whatever its damage leads to
             raise PdfRefused("slow" if is_late() else "damaged") from error
-        return _read_pages(reader, count, max_pages, is_late)
-
-
-def _read_pages(reader: Any, count: int, max_pages: int, is_late: Callable[[], bool]) -> PdfText:
-    parts: list[str] = []
-    chars = pages = 0
-    failure: PdfFailure = "pictures"
-    for number in range(1, min(count, max_pages) + 1):
-        if is_late() or chars > MAX_CHARS:
-            break
-        try:
-            text = _read_page(reader, number, is_late)
-        except _OutOfTime:
-            break
-        except PdfRefused as error:  # the others may be readable
-            text, failure = "", error.reason
-        pages = number
-        if text:
-            parts.append(f"[Page {number}]\n{text}\n")
-            chars += len(text)
-    if not parts:
-        raise PdfRefused("slow" if is_late() or pages < count else failure, count)
-    if pages < count:
-        parts.append(f"[Pages {pages + 1}-{count} were not read.]\n")
-    return PdfText("\n".join(parts), pages, count)
+        parts: list[str] = []
+        chars = pages = 0
+        failure: PdfFailure = "pictures"
+        for number in range(1, min(count, max_pages) + 1):
+            if is_late() or chars > MAX_CHARS:
+                break
+            try:
+                text = _read_page(reader, number, is_late)
+            except _OutOfTime:
+                break
+            except PdfRefused as error:  # the others may be readable
+                text, failure = "", error.reason
+            pages = number
+            if text:
+                parts.append(f"[Page {number}]\n{text}\n")
+                chars += len(text)
+        if not parts:
+            raise PdfRefused("slow" if is_late() or pages < count else failure, count)
+        if pages < count:
+            parts.append(f"[Pages {pages + 1}-{count} were not read.]\n")
+        return PdfText("\n".join(parts), pages, count)
 
 
 def _read_page(reader: Any, number: int, is_late: Callable[[], bool]) -> str:

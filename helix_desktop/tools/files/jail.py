@@ -152,7 +152,12 @@ def parts_of(path: str, roots: Iterable[Path], windows: bool = os.name == "nt") 
     An absolute path is accepted when it begins with one of `roots`. Raises ToolError for every other absolute
     path, for `..`, and for names that no file can have or that mean something else on Windows.
     """
-    _refuse_hidden_characters(path)
+    if "\0" in path:
+        raise path_refused(path, "it holds a NUL character.")
+    if any("\ud800" <= sign <= "\udfff" for sign in path):
+        raise path_refused(path, "it is not valid Unicode.")
+    if len(path) > _MAX_LENGTH:
+        raise ToolError("The path was refused: it is longer than 4,096 characters.")
     text = path.replace("\\", "/") if windows else path
     if text.startswith("/") or (windows and PureWindowsPath(path).drive):
         text = _inside(path, text, roots)
@@ -182,15 +187,6 @@ def relative_parts(paths: Iterable[Path], root: Path) -> tuple[tuple[str, ...], 
     forms = (form for path in map(os.fspath, paths) for form in (path, os.path.realpath(path)))
     relative = (Path(form[len(top) :]).parts for form in forms if os.path.normcase(form).startswith(top))
     return tuple(parts for parts in dict.fromkeys(relative) if parts)
-
-
-def _refuse_hidden_characters(path: str) -> None:
-    if "\0" in path:
-        raise path_refused(path, "it holds a NUL character.")
-    if any("\ud800" <= sign <= "\udfff" for sign in path):
-        raise path_refused(path, "it is not valid Unicode.")
-    if len(path) > _MAX_LENGTH:
-        raise ToolError("The path was refused: it is longer than 4,096 characters.")
 
 
 def _inside(path: str, text: str, roots: Iterable[Path]) -> str:

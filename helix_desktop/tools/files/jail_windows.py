@@ -55,7 +55,10 @@ class WindowsJail:
             _refuse_unless_file(rel, target.stat())
             with target.open("rb") as file:
                 file_stat = os.fstat(file.fileno())
-                self._refuse_swapped(path, target, file_stat)
+                for _ in range(_LOOKS):
+                    again, _rel = self._resolve(path)
+                    if again != target or not os.path.samestat(file_stat, target.stat()):
+                        raise path_refused(path, "it was swapped while it was being opened.")
                 yield OpenFile(rel, file, FileStamp.of(file_stat))
 
     def list_entries(self, path: str) -> tuple[str, list[DirEntry]]:
@@ -125,12 +128,6 @@ class WindowsJail:
             if file_stat.st_nlink > 1:
                 raise hard_link_refused(rel, file_stat.st_nlink)
         return target, rel
-
-    def _refuse_swapped(self, path: str, target: Path, opened: os.stat_result) -> None:
-        for _ in range(_LOOKS):
-            again, _rel = self._resolve(path)
-            if again != target or not os.path.samestat(opened, target.stat()):
-                raise path_refused(path, "it was swapped while it was being opened.")
 
     @staticmethod
     def _refuse_if_changed(rel: str, target: Path, stamp: FileStamp | None) -> None:
