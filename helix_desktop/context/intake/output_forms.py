@@ -35,7 +35,7 @@ _FIRST_DIGITS = 8  # of a UUID, before its first hyphen: patterns that begin wit
 _UUID = re.compile(r"-(?<=[0-9a-f]{8}-)[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![\w-])")
 _BLOBS = re.compile(r"^index ([0-9a-f]{7,64})\.\.([0-9a-f]{7,64})", re.MULTILINE)  # of a file in a diff
 _FIELD = re.compile(r"=([0-9a-f]{12,})(?![\w-])")
-MAX_ALIKE = 8  # names that differ in numbers only: more are one series
+_MAX_ALIKE = 8  # names that differ in numbers only: more are one series
 _DIGITS = re.compile(r"\d+")
 _FRAGMENT = re.compile(r"(?=\w*[A-Z])\d\w*")  # a number with a letter, as in an address or a serial number
 _OPENING = "[Names in the part not shown: "
@@ -94,7 +94,7 @@ def _with_series(counts: Counter[str], visible: Counter[str]) -> Counter[str]:
     shown_shapes = {_DIGITS.sub("#", name) for name in visible}
     result: Counter[str] = Counter()
     for shape, names in series.items():
-        if len(names) <= MAX_ALIKE:
+        if len(names) <= _MAX_ALIKE:
             result.update({name: counts[name] for name in names})
         elif shape not in shown_shapes:
             result[f"{names[0]} [{len(names)} like this]"] = sum(counts[name] for name in names)

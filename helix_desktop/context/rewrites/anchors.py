@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain, filterfalse, groupby, islice, repeat
 from operator import itemgetter
 
 from helix_desktop.context.intake.marker import WHOLE_TARGET
-from helix_desktop.context.intake.output_forms import MAX_ALIKE
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
@@ -39,8 +38,6 @@ NAMED_GAIN = 5_500  # tokens that a note frees; one that frees more names more i
 SWEEP_SHARE = 0.3  # of the policy's tokens, for each sweep until its outputs are folded
 _CHARS_PER_TOKEN = 3  # of identifiers, a low estimate
 _MAX_GROUPS, _LABEL_CHARS = 8, 14  # of names that share a label with their first and last entry
-_RECALLED_TOKENS = 3_000  # of entries that a recall of their range returns at once
-_BY_PATTERN = " (by pattern)"  # behind the range of names whose entries are more than that
 _NAME_OVERHEAD = 6  # characters
 _USED_FACTOR = 6  # as in recorded sessions: a used name comes back as often as a seen one a sixth as old
 _MAX_USED, _MAX_SEEN = 500, 300  # newest names from which a line is chosen: one of 1,000 tokens holds 350
@@ -51,7 +48,6 @@ _SHORT_CHARS, _SHORT_TEXTS = 1_000, 16_384  # characters of texts, and how many,
 _LOOK_BACK = 4_000  # newest messages whose identifiers are known: older ones have had their turn
 
 
-_DIGITS = re.compile(r"\d+")
 _names_in_short = lru_cache(maxsize=_SHORT_TEXTS)(identifiers_in)
 
 
@@ -66,7 +62,6 @@ class IdentifierIndex:
         self._used: dict[str, LogItem] = {}  # what the agent used in its calls, each by its newest message
         self._unused: dict[str, LogItem] = {}  # what it only saw; newest last
         self._times: Counter[str] = Counter()  # the messages that each was in
-        self._cumulative: dict[int, int] = {}  # the tokens up to each message
         self._last: LogItem | None = None
         self._by_text: dict[str, tuple[str, ...]] = {}  # of notes, markers and messages that store none
         self._of_markers: dict[int, tuple[str, ...]] = {}  # of what stands for a message that is masked
@@ -84,7 +79,6 @@ class IdentifierIndex:
                 self._used.clear()
                 self._unused.clear()
                 self._times.clear()
-                self._cumulative.clear()
                 self._of_markers.clear()
                 self._in_notes.clear()
         for item in items[start:]:
@@ -96,7 +90,6 @@ class IdentifierIndex:
 
     def _add(self, item: LogItem) -> None:
         names = self._of_item(item)
-        self._cumulative[item.seq] = item.cumulative_tokens
         self._times.update(names)
         if isinstance(item.event, AssistantSpoke):
             for name in names:
@@ -245,11 +238,8 @@ class IdentifierIndex:
     def _line(self, title: str, prices: list[_Priced], max_tokens: int) -> str:
         """Return the line with the cheapest names in about `max_tokens`; empty if there are none."""
         max_chars = max_tokens * _CHARS_PER_TOKEN - len(title) - _MAX_GROUPS * _LABEL_CHARS
-        names = [*_cheapest(_without_series(prices, self._used), max_chars)]
-        return f"{title} {'; '.join(_groups(sorted(names), self._tokens_upto))}" if names else ""
-
-    def _tokens_upto(self, seq: int) -> int:
-        return self._cumulative.get(seq, 0)
+        names = [*_cheapest(prices, max_chars)]
+        return f"{title} {'; '.join(_groups(sorted(names)))}" if names else ""
 
 
 def _put_last(places: dict[str, LogItem], names: Sequence[str], item: LogItem) -> None:
@@ -309,50 +299,19 @@ def _remember(names: dict[int, tuple[str, ...]], seq: int, found: tuple[str, ...
     names[seq] = found
 
 
-def _groups(names: Sequence[tuple[int, str]], tokens_upto: Callable[[int], int]) -> list[str]:
-    """Return the names of an entry, or of some that follow one another, behind their label.
-
-    A recall returns all entries of a label, but for the last one's, which are looked for by a pattern.
-    """
+def _groups(names: Sequence[tuple[int, str]]) -> list[str]:
+    """Return the names of an entry, or of some that follow one another, behind their label."""
     size = -(-len(names) // _MAX_GROUPS)
     groups: list[list[tuple[int, str]]] = []
-    for seq, of_entry in groupby(names, key=itemgetter(0)):
-        is_wide = bool(groups) and tokens_upto(-groups[-1][0][0]) - tokens_upto(-seq) > _RECALLED_TOKENS
-        is_last = len(groups) == _MAX_GROUPS
-        if groups and (is_last or (len(groups[-1]) < size and not is_wide)):
+    for _, of_entry in groupby(names, key=itemgetter(0)):
+        if groups and (len(groups[-1]) < size or len(groups) == _MAX_GROUPS):
             groups[-1] += of_entry
         else:
             groups.append(list(of_entry))
-    return [_group(group, tokens_upto) for group in groups]
-
-
-def _group(names: Sequence[tuple[int, str]], tokens_upto: Callable[[int], int]) -> str:
-    first, last = -names[-1][0], -names[0][0]
-    label = f"e{first}" if first == last else f"e{first}-e{last}"
-    is_wide = tokens_upto(last) - tokens_upto(first) > _RECALLED_TOKENS
-    return f"{label}{_BY_PATTERN * is_wide}: {' '.join(name for _, name in names)}"
-
-
-def _without_series(prices: list[_Priced], used: Container[str]) -> list[_Priced]:
-    """Return names without those of a long series that the agent only saw: the cheapest stands for all.
-
-    A series has names of one entry that differ in numbers only.
-    """
-    shapes: dict[tuple[str, int], list[_Priced]] = {}
-    for priced in prices:
-        _, name, seq = priced
-        if name not in used and (shape := _DIGITS.sub("#", name)) != name:
-            shapes.setdefault((shape, seq), []).append(priced)
-    left_out: set[str] = set()
-    first_names: dict[str, int] = {}
-    for series in shapes.values():
-        if len(series) > MAX_ALIKE:
-            left_out |= {name for _, name, _ in series}
-            first_names[min(series)[1]] = len(series)
+    labeled = ((-group[-1][0], -group[0][0], " ".join(name for _, name in group)) for group in groups)
     return [
-        (price, f"{name} [{first_names[name]} like this]" if name in first_names else name, seq)
-        for price, name, seq in prices
-        if name not in left_out or name in first_names
+        f"e{first}: {words}" if first == last else f"e{first}-e{last}: {words}"
+        for first, last, words in labeled
     ]
 
 

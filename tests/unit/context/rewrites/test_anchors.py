@@ -83,38 +83,6 @@ def test_many_names_share_few_labels() -> None:
     assert "e38-e42: name_19_a name_19_b name_18_a" in line
 
 
-def test_a_series_that_was_only_seen_is_one_name() -> None:
-    """Names that differ in numbers fill the line; those that the agent used stay, and so do a few alike."""
-    seen = tuple(f"/api/v1/items/{number}" for number in range(40))
-    few = tuple(f"flight_{number}" for number in range(8))
-    index = IdentifierIndex()
-    index.update(transcript_of(seen, few, used=("/api/v1/items/7", "/api/v1/items/9")))
-    line = index.anchor_line(FOLD_TITLE, set(), 1_000)
-    assert line.count("/api/v1/items/") == 3
-    assert " [38 like this]" in line
-    assert all(name in line for name in (*few, "/api/v1/items/7", "/api/v1/items/9"))
-
-
-def test_a_range_that_no_recall_returns_at_once_says_that_it_is_searched() -> None:
-    """Its first page has other entries than the one with the name."""
-    events: list[Event] = [UserSpoke("Go.", 2)]
-    for number in range(30):
-        name = f"name_{'abcdefghij'[number % 10]}{'xyz'[number // 10]}"
-        events += [
-            AssistantSpoke("", "m", 5),
-            ToolAnswered(f"c{number}", "read", "x", "d" * 64, 1, 1_200, 9, identifiers=(name,)),
-        ]
-    transcript = Transcript(RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1))
-    index = IdentifierIndex()
-    index.update(transcript)
-    groups = index.anchor_line(FOLD_TITLE, set(), 1_000).removeprefix(FOLD_TITLE).split("; ")
-    assert len(groups) == 8
-    *narrow, wide = groups
-    assert narrow[0] == " e57-e61: name_jz name_iz name_hz"
-    assert not any("(by pattern)" in group for group in narrow)
-    assert wide.startswith("e3-e19 (by pattern): ")
-
-
 def test_a_sweep_names_what_stands_nowhere_else() -> None:
     """A name stays out of its line while another message in the window still has it."""
     transcript, index = transcript_of(("gone_name", "both_have_it"), ("both_have_it",)), IdentifierIndex()
