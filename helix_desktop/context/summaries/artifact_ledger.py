@@ -64,7 +64,7 @@ def short_text(text: str, max_chars: int) -> str:
     if len(text) > 2 * max_chars:
         return ""
     lines = (" ".join(line.split()) for line in without_direction_signs(text).splitlines())
-    line = " / ".join(line for line in lines if line and not _NOISE.match(line))
+    line = " | ".join(line for line in lines if line and not _NOISE.match(line)).replace(": | ", ": ")
     return line if len(line) <= max_chars else ""
 
 

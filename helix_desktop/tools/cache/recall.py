@@ -499,7 +499,7 @@ class _Lines(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> str:
-        return f"{self.first}-{self.last}" if self.part_of else f"{self.last:,}"
+        return f"the stored {self.first}-{self.last}" if self.part_of else f"{self.last:,}"
 
     def range(self, args: RecallArguments) -> tuple[int, int]:
         """Return the first and the last requested line. Raises ToolError when there are none."""

@@ -39,10 +39,13 @@ async def recall(root: Path, part: ToolResult, **arguments: object) -> str:
 @pytest.mark.parametrize(
     ("read", "first", "last", "expected"),
     [
-        ((960, 1040), 964, 965, "lines 964-965 of 960-1040, page 1 of 1.\n964:row 964\n965:row 965\n"),
-        ((4, 90), 10, 11, "lines 10-11 of 4-90, page 1 of 1.\n10:row 10\n11:row 11\n"),
-        ((1, 90), 10, 10, "lines 10-10 of 1-90, page 1 of 1.\n10:row 10\n"),
-        ((960, 1040), 955, 960, "lines 960-960 of 960-1040, page 1 of 1.\n960:row 960\n"),
+        (
+            *((960, 1040), 964, 965),
+            "lines 964-965 of the stored 960-1040, page 1 of 1.\n964:row 964\n965:row 965\n",
+        ),
+        ((4, 90), 10, 11, "lines 10-11 of the stored 4-90, page 1 of 1.\n10:row 10\n11:row 11\n"),
+        ((1, 90), 10, 10, "lines 10-10 of the stored 1-90, page 1 of 1.\n10:row 10\n"),
+        ((960, 1040), 955, 960, "lines 960-960 of the stored 960-1040, page 1 of 1.\n960:row 960\n"),
     ],
 )  # fmt: skip
 async def test_lines_are_those_of_the_file(
@@ -69,7 +72,9 @@ async def test_pages_go_on_by_the_file_s_numbers(tmp_path: Path) -> None:
     whole = await recall(tmp_path, part)
     assert whole.endswith(part.content.decode()), "as it was read"
     first = await recall(tmp_path, part, max_tokens=200)
-    assert first.startswith("lines 960-999 of 960-1040, page 1 of 3; next: start_line=1000.\n960:row 960\n")
+    assert first.startswith(
+        "lines 960-999 of the stored 960-1040, page 1 of 3; next: start_line=1000.\n960:row 960\n"
+    )
     second = await recall(tmp_path, part, max_tokens=200, start_line=1000)
     assert second.partition("\n")[2].startswith("1000:row 1000\n")
 

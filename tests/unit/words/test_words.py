@@ -139,7 +139,8 @@ def test_the_end_of_a_test_run_says_how_many_tests_failed(output: str, text: str
             "cached a.log for 'a pattern that was cut … · 2 lines",
         ),
         ('read_file a.log · lines 50-50 of 90, "ok"', "a.log · line 50"),
-        ("read_file a.py:20-90 · lines 20-28 of 20-90, run, stop", "a.py · lines 20-28"),
+        ("read_file a.py:20-90 · lines 20-28 of 20-90, run, stop", "a.py · lines 20-28"),  # of older versions
+        ("read_file a.py:20-90 · lines 20-28 of the stored 20-90, run", "a.py · lines 20-28"),
         ('run_command make · lines 1-9 of 1,200, "ok"', "make · lines 1-9"),
         ("mcp__hub__find x, lines 3-9", "mcp__hub__find x, lines 3-9"),
         ("index.html", "index.html"),
