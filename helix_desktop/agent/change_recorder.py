@@ -263,15 +263,12 @@ class ChangeRecorder:
             how = "rewound" if event.scope == "rewind" else "redone" if event.capture in redos else "reverted"
             for change in await self._changes_of(event):
                 first, first_how = found.pop(change.path, (change, how))
-                if event.source == "revert":
-                    found[change.path] = (
-                        replace(change, before=first.before),
-                        how if how == first_how else "rewound",
-                    )
+                if event.source == "revert" and change.after != first.before:
+                    net = replace(change, before=first.before)
+                    found[change.path] = (net, how if how == first_how else "rewound")
         paths: dict[str, list[str]] = {"reverted": [], "redone": [], "rewound": []}
-        for path, (change, how) in found.items():
-            states = (change.before, change.after)
-            if change.before != change.after and not all(s is None or is_folder(s) for s in states):
+        for path, (net, how) in found.items():
+            if not all(state is None or is_folder(state) for state in (net.before, net.after)):
                 paths[how].append(path)
         return reverts_note(**paths)
 

@@ -137,6 +137,24 @@ async def test_what_was_changed_is_listed_printed_and_taken_back(cli: Cli, tmp_p
     assert (await changes(cli, "list", "--file", "none")).out.decode() == "No such changes\n"
 
 
+async def test_a_run_that_goes_on_tells_the_model_what_was_reverted_between(cli: Cli) -> None:
+    """What was sent before is sent again as it was; of what was redone nothing is said."""
+    session_id = (await changes(cli, "list", "--json")).json["captures"][0]["session"]
+    for command in (("revert", "--session", "last"), ("redo",), ("revert", "--turn", "2")):
+        assert (await changes(cli, *command)).code == 0
+    async with ChatServer(lambda _: text_reply("I see.")) as server:
+        for text in ("Go on", "Thanks"):
+            await cli.run_with_server(server.base_url, text, "--session", session_id)
+    told, thanks = (request["messages"] for request in server.bodies)
+    assert told[-1]["content"].startswith(
+        "[The user reverted the changes to a.txt. Read a file again before you rely on it.]\n"
+        "[Files on disk since you last saw them: changed: a.txt."
+    )
+    assert told[-1]["content"].endswith("-eins\n+one\n \n \n zwei\n]\n\nGo on")
+    assert thanks[: len(told)] == told
+    assert thanks[-1]["content"] == "Thanks"
+
+
 async def test_a_terminal_gets_no_control_or_direction_signs_and_a_program_all_bytes(tmp_path: Path) -> None:
     cli = Cli.create(tmp_path)
     text = "\x1b]0;title\x07 \u202e x\x9b2J y\r\n"
