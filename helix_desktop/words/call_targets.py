@@ -26,7 +26,7 @@ _SEARCHED = re.compile(
 )
 """A recall of what holds a pattern: of a content behind what was found, of compacted messages before that."""
 _MATCHES = re.compile(r"( · (?:[\d,]+ of )?[\d,]+ lines?) for .*", re.DOTALL)
-_PART = re.compile(r"(?::\d+-\d+)?( · lines [\d,]+-[\d,]+) of (?:the stored )?[\d,-]+.*", re.DOTALL)
+_PART = re.compile(r"(?::\d+-\d+)?( · lines [\d,]+-[\d,]+) of (?:[a-z ]+ )?[\d,-]+.*", re.DOTALL)
 _ONE_LINE = re.compile(r" · lines ([\d,]+)-\1(?= |$)")
 _EVENTS = re.compile(r"\sin\se\d+(?:,\se\d+)*(?:\sand\s\d+\smore)?$")
 
