@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import msgspec
@@ -257,6 +257,12 @@ _INFORMATIVE_END = re.compile(
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
 )
 _TEST_RESULT = re.compile(r"\b\d+ (?:passed|failed|errors?|failures?)\b|^test result: ")
+_RUN_RESULT = re.compile(r"\b\d+ (?:passed|failed|errors?)\b.{0,200} in [\d.]+s\b")  # of pytest: a line each
+_MISSING_PROGRAM = re.compile(
+    r"\S*sh: (?:line )?(?:\d+: )?([\w.+-]+): (?:command )?not found|([\w.+-]+): command not found"
+    r"|\S*sh: command not found: (\S+)|\S*python[\d.]*: No module named (\S+)"
+)
+_MOST_MISSING = 3  # programs that are named
 _COMMIT = re.compile(
     r"(?:\[[^\]\s][^\]]{0,200} [0-9a-f]{7,40}\]|(?!\d+ )[0-9a-f]{7,40}(?: \([^)]{1,200}\))?) \S"
 )
@@ -273,6 +279,8 @@ _PROBLEM = re.compile(
 """What a compiler or linter says of a place in a file."""
 _LISTED_FILE = re.compile(r"[-dlbcps][rwxsStT-]{9}[@+.]? +\d")  # of `ls -l`
 _STATUS_ALONE = re.compile(r"\W*(FAIL(?:ED)?|PASS(?:ED)?|OK|SUCCESS(?:FUL)?)\W*")
+_EDITED = re.compile(r"^Edited (.{1,400}): \d+ replacement", re.MULTILINE)
+"""What an edit of several files says of each."""
 _DIFF_FILE = re.compile(r"^diff --git a/.{1,400}? b/(?P<path>[^\n\r]{1,400})", re.MULTILINE)
 _DIFF_LINE = re.compile(
     r"[ +@\\-]|(?:index|new|old|deleted|similarity|dissimilarity|rename|copy|Binary files|GIT|diff --git) ?"
@@ -363,6 +371,8 @@ def _describe(kind: ToolKind, text: str, failed: bool = False) -> str:
             return _hits(text) or _first_informative_line(text)
         case "list":
             return _listing(text) or _first_informative_line(text)
+        case "edit" if len(paths := _EDITED.findall(text[:_READ_CHARS])) > 1:
+            return _with_paths(f"{len(paths)} files: ", paths, CAP)
         case _:
             return _json_keys(text) or _names(text) or _columns(text) or _first_informative_line(text)
 
@@ -389,7 +399,22 @@ def _names(text: str, *, with_inner: bool = False) -> str:
         found = [match for line in lines if line.startswith("#") and (match := _HEADING.match(line))]
         headings = (match for match in found if _is_informative(match.string))
         names = list(dict.fromkeys(" ".join(match["name"].split()) for match in headings))
+    if len(names) < _LEAST_DEFINED and len(underlined := _underlined(lines)) > 1:
+        names = underlined
     return _join(names) if names and len(lines) > len(names) else ""
+
+
+def _underlined(lines: Sequence[str]) -> list[str]:
+    """Return the headings with a line of one sign below them, which is no shorter, as in reStructuredText."""
+    found = (
+        " ".join(line.split())
+        for line, below in pairwise(lines)
+        if line[:1].isalnum()
+        and below[:1] in ("=", "-", "~")
+        and below.rstrip() == below[0] * len(below.rstrip())
+        and len(below) >= len(line)
+    )
+    return list(dict.fromkeys(found))
 
 
 def is_source(tool: str, text: str) -> bool:
@@ -570,27 +595,63 @@ def _first_informative_line(text: str) -> str:
 
 
 def _last_informative_line(text: str, failed: bool) -> str:
-    """Return the last line that says how a command ended, else why it `failed`, else its last line."""
+    """Return the last line that says how a command ended, else why it `failed`, else its last line.
+
+    Of one that failed no line that says what went well: that was a command before. Behind it stand the
+    programs that were not there.
+    """
     lines = [" ".join(line.split()) for line in reversed(text[-_READ_CHARS:].split("\n"))]
+    missing = _missing_programs(lines)
     candidates = list(islice((line for line in lines if _is_informative(line)), 80))
+    candidates = [line for line in candidates if _MISSING_PROGRAM.fullmatch(line) is None]
     candidates = [line for line in candidates if _NO_RESULT.match(line) is None] or candidates
     commit = _newest_commit(candidates)
     endings = [line for line in candidates[:40] if _INFORMATIVE_END.search(line)]
     endings = [line for line in endings if not _AFTER_COMMIT.match(line)] or endings
     if commit:
         endings = [line for line in endings if not (_COMMIT.match(line) or _AFTER_COMMIT.match(line))]
+    else:
+        endings = endings or [line for line in candidates if _TEST_RESULT.search(line)]
     if counted := [match[1] for line in candidates if (match := _COUNTED.fullmatch(line))]:
         return f'"{ellipsize(", ".join(reversed(counted[:3])), _QUOTED_CAP)}"'
-    why = _error_line(lines) if failed and not endings else ""
-    if not (endings or why or commit) and text.count("\n") > _MANY_LINES and (all_of_it := _printed(text)):
+    failures = [line for line in endings if _reports_failure(line)] if failed else []
+    why = _error_line(lines) if failed and not failures else ""
+    endings = failures or ([] if why else endings)
+    says_nothing = not (endings or why or commit or missing)
+    if says_nothing and text.count("\n") > _MANY_LINES and (all_of_it := _printed(text)):
         return all_of_it
     line = _with_details(endings) if endings else why or commit or _first(candidates)
     plain = line.strip(_RULE_CHARS) or line
+    if _RUN_RESULT.search(plain):
+        plain = _all_runs(candidates)
     if _PACKAGE_OK.match(plain) and (packages := sum(map(bool, map(_PACKAGE_OK.match, lines)))) > 1:
         plain = f"{packages} packages ok"
     if commit and endings:
         plain = f"{plain}; {commit}"
+    if missing:
+        plain = "; ".join(filter(None, (ellipsize(plain, _QUOTED_CAP - len(missing) - 2), missing)))
     return f'"{ellipsize(plain, _QUOTED_CAP)}"' if plain else ""
+
+
+def _missing_programs(lines: Iterable[str]) -> str:
+    """Return which programs were not found, by the lines of an output from its end; empty if all were."""
+    matches = filter(None, map(_MISSING_PROGRAM.fullmatch, lines))
+    names = list(dict.fromkeys(match[match.lastindex or 0] for match in matches))[:_MOST_MISSING]
+    return f"{', '.join(ellipsize(name, 20) for name in reversed(names))}: not found" if names else ""
+
+
+def _reports_failure(line: str) -> bool:
+    error = find_error(line)
+    return error is not None and error.rank != MENTION
+
+
+def _all_runs(lines: Iterable[str]) -> str:
+    """Return what the runs of tests gave, by lines given from the end; of many what failed, and the last."""
+    runs = list(dict.fromkeys(line.strip(_RULE_CHARS) for line in lines if _RUN_RESULT.search(line)))
+    while len("; ".join(runs)) > _QUOTED_CAP and len(runs) > 1:
+        earlier = runs[1:]
+        runs.remove(([run for run in earlier if not _reports_failure(run)] or earlier)[-1])
+    return "; ".join(reversed(runs))
 
 
 def _printed(text: str) -> str:

@@ -34,6 +34,13 @@ LICENSE = "# Copyright (C) 2026 Somebody\n# Licensed under the MIT license.\n\ni
         ("Read", "    12→func (s *Store) Put(k string) error {\n    13→\treturn nil\n    14→}\n", "Put"),
         ("read_file", "def _a(): ...\n\nclass App: ...\n\ndef main(): ...\n", "App, main, _a"),
         ("read_file", "# Guide\n\nText.\n\n## Install\n\nMore.\n", "Guide, Install"),
+        (
+            "read_file",
+            "tools\n=====\n\n.. code-block:: python\n\n   @cached\n\ndef fib(n): ...\n\n"
+            "Use  it\n-------\n\nA\n--\n",
+            "tools, Use it, A",
+        ),
+        ("read_file", "a long title\n---\ndef run(): ...\n\nname\n-----\n", "run"),
         ("read_file", LICENSE + "x = 1\n", '"x = 1"'),
         (
             "read_file",
@@ -165,6 +172,80 @@ def test_a_failed_command_is_described_by_its_error() -> None:
     assert describe_output("run_command", log, 1) == "exit 1, \"ValueError: bad rate 'x'\""
     assert describe_output("run_command", log, 0) == 'exit 0, "worker stopping"'
     assert describe_output("run_command", f"{log}1 failed, 2 passed\n", 1) == 'exit 1, "1 failed, 2 passed"'
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "about"),
+    [
+        (  # another command passed before, or after
+            "== 48 passed in 0.73s ==\nsrc/a.py:3: error: bad type\nerror: lint failed\n",
+            1,
+            "error: lint failed",
+        ),
+        (
+            "2 failed, 46 passed in 3.10s\nreport written\n3 files uploaded\n",
+            1,
+            "2 failed, 46 passed in 3.10s",
+        ),
+        ("48 passed in 0.73s\nmake: *** [check] Error 2\n", 2, "make: *** [check] Error 2"),
+        ("48 passed in 0.73s\ndiff: x: No such file\n", 2, "48 passed in 0.73s"),
+        # several runs
+        (
+            "....\n480 passed, 24 subtests passed in 2.86s\n\n=== 4 passed, 44 deselected in 1.38s ===\n",
+            0,
+            "480 passed, 24 subtests passed in 2.86s; 4 passed, 44 deselected in 1.38s",
+        ),
+        (
+            "".join(f"=== {n} {'failed' if n == 31 else 'passed'} in 1.00s ===\n" for n in range(30, 50)),
+            0,
+            "31 failed in 1.00s; 47 passed in 1.00s; 48 passed in 1.00s; 49 passed in 1.00s",
+        ),
+        # what was printed after them
+        (
+            "ERROR tests/test_a.py\n!!! Interrupted: 12 errors during collection !!!\n12 errors in 0.92s\n"
+            + "[tox]\nenvlist = py\n\n[testenv]\n"
+            + "".join(f"module_{n}.py\n" for n in range(38)),
+            0,
+            "12 errors in 0.92s",
+        ),
+    ],
+)
+def test_a_description_says_what_failed_and_what_all_runs_gave(output: str, code: int, about: str) -> None:
+    header = f"exit code {code} (sandboxed, no network):\n"
+    assert describe_output("run_command", header + output, code) == f'exit {code}, "{about}"'
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "about"),
+    [
+        (
+            "48 passed in 0.73s\n/bin/bash: line 1: ruff: command not found\n"
+            "/bin/bash: line 1: ruff: command not found\n/bin/bash: line 1: pyright: command not found\n"
+            " M src/a.py\n",
+            0,
+            "48 passed in 0.73s; ruff, pyright: not found",
+        ),
+        ("48 passed in 0.73s\nsh: 1: ruff: not found\n", 127, "48 passed in 0.73s; ruff: not found"),
+        ("zsh: command not found: uv\n", 127, "uv: not found"),
+        ("/usr/bin/python3: No module named pytest\n", 1, "pytest: not found"),
+        ("".join(f"sh: {n}: p{n}: not found\n" for n in range(5)), 127, "p2, p3, p4: not found"),
+        ("data.csv: not found\n", 1, "data.csv: not found"),  # it is not said to be a program
+    ],
+)
+def test_programs_that_were_not_there_are_named(output: str, code: int, about: str) -> None:
+    header = f"exit code {code} (sandboxed, no network):\n"
+    assert describe_output("run_command", header + output, code) == f'exit {code}, "{about}"'
+
+
+def test_an_edit_of_several_files_is_described_by_all_of_them() -> None:
+    line = "Edited src/{}.py: 1 replacement at line 669. Lines: 891 -> 915.\n"
+    assert describe_output("edit_file", line.format("a")) == f'"{line.format("a").strip()}"'
+    two = line.format("a") + line.format("b").replace("1 replacement", "2 replacements")
+    assert describe_output("multi_edit", two) == "2 files: src/a.py, src/b.py"
+    many = "".join(line.format(f"module_{n}") for n in range(30))
+    about = describe_output("multi_edit", many)
+    assert about.startswith("30 files: module_0.py, module_1.py, ")
+    assert about.endswith(", …")
 
 
 def test_json_that_a_command_printed_is_described_by_its_keys() -> None:
