@@ -254,6 +254,21 @@ async def test_what_was_found_before_a_command_is_told_with_the_next_message() -
     assert [answer.ok for answer in answers(rig)] == [True, True, True]
 
 
+async def test_what_the_user_changed_before_a_retry_is_told_before_the_next_edit() -> None:
+    """A retry sends no message that could tell it."""
+    edit = writes(kind="edit", a_txt="mine\n")
+    rig = await started([reads("a.txt"), ("wait", {}), edit, edit])
+    await rig.conversation.send("Go.")
+    await asyncio.wait_for(rig.tools.started.wait(), 60)
+    await rig.conversation.stop()
+    rig.files.write("a.txt", b"one\nzwei\n")
+    await rig.conversation.retry()
+    await rig.wait_until_idle()
+    *_, refused, done = answers(rig)
+    assert (refused.ok, done.ok) == (False, True)
+    assert "-two\n+zwei" in refused.text
+
+
 async def test_what_the_user_took_back_is_no_completed_work() -> None:
     """Handover as it would be now, ledger and observations say that it was reverted, until it is redone."""
     rig = await started([writes(kind="edit", a_txt="1\n"), writes(kind="edit", b_txt="2\n")])
