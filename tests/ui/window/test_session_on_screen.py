@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from helix_desktop.config.view_states import ViewState
 from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.store import SavedFilter
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.design.layout import LazyPage
 from helix_desktop.ui.design.style import fonts
@@ -29,11 +30,49 @@ from tests.support.window.window_rig import WindowRig, act, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def test_the_session_on_screen_is_the_one_that_is_heard(rig: WindowRig) -> None:
-    await _check_an_intent_without_a_session(rig)
-    await _check_handlers(rig)
-    await _check_a_page_is_read_once_it_is_in_sight(rig)
-    await _check_a_page_of_opening_that_comes_too_late(rig)
+OWN_WINDOWS = (Qt.WindowType.Dialog, Qt.WindowType.Popup, Qt.WindowType.ToolTip, Qt.WindowType.Tool)
+
+
+class StrayWindows(QObject):
+    """Names each part of a window that is shown as a window."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """See what is shown."""
+        if (
+            event.type() == QEvent.Type.Show
+            and isinstance(watched, QWidget)
+            and watched.isWindow()
+            and watched.windowType() not in OWN_WINDOWS
+            and not isinstance(watched, MainWindow)
+        ):
+            self.names.append(f"{type(watched).__name__} {watched.objectName()}")
+        return False
+
+
+async def test_handlers_hear_the_session_on_screen_and_a_restart_restores_it(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """No part of a window is ever shown as a window."""
+    stray = StrayWindows()
+    qapp.installEventFilter(stray)
+    try:
+        async with open_window(qapp, tmp_path) as rig:
+            await _check_an_intent_without_a_session(rig)
+            await _check_handlers(rig)
+            await _check_a_page_of_opening_that_comes_too_late(rig)
+            await _check_pages(rig)
+            left = await _check_a_return(rig)
+        async with open_window(qapp, tmp_path) as rig:
+            await _check_a_restart(rig, left)
+            rig.window.notices.notify(Notice("words", "Something happened"))
+            await rig.wiring.settings.show("policy")
+    finally:
+        qapp.removeEventFilter(stray)
+    assert not stray.names
 
 
 async def _check_an_intent_without_a_session(rig: WindowRig) -> None:
@@ -80,15 +119,6 @@ async def _check_handlers(rig: WindowRig) -> None:
     await session.show(rig.workspace, second)
 
 
-async def _check_a_page_is_read_once_it_is_in_sight(rig: WindowRig) -> None:
-    await rig.open_folder("project", {"a.txt": "words"})
-    await rig.run_turn("Hello")
-    await rig.wiring.session.refresh()
-    assert not rig.views.timeline.get().chart.scrubber.steps
-    rig.window.show_page("timeline")
-    await until(lambda: rig.views.timeline.get().chart.scrubber.steps, "the timeline")
-
-
 async def _check_a_page_of_opening_that_comes_too_late(rig: WindowRig) -> None:
     """It is due just when the workspace comes on screen: the timer has fired, and its task comes after."""
     await rig.open_folder("project", {"a.txt": "words"})
@@ -98,46 +128,8 @@ async def _check_a_page_of_opening_that_comes_too_late(rig: WindowRig) -> None:
     assert rig.chat.isVisible()
 
 
-OWN_WINDOWS = (Qt.WindowType.Dialog, Qt.WindowType.Popup, Qt.WindowType.ToolTip, Qt.WindowType.Tool)
-
-
-class StrayWindows(QObject):
-    """Names each part of a window that is shown as a window."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """See what is shown."""
-        if (
-            event.type() == QEvent.Type.Show
-            and isinstance(watched, QWidget)
-            and watched.isWindow()
-            and watched.windowType() not in OWN_WINDOWS
-            and not isinstance(watched, MainWindow)
-        ):
-            self.names.append(f"{type(watched).__name__} {watched.objectName()}")
-        return False
-
-
-async def test_a_page_is_built_once_the_user_goes_there_and_no_part_is_a_window(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    stray = StrayWindows()
-    qapp.installEventFilter(stray)
-    try:
-        async with open_window(qapp, tmp_path) as rig:
-            await _check_pages(rig)
-            rig.window.notices.notify(Notice("words", "Something happened"))
-            await rig.wiring.settings.show("policy")
-            rig.window.leave_settings()
-    finally:
-        qapp.removeEventFilter(stray)
-    assert not stray.names
-
-
 async def _check_pages(rig: WindowRig) -> None:
+    """A page is built once the user goes there, and read once it is in sight."""
     await rig.open_folder("project", {"a.txt": "words"})
     await rig.run_turn("Hello")
     pages, window = rig.views, rig.window
@@ -148,6 +140,9 @@ async def _check_pages(rig: WindowRig) -> None:
         "survives": pages.survives,
     }
     assert {name for name, lazy_page in lazy_pages.items() if lazy_page.find() is not None} == set()
+    await rig.wiring.session.refresh()
+    scrubber = pages.timeline.get().chart.scrubber
+    assert not scrubber.steps
     rig.perform(SetTheme("dark"))
     rig.perform(Zoom(2))
     for name, lazy_page in lazy_pages.items():
@@ -158,6 +153,7 @@ async def _check_pages(rig: WindowRig) -> None:
         assert window.focusWidget() is page or page.isAncestorOf(window.focusWidget())
         assert page.font().pixelSize() == window.font().pixelSize() > fonts.BASE_PX
         assert page.grab().toImage().pixelColor(1, 1) == current_theme().canvas
+        assert bool(scrubber.steps) == (name != "cache")
     sentences = [words.text() for words in pages.cache.get().empty.findChildren(QLabel)]
     assert any("agent reads and runs" in sentence for sentence in sentences), "it knows the workspace"
 
@@ -175,56 +171,67 @@ def selected_words(rig: WindowRig) -> str:
     return rig.composer.editor.textCursor().selectedText()
 
 
-async def test_scroll_selection_page_and_filter_are_restored(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        rig.window.resize(900, 560)
-        await rig.open_folder("project", {f"{name}.txt": "words" for name in "abc"})
-        for words in ("What is here?", "And what more?", "Anything else?"):
-            await rig.run_turn(words)
-        session_id = rig.conversation.session.id
-        rig.type_message(TEXT, send=False)
-        rig.composer.editor.insertPlainText("😀😀")
-        cursor = rig.composer.editor.textCursor()
-        cursor.setPosition(7)
-        cursor.setPosition(18, QTextCursor.MoveMode.KeepAnchor)
-        rig.composer.editor.setTextCursor(cursor)
-        rig.chat.view.chat_viewport.show_row(2, -7.0)
-        place = first_row(rig)
-        assert not place[1]
-        digest = rig.last_output("list_directory").digest
-        rig.window.show_page("cache")
-        rig.views.cache.get().select(digest)
-        await until(lambda: rig.views.cache.get().table.current_digest() == digest, "the entry selected")
-        bar = rig.views.cache.get().filter_bar
-        for option in (tool_option("list_directory"), age_options(0)[2]):
-            bar.toggle(option)
-        last = bar.saved_filter
+class Left(NamedTuple):
+    """What the user left on screen."""
 
-        await rig.wiring.workspace_controller.new_session()
-        assert not len(rig.chat.model)
-        await rig.wiring.workspace_controller.open_session(session_id)
-        assert first_row(rig) == place
-        assert selected_words(rig) == "thought😀😀"
-        rig.window.show_page("cache")
+    session_id: str
+    place: tuple[RowKey, bool]
+    digest: str
+    filter: SavedFilter
 
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        assert rig.conversation.session.id == session_id
-        assert rig.window.page() == "cache"
-        assert first_row(rig) == place
-        assert selected_words(rig) == "thought😀😀"
-        await until(
-            lambda: rig.views.cache.get().table.current_digest() == digest, "the entry selected again"
-        )
-        bar = rig.views.cache.get().filter_bar
-        assert bar.saved_filter == last
-        assert bar.current_filter.entry_filter.since > 0, "an age counts from now, not from when it was set"
-        views = rig.wiring.services.view_states
-        views.put(session_id, msgspec.structs.replace(views.get(session_id), card=3))
-        rig.chat.view.chat_viewport.go_to_end()
-        await rig.wiring.workspace_controller.new_session()
-        assert views.get(session_id) == ViewState(cursor=18, mark=7, entry=digest, card=3), (
-            "not looked at: kept"
-        )
-        await rig.open_folder("other")
-        assert not bar.current_filter.is_narrowing, "it stays with its workspace"
+
+async def _check_a_return(rig: WindowRig) -> Left:
+    """Scroll position, selection, page and filter are restored in the run."""
+    rig.window.resize(900, 560)
+    await rig.open_folder("restored", {f"{name}.txt": "words" for name in "abc"})
+    for words in ("What is here?", "And what more?", "Anything else?"):
+        await rig.run_turn(words)
+    session_id = rig.conversation.session.id
+    rig.type_message(TEXT, send=False)
+    rig.composer.editor.insertPlainText("😀😀")
+    cursor = rig.composer.editor.textCursor()
+    cursor.setPosition(7)
+    cursor.setPosition(18, QTextCursor.MoveMode.KeepAnchor)
+    rig.composer.editor.setTextCursor(cursor)
+    rig.chat.view.chat_viewport.show_row(2, -7.0)
+    place = first_row(rig)
+    assert not place[1]
+    digest = rig.last_output("list_directory").digest
+    rig.window.show_page("cache")
+    rig.views.cache.get().select(digest)
+    await until(lambda: rig.views.cache.get().table.current_digest() == digest, "the entry selected")
+    bar = rig.views.cache.get().filter_bar
+    for option in (tool_option("list_directory"), age_options(0)[2]):
+        bar.toggle(option)
+    left = Left(session_id, place, digest, bar.saved_filter)
+
+    await rig.wiring.workspace_controller.new_session()
+    assert not len(rig.chat.model)
+    await rig.wiring.workspace_controller.open_session(session_id)
+    assert first_row(rig) == place
+    assert selected_words(rig) == "thought😀😀"
+    rig.window.show_page("cache")
+    return left
+
+
+async def _check_a_restart(rig: WindowRig, left: Left) -> None:
+    await rig.wiring.workspace_controller.restore_last()
+    assert rig.conversation.session.id == left.session_id
+    assert rig.window.page() == "cache"
+    assert first_row(rig) == left.place
+    assert selected_words(rig) == "thought😀😀"
+    await until(
+        lambda: rig.views.cache.get().table.current_digest() == left.digest, "the entry selected again"
+    )
+    bar = rig.views.cache.get().filter_bar
+    assert bar.saved_filter == left.filter
+    assert bar.current_filter.entry_filter.since > 0, "an age counts from now, not from when it was set"
+    views = rig.wiring.services.view_states
+    views.put(left.session_id, msgspec.structs.replace(views.get(left.session_id), card=3))
+    rig.chat.view.chat_viewport.go_to_end()
+    await rig.wiring.workspace_controller.new_session()
+    assert views.get(left.session_id) == ViewState(cursor=18, mark=7, entry=left.digest, card=3), (
+        "not looked at: kept"
+    )
+    await rig.open_folder("other")
+    assert not bar.current_filter.is_narrowing, "it stays with its workspace"

@@ -34,17 +34,45 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def test_a_turn_in_the_background_is_complete_on_return(rig: WindowRig) -> None:
+async def test_switching_loses_nothing_and_mixes_nothing_up(qapp: QApplication, tmp_path: Path) -> None:
+    """What runs, waits or is typed belongs to its session; each step has a workspace of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_a_turn_in_the_background(rig)
+        await _check_quick_switches(rig)
+        await _check_a_draft_that_loads(rig)
+        await _check_a_long_session(rig)
+        await _check_a_message_on_its_way(rig)
+        await _check_a_message_refused_while_its_draft_is_saved(rig)
+        await _check_a_draft_behind_an_unsaved_one(rig)
+        await _check_a_draft_that_cannot_be_read(rig)
+        await _check_a_place_that_cannot_be_saved(rig, tmp_path / "data")
+        await _check_separate_data(rig)
+        await _check_sessions_of_another_process(rig)
+        drafted = await _check_drafts(rig)
+        rig.context.appearance.set_mode("dark")
+        rig.window.resize(700, 600)
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        assert rig.workspace.id == drafted
+        assert rig.composer.text() == "half a thought, and more"
+        assert [row.text for row in rig.rows(UserRow)] == ["Hello"]
+        assert rig.context.appearance.mode == "dark"
+        assert (rig.window.width(), rig.window.height()) == (700, 600)
+
+
+async def _check_a_turn_in_the_background(rig: WindowRig) -> None:
+    """It is complete on return."""
     go = asyncio.Event()
     reply = StreamedReply(Text("One "), Wait(go), Text("two"), Call("list_directory", "{}"))
     async with ChatServer(replies_in_order(reply, text_reply("Three"))) as server:
-        first = await rig.open_folder("first", {"a.txt": "words"})
+        first = await rig.open_folder("background", {"a.txt": "words"})
         await rig.use_server(server)
         rig.type_message("Go")
         await until(lambda: rig.conversation.response.text == "One ", "the beginning")
         conversation = rig.conversation
         rig.window.show_page("timeline")
-        await rig.open_folder("second")
+        other = await rig.open_folder("foreground")
         conversation.session.publish(CompactionProgress("summarize"))
         assert not rig.rows(UserRow)
         assert not rig.window.jobs.job_ids()
@@ -62,13 +90,7 @@ async def test_a_turn_in_the_background_is_complete_on_return(rig: WindowRig) ->
         live = [row for row in rig.rows(AssistantRow) if row.streaming]
         assert [row.text for row in live] == ["One "]
 
-        await rig.wiring.workspace_controller.open_workspace(
-            next(
-                workspace.id
-                for workspace in rig.wiring.services.registry.list_workspaces()
-                if workspace.id != first
-            )
-        )
+        await rig.wiring.workspace_controller.open_workspace(other)
         go.set()
         await until(lambda: not conversation.is_running, "the unseen turn ended")
         conversation.session.publish(CompactionProgress("idle"))
@@ -77,20 +99,6 @@ async def test_a_turn_in_the_background_is_complete_on_return(rig: WindowRig) ->
         assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
         assert not rig.composer.is_running
         assert not rig.window.jobs.job_ids()
-
-
-async def test_switching_loses_nothing_and_mixes_nothing_up(tmp_path: Path, rig: WindowRig) -> None:
-    """What runs, waits or is typed belongs to its session; each step has a workspace of its own."""
-    await _check_quick_switches(rig)
-    await _check_a_draft_that_loads(rig)
-    await _check_a_long_session(rig)
-    await _check_a_message_on_its_way(rig)
-    await _check_a_message_refused_while_its_draft_is_saved(rig)
-    await _check_a_draft_behind_an_unsaved_one(rig)
-    await _check_a_draft_that_cannot_be_read(rig)
-    await _check_a_place_that_cannot_be_saved(rig, tmp_path / "data")
-    await _check_separate_data(rig)
-    await _check_sessions_of_another_process(rig)
 
 
 async def _check_quick_switches(rig: WindowRig) -> None:
@@ -321,7 +329,26 @@ async def _check_sessions_of_another_process(rig: WindowRig) -> None:
         await guest.close()
 
 
-async def type_while_a_draft_is_loaded(rig: WindowRig) -> None:
+async def _check_drafts(rig: WindowRig) -> str:
+    """Each belongs to its session; return the workspace on screen."""
+    first = await rig.open_folder("drafted")
+    await rig.run_turn("Hello")
+    rig.type_message("half a thought", send=False)
+    await rig.wiring.workspace_controller.new_session()
+    assert rig.composer.text() == ""
+    rig.type_message("another", send=False)
+    await rig.open_folder("undrafted")
+    assert rig.composer.text() == ""
+    await rig.wiring.workspace_controller.open_workspace(first)
+    assert rig.composer.text() == "another"
+    saved = {session.title: session.id for session in await rig.workspace.sessions()}
+    await rig.wiring.workspace_controller.open_session(saved["Hello"])
+    assert rig.composer.text() == "half a thought"
+    await _type_while_a_draft_is_loaded(rig)
+    return first
+
+
+async def _type_while_a_draft_is_loaded(rig: WindowRig) -> None:
     """What is typed before the stored draft is on screen stands behind it once."""
     shown, conversation = rig.wiring.session, rig.conversation
     loading = asyncio.get_running_loop().create_task(shown.show(rig.workspace, conversation))
@@ -336,33 +363,3 @@ async def type_while_a_draft_is_loaded(rig: WindowRig) -> None:
     rig.composer.text_paused.emit(rig.composer.text())
     await asyncio.gather(loading, again)
     assert rig.composer.text() == "half a thought, and more"
-
-
-async def test_drafts_belong_to_their_session_and_survive_a_restart(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        first = await rig.open_folder("first")
-        await rig.run_turn("Hello")
-        rig.type_message("half a thought", send=False)
-        await rig.wiring.workspace_controller.new_session()
-        assert rig.composer.text() == ""
-        rig.type_message("another", send=False)
-        await rig.open_folder("second")
-        assert rig.composer.text() == ""
-        await rig.wiring.workspace_controller.open_workspace(first)
-        assert rig.composer.text() == "another"
-        saved = {session.title: session.id for session in await rig.workspace.sessions()}
-        await rig.wiring.workspace_controller.open_session(saved["Hello"])
-        assert rig.composer.text() == "half a thought"
-        await type_while_a_draft_is_loaded(rig)
-        rig.context.appearance.set_mode("dark")
-        rig.window.resize(700, 600)
-
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        assert rig.workspace.id == first
-        assert rig.composer.text() == "half a thought, and more"
-        assert [row.text for row in rig.rows(UserRow)] == ["Hello"]
-        assert rig.context.appearance.mode == "dark"
-        assert (rig.window.width(), rig.window.height()) == (700, 600)
