@@ -61,46 +61,61 @@ def _click_line(rig: WindowRig) -> None:
     rig.chat.view.chat_viewport.widget_pool.visible[row.key].trigger("auto_run:0")
 
 
-async def test_the_card_takes_back_and_line_and_page_restore(qapp: QApplication, tmp_path: Path) -> None:
+async def test_what_was_planted_is_asked_about_taken_back_and_restored(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     call = Call("run_command", json.dumps({"command": "python3 plant.py"}), id="call_1")
     server = ChatServer(replies_in_order(StreamedReply(call), text_reply("Done.")))
     async with server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"plant.py": PLANT})
         await rig.use_server(server)
         await rig.conversation.set_mode("auto")
-        project = Path(rig.wiring.services.registry.get(rig.workspace.id).path)
-        rig.type_message("Plant it")
-        await until(lambda: rig.rows(QuestionRow), "the card")
-        (asked,) = rig.rows(QuestionRow)
-        await until(lambda: asked.key in rig.chat.view.chat_viewport.widget_pool.visible, "it is in sight")
-        card = rig.chat.view.chat_viewport.widget_pool.visible[asked.key].item
-        assert card is not None
-        assert [area.label.split(". ")[1] for area in card.hit_areas] == ["Take back", "Keep"]
+        await _check_the_card(rig)
+        killed = await rig.open_folder("killed", {"a.txt": "one"})
+        saved = rig.wiring.services.registry.data_folder(killed) / SAVED_CHANGES_FOLDER
+    project = tmp_path / "killed"
+    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(project)], check=True)
+    process = await asyncio.to_thread(start_planting, project, Path.home(), saved)
+    await asyncio.to_thread(kill_hard, process)
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_the_banner(rig, project)
 
-        def take_back() -> bool:
-            _take_back(rig)
-            return not rig.rows(QuestionRow)
 
-        await until(take_back, "the answer")
-        await rig.wait_for_turn_end()
-        assert not (project / ".envrc").exists()
-        (answer,) = rig.events(ToolAnswered)
-        assert [change.outcome for change in answer.auto_run].count("removed") == 3
-        assert _labels(rig) == ["Restore", "Undo"]
-        conversation = rig.conversation
-        _click_line(rig)
-        await until((project / ".envrc").exists, "restored")
-        await until(lambda: "restored" in rig.banner_text(), "the report")
-        assert _labels(rig) == ["Undo"], "all of it is there now, and can be taken back"
-        await rig.wiring.session.show(rig.workspace, None)
-        await rig.wiring.session.show(rig.workspace, conversation)
-        await until(lambda: _labels(rig) == ["Undo"], "the same at the next opening")
-        assert (project / "package.json").exists()
-        _click_line(rig)
-        await until(lambda: not (project / "package.json").exists(), "undone, by the file history")
-        await until(lambda: not (project / ".envrc").exists(), "taken back")
-        await until(lambda: _labels(rig)[0] == "Restore", "the label")
-        await _check_the_changes_page(rig, project)
+async def _check_the_card(rig: WindowRig) -> None:
+    """It takes back, and line and page restore."""
+    project = Path(rig.wiring.services.registry.get(rig.workspace.id).path)
+    rig.type_message("Plant it")
+    await until(lambda: rig.rows(QuestionRow), "the card")
+    (asked,) = rig.rows(QuestionRow)
+    await until(lambda: asked.key in rig.chat.view.chat_viewport.widget_pool.visible, "it is in sight")
+    card = rig.chat.view.chat_viewport.widget_pool.visible[asked.key].item
+    assert card is not None
+    assert [area.label.split(". ")[1] for area in card.hit_areas] == ["Take back", "Keep"]
+
+    def take_back() -> bool:
+        _take_back(rig)
+        return not rig.rows(QuestionRow)
+
+    await until(take_back, "the answer")
+    await rig.wait_for_turn_end()
+    assert not (project / ".envrc").exists()
+    (answer,) = rig.events(ToolAnswered)
+    assert [change.outcome for change in answer.auto_run].count("removed") == 3
+    assert _labels(rig) == ["Restore", "Undo"]
+    conversation = rig.conversation
+    _click_line(rig)
+    await until((project / ".envrc").exists, "restored")
+    await until(lambda: "restored" in rig.banner_text(), "the report")
+    assert _labels(rig) == ["Undo"], "all of it is there now, and can be taken back"
+    await rig.wiring.session.show(rig.workspace, None)
+    await rig.wiring.session.show(rig.workspace, conversation)
+    await until(lambda: _labels(rig) == ["Undo"], "the same at the next opening")
+    assert (project / "package.json").exists()
+    _click_line(rig)
+    await until(lambda: not (project / "package.json").exists(), "undone, by the file history")
+    await until(lambda: not (project / ".envrc").exists(), "taken back")
+    await until(lambda: _labels(rig)[0] == "Restore", "the label")
+    await _check_the_changes_page(rig, project)
 
 
 async def _check_the_changes_page(rig: WindowRig, project: Path) -> None:
@@ -121,31 +136,21 @@ async def _check_the_changes_page(rig: WindowRig, project: Path) -> None:
     assert not (project / ".envrc").exists()
 
 
-async def test_a_banner_names_what_a_killed_app_left_and_restores_it(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        workspace_id = await rig.open_folder("project", {"a.txt": "one"})
-        registry = rig.wiring.services.registry
-        project = Path(registry.get(workspace_id).path)
-        saved = registry.data_folder(workspace_id) / SAVED_CHANGES_FOLDER
-        await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(project)], check=True)
-    process = await asyncio.to_thread(start_planting, project, Path.home(), saved)
-    await asyncio.to_thread(kill_hard, process)
+async def _check_the_banner(rig: WindowRig, project: Path) -> None:
+    """It names what a killed app left, and restores it."""
     hook = project / ".git/hooks/pre-commit"
     assert hook.exists()
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await until(lambda: ".git/hooks/pre-commit" in rig.banner_text(), "the banner")
-        assert not hook.exists()
-        assert not (project / ".envrc").exists()
-        (restore,) = [
-            button
-            for button in rig.window.notices.findChildren(QPushButton)
-            if button.objectName().startswith(f"{UNDONE_CHANGES}:")
-        ]
-        restore.click()
-        await until(hook.exists, "restored")
-        await until(lambda: "2 files restored" in rig.banner_text(), "the report")
-        assert "cut off" not in rig.banner_text()
-        assert (project / ".envrc").read_text() == "planted"
+    await rig.open_folder("killed")
+    await until(lambda: ".git/hooks/pre-commit" in rig.banner_text(), "the banner")
+    assert not hook.exists()
+    assert not (project / ".envrc").exists()
+    (restore,) = [
+        button
+        for button in rig.window.notices.findChildren(QPushButton)
+        if button.objectName().startswith(f"{UNDONE_CHANGES}:")
+    ]
+    restore.click()
+    await until(hook.exists, "restored")
+    await until(lambda: "2 files restored" in rig.banner_text(), "the report")
+    assert "cut off" not in rig.banner_text()
+    assert (project / ".envrc").read_text() == "planted"

@@ -53,6 +53,7 @@ async def test_the_settings_are_entered_and_left_and_nothing_is_lost(tmp_path: P
     await _check_a_switch_that_is_needed(rig)
     await _check_a_search_in_any_page(rig)
     await _check_a_search_in_a_narrow_window(rig)
+    await _check_a_turn_that_goes_on(rig)
     await _check_a_closed_pane(rig)
 
 
@@ -218,7 +219,8 @@ async def _check_what_is_not_saved(rig: WindowRig) -> None:
     rig.settings.policy.apply_bar.discard.click()
 
 
-async def test_a_turn_goes_on_and_its_approval_is_seen_in_the_settings(rig: WindowRig) -> None:
+async def _check_a_turn_that_goes_on(rig: WindowRig) -> None:
+    """Its approval is seen in the settings."""
     go = asyncio.Event()
     asking = replies_in_order(
         *(text_reply("Many words. " * 300) for _ in range(3)),
