@@ -45,8 +45,9 @@ pytestmark = pytest.mark.qt_loop
 
 
 async def test_each_window_has_a_session_of_its_own_and_closing_one_ends_nothing(
-    tmp_path: Path, rig: WindowRig
+    monkeypatch: pytest.MonkeyPatch, rig: WindowRig
 ) -> None:
+    """What comes from outside finds its window, and a draft goes with its session from window to window."""
     await rig.open_folder("project")
     second = await new_window(rig)
     drafted = await _check_two_sessions(rig, second)
@@ -54,8 +55,12 @@ async def test_each_window_has_a_session_of_its_own_and_closing_one_ends_nothing
     await _check_deleting_a_session_that_another_window_shows(rig)
     await _check_a_session_that_both_open_at_once(rig, second, drafted)
     await _check_an_edit_of_a_session_that_another_window_shows(rig, second)
-    await _check_a_workspace_that_is_opened_again(rig, second, tmp_path / "project.helix")
+    await _check_a_workspace_that_is_opened_again(rig, second, rig.folder / "project.helix")
     await _check_a_workspace_that_is_closed(rig, second)
+    second = await _check_a_link(rig)
+    await _check_a_message_of_a_closed_window(rig, second)
+    await _check_a_bad_link(rig)
+    await _check_drafts(rig, monkeypatch)
 
 
 async def _check_two_sessions(rig: WindowRig, second: ControlledWindow) -> str:
@@ -317,12 +322,6 @@ def _questions(app_window: ControlledWindow) -> list[QuestionDialog]:
     return [dialog for dialog in dialogs if dialog.isVisible()]
 
 
-async def test_what_comes_from_outside_finds_its_window(qapp: QApplication, rig: WindowRig) -> None:
-    second = await _check_a_link(rig)
-    await _check_a_message_of_a_closed_window(rig, second)
-    await _check_a_bad_link(rig, qapp)
-
-
 async def _check_a_link(rig: WindowRig) -> ControlledWindow:
     await rig.open_folder("project")
     place = rig.app_window.shown_session
@@ -351,7 +350,7 @@ async def _check_a_message_of_a_closed_window(rig: WindowRig, second: Controlled
     assert not second.window.isVisible()
 
 
-async def _check_a_bad_link(rig: WindowRig, qapp: QApplication) -> None:
+async def _check_a_bad_link(rig: WindowRig) -> None:
     """The window that the user looked at shows it, and a closed window comes back as a new one."""
     second = await new_window(rig)
     targets = StartTargets(rig.wiring.windows, StoredWindows())
@@ -371,10 +370,8 @@ async def _check_a_bad_link(rig: WindowRig, qapp: QApplication) -> None:
     assert second.window.page() == "chat"
 
 
-async def test_a_draft_goes_with_its_session_from_window_to_window(
-    monkeypatch: pytest.MonkeyPatch, rig: WindowRig
-) -> None:
-    async with rig.answered_by(lambda _: text_reply("Hello."), "project"):
+async def _check_drafts(rig: WindowRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with rig.answered_by(lambda _: text_reply("Hello."), "drafts"):
         second = await new_window(rig)
         session_id = rig.app_window.shown_session.session_id
         await _check_attachments(rig, second, session_id)
