@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.app.file_open_events import open_target
-from helix_desktop.app.run import StartTargets, StoredWindows, open_places
+from helix_desktop.app.run import StartTargets, StoredWindows, load_windows, open_places
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.services.links import Link
@@ -444,12 +444,15 @@ async def test_a_start_with_a_folder_opens_all_windows_of_the_last_run(
         assert [opened.shown_session for opened in windows] == places
         assert [opened.window.page() for opened in windows] == ["timeline", "changes", "cache"]
         assert windows[1].window.width() == 700
-        await until(windows[2].window.isActiveWindow, "the window with the folder in front")
+        await until(windows[1].window.isActiveWindow, "the window with the folder in front")
+        windows[2].window.activateWindow()
+        await until(lambda: rig.wiring.windows.current is windows[2], "the last window in front")
         await act(rig.window.close)
         await until(lambda: not rig.window.isVisible(), "the first window closed")
     (tmp_path / "new").mkdir()
     async with open_window(qapp, tmp_path) as rig:
         rig.wiring.services.registry.add(tmp_path / "new", trusted=True)
+        assert load_windows(rig.context.window_state).front == 1, "the one that was in front"
         await restart(qapp, rig, str(tmp_path / "new"))
         assert rig.wiring.services.registry.get(rig.workspace.id).name == "new"
         assert [place.session_id for place in open_places(rig.wiring.windows).places] == [
@@ -473,7 +476,7 @@ async def _open_three(rig: WindowRig) -> list[ShownSession]:
     second.window.resize(700, 500)
     (rig.folder / "other").mkdir()
     rig.wiring.services.registry.add(rig.folder / "other", trusted=True)
-    await third.workspace_controller.open_folder(rig.folder / "other")
+    await second.workspace_controller.open_folder(rig.folder / "other")
     for opened, page in zip(rig.wiring.windows.windows, ("timeline", "changes", "cache"), strict=True):
         opened.window.show_page(page)
     rig.window.activateWindow()

@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
+from helix_desktop.domain.events.session import BudgetSet
 from helix_desktop.ui.chat.rows.row_texts import subagent_figures
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
@@ -94,6 +95,7 @@ async def test_delegated_tasks_have_cards_sessions_and_lines_in_the_list(rig: Wi
     await _check_the_cards(rig)
     await _check_a_stopped_card(rig)
     await _check_the_sessions(rig)
+    await _check_a_spent_budget(rig)
 
 
 async def _check_the_cards(rig: WindowRig) -> None:
@@ -191,3 +193,24 @@ async def _check_the_sessions(rig: WindowRig) -> None:
         assert words == ["Open", "Open in new window", "Rename…\tF2", "Copy link", "Export…"], (
             "not deleted alone"
         )
+
+
+async def _check_a_spent_budget(rig: WindowRig) -> None:
+    """An open subagent goes by what its parent may spend now: its own log does not say that."""
+    async with ChatServer(TwoTaskModel()) as server:
+        await rig.open_folder("budget", {"a.txt": "words"})
+        await rig.use_server(server)
+        rig.type_message("/budget 1")
+        await until(lambda: rig.events(BudgetSet), "the budget")
+        await rig.run_turn("Go")
+        parent, opened = rig.conversation.session.id, cards(rig)[0].subagent_session
+        assert [item.state for item in listed(rig)] == ["budget"] * 3
+        await rig.wiring.workspace_controller.open_session(opened)
+        await rig.wiring.workspace_controller.open_session(parent)
+        rig.type_message("/budget off")
+        await until(lambda: _state_of(rig, parent) == "", "a budget for the parent")
+        await until(lambda: _state_of(rig, opened) == "", "a budget for the subagent")
+
+
+def _state_of(rig: WindowRig, session_id: str) -> str:
+    return next(item.state for item in listed(rig) if item.id == session_id)
