@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit
 
@@ -16,8 +17,8 @@ from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.ui.settings.providers.models import ProviderDraft
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import ChatServer, text_reply
-from tests.support.window.buttons import find_button
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.buttons import find_button, find_child
+from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -66,6 +67,26 @@ async def _check_a_saved_provider(rig: WindowRig, server: ChatServer) -> None:
     assert (row.why, "open-up" in row.text) == ("X-Title, X-Token, service_tier", False)
     files = [path for path in (rig.folder / "data").rglob("*") if path.is_file()]
     assert not [path for path in files if b"open-up" in path.read_bytes()]
+    await _check_the_keyboard(rig, server)
+
+
+async def _check_the_keyboard(rig: WindowRig, server: ChatServer) -> None:
+    """It stays at Save, although the list shows the provider in use, the demo, until the new one is there."""
+    await rig.wiring.settings.show("providers")
+    page = rig.settings.providers
+    await act(lambda: page.editor.use_requested.emit("demo"))
+    page.add()
+    for name, typed in (("provider_name", "Other Box"), ("base_url", server.base_url)):
+        QTest.keyClicks(find_child(page.editor, QLineEdit, name), typed)
+    page.editor.models.add("small")
+    save = find_button(page.editor.footer, "save_provider")
+    save.setFocus()
+    await until(save.hasFocus, "the keyboard at Save")
+    await act(lambda: QTest.keyClick(save, Qt.Key.Key_Space))
+    assert rig.wiring.services.settings.provider("other-box")
+    assert save.hasFocus()
+    await act(lambda: page.editor.use_requested.emit("my-box"))
+    rig.window.leave_settings()
 
 
 async def _check_what_is_general(rig: WindowRig) -> int:
