@@ -142,10 +142,20 @@ async def test_a_test_is_stopped_and_what_is_refused_is_said(page: ProvidersPage
         assert "Connection: passed" in _checks(page)
         editor.test_requested.emit(_draft(server))
         await until(lambda: "Streaming: running" in _checks(page), "waiting for the answer again")
+        asked = len(server.requests)
+        editor.test_requested.emit(_draft(server))
+        await until(lambda: len(server.requests) > asked, "the request of another test")
+        await until(lambda: "Streaming: running" in _checks(page), "it waits too")
+        assert editor.is_testing, "the end of the former test isn't its end"
         QTest.keyClicks(find_child(editor, QLineEdit, "base_url"), "2")
         await until(lambda: not editor.is_testing, "the test over")
         (view,) = editor.footer.findChildren(ProviderCheckView)
         assert view.isHidden()
+        editor.test_requested.emit(_draft(server))
+        await until(lambda: "Streaming: running" in _checks(page), "waiting for the answer")
+        await act(lambda: editor.saved.emit(_draft(server, name="Tested")))
+        assert not editor.is_testing
+        assert "Saved: tested" in _checks(page), "no last word of the test covers it"
 
     refusal = api_error(401, "Incorrect API key provided", "invalid_api_key")
     async with ChatServer(replies_in_order(refusal)) as server:
