@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.cli.output import ProgressPrinter, as_builtins, print_err, print_notice, print_out
+from helix_desktop.cli.output import (
+    ProgressPrinter,
+    as_builtins,
+    print_err,
+    print_json,
+    print_notice,
+    print_out,
+)
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import resolve_workspace, with_services, with_workspace
 from helix_desktop.domain.choices import AGENT_NAMES, ARCHIVE_SUFFIX, SHARED_SUFFIXES
@@ -36,7 +42,7 @@ def export(args: argparse.Namespace) -> int:
 
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
         is_shared = bool(args.session) and args.file.suffix in SHARED_SUFFIXES
-        place = _absolute(args.file) if is_shared else _archive_path(args.file, bool(args.session))
+        place = args.file.absolute() if is_shared else _archive_path(args.file, bool(args.session))
         _check_new(place, args.force)
         on_progress = ProgressPrinter().update
         if not args.session:
@@ -46,7 +52,10 @@ def export(args: argparse.Namespace) -> int:
             shared = await services.sharing.session_text(workspace.id, session_id, place.suffix)
             size = await services.sharing.save(place, shared)
             document = {"path": str(place), "file_size": size, "removed": shared.removed}
-            print_out(json.dumps(document, indent=1) if args.json else f"{place}  {format_size(size)}")
+            if args.json:
+                print_json(document)
+            else:
+                print_out(f"{place}  {format_size(size)}")
             if shared.removed:
                 print_notice(removed_text(shared.removed))
             return 0
@@ -60,9 +69,9 @@ def import_file(args: argparse.Namespace) -> int:
     """Merge a file into a workspace, which is created if needed; return 1 if a session was not imported."""
 
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
-        done = await services.backup.import_file(workspace.id, _absolute(args.file), ProgressPrinter().update)
+        done = await services.backup.import_file(workspace.id, args.file.absolute(), ProgressPrinter().update)
         if args.json:
-            print_out(json.dumps(as_builtins(done), indent=1))
+            print_json(as_builtins(done))
         else:
             print_out(translate(import_summary(done)))
         for session_id in done.busy:
@@ -81,7 +90,7 @@ def backup(args: argparse.Namespace) -> int:
     """Write every workspace, or one, to a file of its own; return 1 if one is incomplete."""
 
     async def work(services: AppServices) -> int:
-        folder = _absolute(args.folder)
+        folder = args.folder.absolute()
         await services.backup.check_folder(folder)
         records, errors = services.backup.stored_workspaces(), [*services.backup.unreadable_workspaces()]
         if args.workspace is not None:
@@ -125,7 +134,7 @@ def _archive_path(path: Path, is_session: bool) -> Path:
             ),
         )
     if path.suffix[1:].isdecimal():  # of a version or a date
-        return _absolute(path.with_name(path.name + ARCHIVE_SUFFIX))
+        return path.with_name(path.name + ARCHIVE_SUFFIX).absolute()
     if path.suffix not in ("", ARCHIVE_SUFFIX):
         raise InvalidInput(
             text(
@@ -139,7 +148,7 @@ def _archive_path(path: Path, is_session: bool) -> Path:
             text("Helix Desktop and file dialogs find exports by this ending."),
             text("Use {name}, or leave the ending out.", name=path.with_suffix(ARCHIVE_SUFFIX).name),
         )
-    return _absolute(path.with_suffix(ARCHIVE_SUFFIX))
+    return path.with_suffix(ARCHIVE_SUFFIX).absolute()
 
 
 def _check_new(path: Path, may_overwrite: bool) -> None:
@@ -150,15 +159,11 @@ def _check_new(path: Path, may_overwrite: bool) -> None:
         )
 
 
-def _absolute(path: Path) -> Path:
-    return path.absolute()
-
-
 def _print_exports(exports: list[ExportResult], as_json: bool, as_list: bool = False) -> int:
     """Print what was written; return 1 if something is missing."""
     if as_json:
         documents: Any = [as_builtins(export) for export in exports]
-        print_out(json.dumps(documents if as_list else documents[0], indent=1))
+        print_json(documents if as_list else documents[0])
     for export in exports:
         totals = export.totals
         if not as_json:
@@ -203,7 +208,7 @@ def import_sessions(args: argparse.Namespace) -> int:
         found = await _find(services, args)
         done = await services.foreign_sessions.import_into(workspace.id, found, ProgressPrinter().update)
         if args.json:
-            print_out(json.dumps(as_builtins(done), indent=1))
+            print_json(as_builtins(done))
         else:
             print_out(f"{sessions_text(done.result, done.sessions)}.")
             if data_records := data_records_text(done.by_kind, done.damaged):
@@ -222,7 +227,7 @@ def import_sessions(args: argparse.Namespace) -> int:
 async def _list(services: AppServices, args: argparse.Namespace) -> int:
     found = await _find(services, args)
     if args.json:
-        print_out(json.dumps([_document(session) for session in found], indent=1))
+        print_json([_document(session) for session in found])
         return 0
     for session in found:
         day = datetime.fromtimestamp(session.updated / 1000).strftime("%Y-%m-%d %H:%M")

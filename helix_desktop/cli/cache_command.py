@@ -22,6 +22,7 @@ from helix_desktop.cli.output import (
     as_builtins,
     content_name,
     print_err,
+    print_json,
     print_out,
     session_as_builtins,
     write_text,
@@ -41,7 +42,7 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction import RedactionMatches, RedactionRequest
-from helix_desktop.domain.retention import CleanupPlan, CleanupResult, RetentionRule, TrashContents
+from helix_desktop.domain.retention import CleanupPlan, CleanupResult, RetentionRule
 from helix_desktop.domain.store import (
     CacheEntry,
     ContentHit,
@@ -80,7 +81,7 @@ _PAGE = 500  # entries asked for at once
 async def list_entries(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
     entries = await _entries(args, workspace)
     if args.json:
-        print_out(json.dumps([as_builtins(entry) for entry in entries], indent=1))
+        print_json([as_builtins(entry) for entry in entries])
         return 0
     for entry in entries:
         print_out(_list_line(entry))
@@ -98,12 +99,12 @@ async def list_entries(args: argparse.Namespace, _: AppServices, workspace: Open
     return 0
 
 
-async def search(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
+async def search(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
     """Print the newest entries and handovers that hold all words, each with its best lines."""
     results = await workspace.store.search(args.query, await _filter(args, workspace), args.limit)
     handovers = await workspace.store.search_handovers(args.query, args.limit)
     if args.json:
-        print_out(json.dumps(_search_json(results, handovers), indent=1))
+        print_json(_search_json(results, handovers))
         return 0
     for hit in results.hits:
         print_out(_list_line(hit.entry))
@@ -233,7 +234,7 @@ async def collect(args: argparse.Namespace, services: AppServices, workspace: Op
         data = _plan_json(plan, digests, args.dry_run)
         totals = as_builtins(await history.totals())
         data["file_history"] = {**totals, "quota": history.quota, "removed": as_builtins(history_plan)}
-        print_out(json.dumps(data, indent=1))
+        print_json(data)
         return 0
     gone = set(digests)
     for entry in plan.to_trash:
@@ -275,20 +276,23 @@ def _plan_json(plan: CleanupPlan, digests: list[str], dry_run: bool) -> dict[str
 
 async def trash(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
     retention = workspace.store.retention
+    trash_contents = await retention.trash()
     if args.empty:
-        deletion = await retention.delete_permanently(*_ids(await retention.trash()))
+        deletion = await retention.delete_permanently(
+            [entry.digest for entry in trash_contents.entries],
+            [session.id for session in trash_contents.sessions],
+        )
         result = CleanupResult(deletion.digests, deletion.sessions, deletion.freed)
         await services.history_storage(workspace.id).clean_up()
         if args.json:
-            print_out(json.dumps(as_builtins(result), indent=1))
+            print_json(as_builtins(result))
         else:
             totals = _totals_text(len(result.digests), len(result.sessions), result.stored_size)
             print_out(tr("Permanently deleted: {totals}", totals=totals))
         return 0
-    trash_contents = await retention.trash()
     if args.json:
         sessions = [session_as_builtins(session) for session in trash_contents.sessions]
-        print_out(json.dumps({**as_builtins(trash_contents), "sessions": sessions}, indent=1))
+        print_json({**as_builtins(trash_contents), "sessions": sessions})
         return 0
     for session in trash_contents.sessions:
         print_out(f"{session.id}  {tr('session')}  {escape_hidden_name(ellipsize(session.title))}")
@@ -329,7 +333,7 @@ async def restore(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
         for restored_id in await retention.restore_session(version)
     ]
     if args.json:
-        print_out(json.dumps({"digests": result.digests, "sessions": restored}, indent=1))
+        print_json({"digests": result.digests, "sessions": restored})
     else:
         print_out(tr("Restored: {totals}", totals=_totals_text(len(result.digests), len(restored))))
     return 0
@@ -353,7 +357,7 @@ async def delete(args: argparse.Namespace, services: AppServices, workspace: Ope
     deletion = await retention.delete_permanently(digests, chosen_sessions, dry_run=not args.yes)
     versions = await (history.clean_up() if args.yes else history.plan_deletion(deletion.sessions))
     if args.json:
-        print_out(json.dumps({**as_builtins(deletion), "deleted": args.yes}, indent=1))
+        print_json({**as_builtins(deletion), "deleted": args.yes})
         return 0
     if args.yes:
         totals = _totals_text(len(deletion.digests), len(deletion.sessions), deletion.freed)
@@ -363,10 +367,6 @@ async def delete(args: argparse.Namespace, services: AppServices, workspace: Ope
     for line in (*deletion_lines(deletion, versions), tr("This can't be undone.")):
         print_out(line)
     return 0
-
-
-def _ids(trash: TrashContents) -> tuple[list[str], list[str]]:
-    return [entry.digest for entry in trash.entries], [session.id for session in trash.sessions]
 
 
 def _totals_text(entries: int, sessions: int, size: int | None = None) -> str:
@@ -405,7 +405,7 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
     redaction = services.redaction(workspace.id)
     matches = await (redaction.redact(request) if args.yes else redaction.preview(request))
     if args.json:
-        print_out(json.dumps({**_matches_json(matches), "forgotten": args.yes}, indent=1))
+        print_json({**_matches_json(matches), "forgotten": args.yes})
         return 0
     if not (args.yes or matches.is_empty):
         print_out(tr("Dry run: nothing was changed. With {yes}:", yes="--yes"))
@@ -517,11 +517,6 @@ async def _resolve_handle(handle: str, workspace: OpenWorkspace) -> str:
         raise DigestUnknown(error.what, error.why, fix, error.near) from error
 
 
-async def search_as_agent(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
-    arguments = {"query": args.query, "tool": args.tool, "limit": min(args.limit, _MAX_HITS)}
-    return await _print_answer(SEARCH_TOOL, arguments, args, services, workspace)
-
-
 async def _print_answer(
     tool: str,
     arguments: dict[str, object],
@@ -534,7 +529,7 @@ async def _print_answer(
     result = await tools.run(ToolCall("cli", tool, json.dumps(arguments)))
     answer = result.model_text or result.content.decode("utf-8", "replace")
     if args.json:
-        print_out(json.dumps({"recalled": result.recalled, "text": answer}, indent=1))
+        print_json({"recalled": result.recalled, "text": answer})
     else:
         print_out(answer.removesuffix("\n"))
     return 0
@@ -553,7 +548,10 @@ def cache(args: argparse.Namespace) -> int:
 
 
 async def _search(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
-    return await (search_as_agent if args.agent else search)(args, services, workspace)
+    if not args.agent:
+        return await search(args, workspace)
+    arguments = {"query": args.query, "tool": args.tool, "limit": min(args.limit, _MAX_HITS)}
+    return await _print_answer(SEARCH_TOOL, arguments, args, services, workspace)
 
 
 async def _show(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
@@ -561,7 +559,7 @@ async def _show(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
     data = await workspace.store.get(digest)
     if args.json:
         entry = as_builtins(await workspace.store.entry(digest))
-        print_out(json.dumps({**entry, "base64": base64.b64encode(data).decode()}, indent=1))
+        print_json({**entry, "base64": base64.b64encode(data).decode()})
         return 0
     if sys.stdout.isatty():
         write_text(sys.stdout, data.decode("utf-8", "backslashreplace"))

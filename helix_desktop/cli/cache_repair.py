@@ -88,12 +88,7 @@ async def verify_all(args: argparse.Namespace, services: AppServices, workspace:
     if args.json:
         print_out(json.dumps(_checks_json(integrity, history)))
         return 0 if is_sound else FAILED
-    for content in integrity.damaged:
-        print_out(f"{content.digest}  {tr('DAMAGED')}  {content_name(content)}".rstrip())
-    for problem in (*integrity.problems, *history_check_lines(history)):
-        print_out(translate(problem))
-    print_out(verified_text(integrity.contents, len(integrity.damaged)))
-    print_out(_verified_versions_text(history))
+    _print_checks(integrity, history, tr("DAMAGED"))
     if integrity.is_of_another_version:
         print_err(_another_version_text())
     if not history.is_sound or (integrity.problems and not integrity.is_of_another_version):
@@ -135,26 +130,28 @@ def _print(integrity: IntegrityReport, history: FileHistoryCheck, report: Repair
     if report is not None:
         notice = repair_notice(report)
         print_out("\n".join(map(translate, (notice.what, notice.why, notice.fix))))
-    for content in integrity.damaged:
-        print_out(f"{content.digest}  {tr('LOST')}  {content_name(content)}".rstrip())
-    for problem in (*integrity.problems, *history_check_lines(history)):
-        print_out(translate(problem))
-    print_out(verified_text(integrity.contents, len(integrity.damaged)))
-    print_out(_verified_versions_text(history))
+    _print_checks(integrity, history, tr("LOST"))
     if report is None and integrity.is_sound and history.is_sound:
         print_out(tr("Nothing needed repair."))
 
 
+def _print_checks(integrity: IntegrityReport, history: FileHistoryCheck, mark: str) -> None:
+    for content in integrity.damaged:
+        print_out(f"{content.digest}  {mark}  {content_name(content)}".rstrip())
+    for problem in (*integrity.problems, *history_check_lines(history)):
+        print_out(translate(problem))
+    print_out(verified_text(integrity.contents, len(integrity.damaged)))
+    print_out(
+        tr(
+            "File history: {verified} verified, {damaged} damaged",
+            verified=history.contents,
+            damaged=len(history.damaged) + len(history.lost_lists) + len(history.problems),
+        )
+    )
+
+
 def verified_text(verified: int, damaged: int) -> str:
     return tr("{verified} verified, {damaged} damaged", verified=verified, damaged=damaged)
-
-
-def _verified_versions_text(history: FileHistoryCheck) -> str:
-    return tr(
-        "File history: {verified} verified, {damaged} damaged",
-        verified=history.contents,
-        damaged=len(history.damaged) + len(history.lost_lists) + len(history.problems),
-    )
 
 
 def _another_version_text() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.cli.output import as_builtins, print_err, print_notice, print_out, write_text
+from helix_desktop.cli.output import as_builtins, print_err, print_json, print_notice, print_out, write_text
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.choices import RevertChoice
@@ -305,7 +304,7 @@ async def _list(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
             "files": as_builtins(files),
             "undone_after_commands": [_as_document(change) for change in removed],
         }
-        print_out(json.dumps(document, indent=1))
+        print_json(document)
         return 0
     is_auto_run = args.step and removed
     for line in (*(() if is_auto_run else changes_lines(found, rows)), *removed_auto_run_lines(removed)):
@@ -322,22 +321,14 @@ async def _diff(args: argparse.Namespace, services: AppServices, workspace: Open
     session_id = await _session(args, workspace)
     selection = select(args, await workspace.changes.of_session(session_id))
     patch = await workspace.changes.patch(session_id, selection)
-    if args.json:
-        print_out(
-            json.dumps({"session": session_id, "captures": selection.capture_ids, "patch": patch}, indent=1)
-        )
-        return 0
-    return _print_patch(patch)
+    return _print_patch(args, patch, session=session_id, captures=selection.capture_ids)
 
 
 async def _diff_of_undone(args: argparse.Namespace, workspace: OpenWorkspace, change: AutoRunChange) -> int:
     """Print what a command did to a file, as `redo` restores it."""
     assert workspace.services.auto_run is not None  # it has this change
     patch = patch_text([await workspace.services.auto_run.patch(change.change_id)])
-    if args.json:
-        print_out(json.dumps({"change_id": change.change_id, "patch": patch}, indent=1))
-        return 0
-    return _print_patch(patch)
+    return _print_patch(args, patch, change_id=change.change_id)
 
 
 async def _diff_with_head(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
@@ -350,21 +341,18 @@ async def _diff_with_head(args: argparse.Namespace, services: AppServices, works
         )
     git = services.git.changes(workspace.id)
     files = await git.diffs(select_paths(await git.list(), files_of(args)))
-    patch = patch_text(files)
+    return _print_patch(args, patch_text(files), changes=as_builtins([file.change for file in files]))
+
+
+def _print_patch(args: argparse.Namespace, patch: str, **facts: object) -> int:
+    """Print a patch: on a terminal to be read, else with the bytes that its files have; `facts` in JSON."""
     if args.json:
-        changes = as_builtins(tuple(file.change for file in files))
-        print_out(json.dumps({"changes": changes, "patch": patch}, indent=1))
-        return 0
-    return _print_patch(patch)
-
-
-def _print_patch(patch: str) -> int:
-    """Print a patch: on a terminal to be read, else with the bytes that its files have."""
-    if sys.stdout.isatty():
+        print_json({**facts, "patch": patch})
+    elif sys.stdout.isatty():
         write_text(sys.stdout, patch)
-        return 0
-    sys.stdout.buffer.write(patch.encode("utf-8", "surrogateescape"))
-    sys.stdout.buffer.flush()
+    else:
+        sys.stdout.buffer.write(patch.encode("utf-8", "surrogateescape"))
+        sys.stdout.buffer.flush()
     return 0
 
 
@@ -406,7 +394,7 @@ async def _accept(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
         raise no_such_changes()
     await workspace.changes.accept(session_id, paths)
     if args.json:
-        print_out(json.dumps({"session": session_id, "accepted": list(paths or sorted(changed))}, indent=1))
+        print_json({"session": session_id, "accepted": list(paths or sorted(changed))})
     elif paths:
         print_out(tr.plural(len(paths), "%n file marked as reviewed", "%n files marked as reviewed"))
     else:
@@ -430,7 +418,7 @@ async def _carry_out(
     ]
     if args.json:
         document = {"session": session_id, "dry_run": args.dry_run, "changed": changed, **as_builtins(plan)}
-        print_out(json.dumps(document, indent=1))
+        print_json(document)
     else:
         for line in plan_lines(plan):
             print_out(line)
@@ -496,7 +484,7 @@ async def _restore_or_remove(
         await workspace.services.auto_run.put(change.change_id, restore=restore)
     if args.json:
         changed = [] if args.dry_run else [change.path]
-        print_out(json.dumps({"dry_run": args.dry_run, "changed": changed}, indent=1))
+        print_json({"dry_run": args.dry_run, "changed": changed})
         return 0
     name = escape_hidden_name(change.path)
     print_out(tr("{file}: restored", file=name) if restore else tr("{file}: taken back", file=name))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.cli.output import ProgressPrinter, print_err, print_notice, print_out
+from helix_desktop.cli.output import ProgressPrinter, print_err, print_json, print_notice, print_out
 from helix_desktop.cli.workspace_command import resolve_workspace, with_services
 from helix_desktop.config.data_dir import DataDirMove
 from helix_desktop.config.licenses import all_components
@@ -38,7 +38,7 @@ def list_commands(args: argparse.Namespace) -> int:
         workspace_id = resolve_workspace(services, args).id if args.workspace else ""
         catalog = await services.prompt_files.read(workspace_id)
         if args.json:
-            print_out(json.dumps(_document(catalog), indent=1))
+            print_json(_document(catalog))
             return 0
         for line in _lines(catalog):
             print_out(escape_hidden_name(line))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Callable
@@ -98,6 +99,10 @@ def print_notice(text: str) -> None:
     print_err(f"helix-desktop: {text}")
 
 
+def print_json(document: object) -> None:
+    print_out(json.dumps(document, indent=1))
+
+
 def as_builtins(value: object) -> Any:
     """Return a struct as the objects of a JSON document, its texts in English."""
     return msgspec.to_builtins(value, enc_hook=plain_text)
@@ -172,8 +177,7 @@ class TurnPrinter:
         if isinstance(update, ErrorRaised):
             self.had_error |= not update.is_warning
             self._last_error = update.what, update.why, update.fix
-            print_notice(_sentences(update.what, update.why, update.fix))
-            _print_details(update.details)
+            _print_problem(update.details, update.what, update.why, update.fix)
         if isinstance(update, ModelCalled | RetryScheduled):
             self._end_lost_text(session_id)
         if isinstance(update, RetryScheduled):
@@ -234,8 +238,7 @@ class TurnPrinter:
         if ended.how == "done" and (reason := cut_off_text(stop)):
             print_notice(tr("{what}. {fix}", what=reason, fix=cut_off_fix(stop)))
         if ended.how != "done" and (ended.what, ended.why, ended.fix) != self._last_error:
-            print_notice(_sentences(_end_text(ended), ended.what, ended.why, ended.fix))
-            _print_details(ended.details)
+            _print_problem(ended.details, _end_text(ended), ended.what, ended.why, ended.fix)
 
 
 def _print_retry(retry: RetryScheduled) -> None:
@@ -252,13 +255,10 @@ def _print_retry(retry: RetryScheduled) -> None:
     )
 
 
-def _sentences(*texts: str) -> str:
-    """Return texts as whole sentences: what a server says may end without a mark."""
+def _print_problem(details: str, *texts: str) -> None:
+    """Print texts as whole sentences: what a server says may end without a mark."""
     words = [translate(text) for text in texts if text]
-    return " ".join(text if text.endswith((".", "!", "?", "…", ":")) else f"{text}." for text in words)
-
-
-def _print_details(details: str) -> None:
+    print_notice(" ".join(text if text.endswith((".", "!", "?", "…", ":")) else f"{text}." for text in words))
     if details:
         print_err(tr("Details: {text}", text=details))
 
@@ -333,8 +333,10 @@ def _print_event(recorded: RecordedEvent, transcript: Transcript | None) -> None
             print_err(f"[{tr('subagent: session {session}', session=session_id)}]")
         case FilesChanged() | ChangesRecorded() as changed:
             print_err(f"[{_changed_text(changed)}]")
-        case EffortRefused() | WindowLearned() as notice:
-            print_err(f"[{_server_text(notice)} {notice.reason}]")
+        case EffortRefused() as refused:
+            print_err(f"[{effort_refused_text(refused)} {refused.reason}]")
+        case WindowLearned() as learned:
+            print_err(f"[{window_learned_text(learned)} {learned.reason}]")
         case InstructionsAdded() as added:
             print_err(f"[{instructions_text(added)}]")
         case BudgetNeared() as neared:
@@ -355,11 +357,6 @@ def _made_room(event: Event) -> bool:
         ):
             return True
     return False
-
-
-def _server_text(event: EffortRefused | WindowLearned) -> str:
-    """Return what follows from what a model's server said."""
-    return effort_refused_text(event) if isinstance(event, EffortRefused) else window_learned_text(event)
 
 
 def _changed_text(event: FilesChanged | ChangesRecorded) -> str:

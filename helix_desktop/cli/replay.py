@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sqlite3
 import time
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.cli.output import print_err, print_out
+from helix_desktop.cli.output import print_err, print_json, print_out
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
@@ -50,30 +49,29 @@ def replay(args: argparse.Namespace) -> int:
     """Measure recordings and print the figures. Raises InvalidRecording, InvalidInput."""
     policy = load_policy(args.policy)
     sources = [source for path in dict.fromkeys(args.files) for source in _sources(path)]
-    figures, models, progress = [], list[str](), _Progress(len(sources))
+    measured, reported_at = list[tuple[RecordingFigures, str]](), time.monotonic()
     for done, source in enumerate(sources, 1):
         if isinstance(source, Path):
-            figures.append(measure_recording(source, policy, args.window))
-            models.append("")
+            measured.append((measure_recording(source, policy, args.window), ""))
         else:
-            one, model = _measure_foreign(source, policy, args.window)
-            figures.append(one)
-            models.append(model)
-        progress(done)
+            measured.append(_measure_foreign(source, policy, args.window))
+        if time.monotonic() - reported_at >= PROGRESS_INTERVAL_S and done < len(sources):
+            reported_at = time.monotonic()
+            print_err(tr("{done} of {total} recordings measured", done=done, total=len(sources)))
+    totals = totals_of([one for one, _ in measured])
     if args.json:
         document = {
-            "files": [_document(one, model) for one, model in zip(figures, models, strict=True)],
-            "total": msgspec.to_builtins(totals_of(figures)),
+            "files": [_document(one, model) for one, model in measured],
+            "total": msgspec.to_builtins(totals),
         }
-        print_out(json.dumps(document, indent=1))
+        print_json(document)
         return 0
-    totals = totals_of(figures)
     names = [translate(name) for name, _ in _ROWS]
     cells = [cell(totals) for _, cell in _ROWS]
     name_width, cell_width = max(map(len, names)), max(map(len, cells))
     for name, cell in zip(names, cells, strict=True):
         print_out(f"{name:<{name_width}}  {cell:>{cell_width}}")
-    for one in figures:
+    for one, _ in measured:
         for compaction in one.compactions:
             facts = compaction.facts
             print_out(
@@ -253,14 +251,3 @@ def load_policy(name_or_path: str) -> ContextPolicy:
             text("{reason}.", reason=error_reason(error)),
             text("Correct the file."),
         ) from error
-
-
-class _Progress:
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._reported_at = time.monotonic()
-
-    def __call__(self, done: int) -> None:
-        if time.monotonic() - self._reported_at >= PROGRESS_INTERVAL_S and done < self._total:
-            self._reported_at = time.monotonic()
-            print_err(tr("{done} of {total} recordings measured", done=done, total=self._total))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from typing import Any
 
-from helix_desktop.cli.output import ProgressPrinter, print_err, print_notice, print_out
+from helix_desktop.cli.output import ProgressPrinter, print_err, print_json, print_notice, print_out
 from helix_desktop.cli.sessions import SHORT_ID
 from helix_desktop.cli.workspace_command import resolve_workspace, with_services
 from helix_desktop.domain.text_format import ellipsize_title
@@ -49,7 +48,7 @@ def search(args: argparse.Namespace) -> int:
         sessions = findings.sessions()[: args.limit]
         names = {record.id: record.name for record in services.registry.list_workspaces()}
         if args.json:
-            print_out(json.dumps(_document(services, findings, sessions), indent=1))
+            print_json(_document(services, findings, sessions))
         else:
             for session in sessions:
                 _print_session(session, names[session.workspace_id], request.terms)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace, subagent_sessions, total_spending
-from helix_desktop.cli.output import as_builtins, print_out, session_as_builtins
+from helix_desktop.cli.output import as_builtins, print_json, print_out, session_as_builtins
 from helix_desktop.cli.rewrite_lines import counted_rewrites, rewrite_lines
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.cost import Spending
@@ -40,7 +39,7 @@ def list_sessions(args: argparse.Namespace) -> int:
             subagents = subagent_sessions(stored)
             by_id = {summary.id: summary for summary in stored}
             documents = [_document(row, by_id, subagents) for row in rows]
-            print_out(json.dumps(documents, indent=1))
+            print_json(documents)
             return 0
         for row in rows:
             print_out(
@@ -74,7 +73,7 @@ def branch(args: argparse.Namespace) -> int:
         parent = await find_session(workspace, args.session)
         created = await workspace.branches.create(parent, args.at, title_line(args.title))
         if args.json:
-            print_out(json.dumps(session_as_builtins(created), indent=1))
+            print_json(session_as_builtins(created))
         else:
             print_out(_session_line(created))
         return 0
@@ -86,23 +85,17 @@ async def find_session(
     workspace: OpenWorkspace, session_prefix: str, hint: TranslatableText = LIST_SESSIONS_HINT
 ) -> str:
     """Return the session whose id begins so, or the last one. Raises InvalidInput for none or several."""
-    sessions = await workspace.sessions()
-    latest = [session.id for session in sorted(sessions, key=lambda session: session.archived)][:1]
-    session_ids = [
-        session.id for session in await workspace.store.sessions()
-    ]  # those of subagents go by their id
-    matches = (
-        latest
-        if session_prefix == "last"
-        else [
-            session_id
-            for session_id in session_ids
-            if session_prefix and session_id.startswith(session_prefix)
-        ]
-    )
-    if len(matches) == 1 or session_prefix in matches:
-        return session_prefix if session_prefix in matches else matches[0]
-    if matches:
+    if session_prefix == "last":
+        matches = sorted(await workspace.sessions(), key=lambda session: session.archived)[:1]
+    else:  # those of subagents go by their id
+        stored = await workspace.store.sessions()
+        matches = [session for session in stored if session_prefix and session.id.startswith(session_prefix)]
+    ids = [session.id for session in matches]
+    if session_prefix in ids:
+        return session_prefix
+    if len(ids) == 1:
+        return ids[0]
+    if ids:
         raise InvalidInput(
             text("Several sessions start with {prefix}.", prefix=repr(session_prefix)),
             fix=text("Enter more of its ID."),
@@ -155,7 +148,7 @@ def timeline(args: argparse.Namespace) -> int:
             for line in lines or [tr("No changes to the context yet")]:
                 print_out(f"  {line}")
         if args.json:
-            print_out(json.dumps(documents, indent=1))
+            print_json(documents)
             return 0
         rate = await workspace.fallbacks.count()
         for text in filter(None, (fallback_text(rate), fallback_advice(rate))):
