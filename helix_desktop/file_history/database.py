@@ -46,6 +46,7 @@ from helix_desktop.file_history.tables import (
     unreadable,
 )
 from helix_desktop.system.clock import ClockMs
+from helix_desktop.system.files import SQLITE_COMPANIONS
 
 log = logging.getLogger(__name__)
 text = TextContext("Changes")
@@ -162,7 +163,6 @@ VERSION = 1
 SALVAGED = "salvaged"  # the single value that counts the contents saved from a damaged file
 _APPLICATION = 0x48584648  # "HXFH": what says that a database is a file history
 _MAX_WAL_BYTES = 64 * 1024 * 1024  # of a -wal file that nobody reads any more
-_COMPANIONS = ("-wal", "-shm", "-journal")
 _DAMAGED = ".damaged-"
 
 _TABLES = """
@@ -224,13 +224,7 @@ def open_database(path: Path, clock: ClockMs) -> Connection:
 def damaged_files(path: Path) -> list[Path]:
     """Return the databases that were moved aside, oldest first, without their companions. Raises OSError."""
     candidates = path.parent.glob(f"{path.name}{_DAMAGED}*") if path.parent.is_dir() else ()
-    return sorted(file for file in candidates if not file.name.endswith(_COMPANIONS))
-
-
-def remove_database(path: Path) -> None:
-    """Delete a database with its companion files, which need not exist. Raises OSError."""
-    for suffix in ("", *_COMPANIONS):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    return sorted(file for file in candidates if not file.name.endswith(SQLITE_COMPANIONS))
 
 
 def _open(path: Path) -> Connection:
@@ -321,7 +315,7 @@ def _move_aside(path: Path, at_ms: int) -> Path:
     name, number = f"{path.name}{_DAMAGED}{at:%Y%m%d-%H%M%S}", 1
     while (aside := path.with_name(name if number == 1 else f"{name}-{number}")).exists():
         number += 1
-    for suffix in (*_COMPANIONS, ""):
+    for suffix in (*SQLITE_COMPANIONS, ""):
         file = path.with_name(path.name + suffix)
         if file.exists():
             file.rename(aside.with_name(aside.name + suffix))

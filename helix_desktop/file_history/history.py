@@ -6,12 +6,12 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 from filelock import FileLock, Timeout
@@ -152,6 +152,7 @@ class OpenedHistory:
             self._database.captures.acknowledge(capture_ids)
 
     def agent_changes(self, since_ms: int, folders: Sequence[str]) -> AgentChanges:
+        """Return what calls of the agent changed below folders from a time on; "" is the workspace's own."""
         with self._readable():
             self._captures.end_cut_off()
         is_certain = not self._captures.is_any_running()
@@ -194,7 +195,7 @@ class OpenedHistory:
         with self._readable(), self._tree.write():
             return uncovered_files(self._tree, paths)
 
-    def plan_revert(self, changes: Sequence[FileChange], capture_ids: Sequence[str]) -> RevertPlan:
+    def plan_revert(self, changes: Sequence[FileChange], capture_ids: Sequence[str] = ()) -> RevertPlan:
         with self._may_discard():
             return self._reverts.plan(changes, capture_ids)
 
@@ -315,18 +316,26 @@ class OpenedHistory:
 
 class _RevertTree:
     def __init__(self, tree: WorkspaceTree, captures: CallCaptures) -> None:
-        self.covers, self.put, self.remove, self.is_busy = (
-            tree.covers,
-            tree.put,
-            tree.remove,
-            captures.is_busy,
-        )
+        self.covers, self.put, self.remove = tree.covers, tree.put, tree.remove
+        self.is_busy = captures.is_busy
 
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 _PAUSE_S = 0.02  # between two batches of the first copy: a call that came meanwhile goes first
 _RETRY_S = 30.0  # until it is tried again whether another process ended its first copy
+
+
+def _in_thread(
+    method: Callable[Concatenate[OpenedHistory, P], T],
+) -> Callable[Concatenate[WorkspaceFileHistory, P], Coroutine[Any, Any, T]]:
+    """Return a method of the open files as one that is awaited."""
+
+    def call(history: WorkspaceFileHistory, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+        return history.run(lambda opened: method(opened, *args, **kwargs))
+
+    return call
 
 
 class WorkspaceFileHistory:
@@ -368,7 +377,7 @@ class WorkspaceFileHistory:
         if self._is_closed:
             return
         try:
-            await self._run(lambda opened: opened.start())
+            await self.run(lambda opened: opened.start())
         except HelixError as error:
             log.warning("the file history of a workspace did not start: %s", error)
             self._publish(msgspec.structs.replace(self._coverage, error=str(error)))
@@ -377,20 +386,19 @@ class WorkspaceFileHistory:
             self._is_started = True  # what could not be looked at may be later
         self._copy_pending()
 
-    async def begin_call(self, mark: CallMark) -> CapturedChanges | None:
-        return await self._run(lambda opened: opened.begin_call(mark))
-
-    async def end_call(self, session_id: str, call_id: str) -> CapturedChanges | None:
-        return await self._run(lambda opened: opened.end_call(session_id, call_id))
-
-    async def scan(self, session_id: str) -> CapturedChanges | None:
-        return await self._run(lambda opened: opened.scan(session_id))
-
-    async def unrecorded(self, session_id: str) -> tuple[CapturedChanges, ...]:
-        return await self._run(lambda opened: opened.unrecorded(session_id))
-
-    async def acknowledge(self, capture_ids: Sequence[str]) -> None:
-        await self._run(lambda opened: opened.acknowledge(capture_ids))
+    begin_call = _in_thread(OpenedHistory.begin_call)
+    end_call = _in_thread(OpenedHistory.end_call)
+    scan = _in_thread(OpenedHistory.scan)
+    unrecorded = _in_thread(OpenedHistory.unrecorded)
+    acknowledge = _in_thread(OpenedHistory.acknowledge)
+    agent_changes = _in_thread(OpenedHistory.agent_changes)
+    uncovered_places = _in_thread(OpenedHistory.uncovered_places)
+    content = _in_thread(OpenedHistory.content)
+    put_content = _in_thread(OpenedHistory.put_content)
+    current_states = _in_thread(OpenedHistory.current_states)
+    uncovered_files = _in_thread(OpenedHistory.uncovered_files)
+    plan_revert = _in_thread(OpenedHistory.plan_revert)
+    revert = _in_thread(OpenedHistory.revert)
 
     async def change_list(self, digest: str) -> ChangeList:
         data = await self.content(digest)
@@ -401,33 +409,6 @@ class WorkspaceFileHistory:
                 text("The list of changes can't be read."),
                 fix=text("Repair the data with {command}.", command="helix-desktop cache repair"),
             ) from error
-
-    async def agent_changes(self, since_ms: int, folders: Sequence[str]) -> AgentChanges:
-        """Return what calls of the agent changed below folders from a time on; "" is the workspace's own."""
-        return await self._run(lambda opened: opened.agent_changes(since_ms, folders))
-
-    async def uncovered_places(self) -> frozenset[str]:
-        return await self._run(lambda opened: opened.uncovered_places())
-
-    async def content(self, digest: str) -> bytes:
-        return await self._run(lambda opened: opened.content(digest))
-
-    async def put_content(self, data: bytes) -> str:
-        return await self._run(lambda opened: opened.put_content(data))
-
-    async def current_states(self, paths: Sequence[str]) -> dict[str, FileState | None]:
-        return await self._run(lambda opened: opened.current_states(paths))
-
-    async def uncovered_files(self, paths: Sequence[str]) -> tuple[UncoveredPlace, ...]:
-        return await self._run(lambda opened: opened.uncovered_files(paths))
-
-    async def plan_revert(self, changes: Sequence[FileChange], capture_ids: Sequence[str] = ()) -> RevertPlan:
-        return await self._run(lambda opened: opened.plan_revert(changes, capture_ids))
-
-    async def revert(
-        self, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
-    ) -> CapturedChanges | None:
-        return await self._run(lambda opened: opened.revert(session_id, plan, choices))
 
     async def include(self, path: str, included: bool) -> None:
         """Cover a place that is not covered, or leave it to the rules again; holds for later starts too.
@@ -444,7 +425,7 @@ class WorkspaceFileHistory:
     async def use_settings(self, settings: FileCoverageSettings) -> None:
         """Use other settings, and save them; copy what they cover besides."""
         self._save_settings(settings)
-        await self._run(lambda opened: opened.use_settings(settings))
+        await self.run(lambda opened: opened.use_settings(settings))
         await self.start()
 
     async def pause(self, is_paused: bool) -> None:
@@ -455,7 +436,7 @@ class WorkspaceFileHistory:
         self._save_settings(msgspec.structs.replace(self._load_settings(), is_paused=is_paused))
         if self._copying is not None:
             self._copying.cancel()  # it may wait for another process
-        await self._run(lambda opened: opened.pause(is_paused))
+        await self.run(lambda opened: opened.pause(is_paused))
 
     async def close(self) -> None:
         if self._is_closed:
@@ -476,7 +457,7 @@ class WorkspaceFileHistory:
     async def _copy(self) -> None:
         while not (self._is_closed or self._coverage.is_paused):
             try:
-                pause = await self._run(lambda opened: opened.copy_batch())
+                pause = await self.run(lambda opened: opened.copy_batch())
             except HelixError as error:  # the next call tries again
                 log.warning("the first copy of a workspace's files stopped: %s", error)
                 self._publish(msgspec.structs.replace(self._coverage, error=str(error)))
@@ -485,7 +466,7 @@ class WorkspaceFileHistory:
                 return
             await asyncio.sleep(_RETRY_S if pause else _PAUSE_S)
 
-    async def _run(self, work: Callable[[OpenedHistory], T]) -> T:
+    async def run(self, work: Callable[[OpenedHistory], T]) -> T:
         """Run work in the thread, on the open files; then say if the coverage is another one."""
         if self._is_closed:
             raise StoreClosed(text("The file history of this workspace is closed."))

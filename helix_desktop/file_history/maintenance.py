@@ -44,9 +44,10 @@ from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.redaction import Redaction, RedactionMatches
 from helix_desktop.domain.retention import HOUR_MS
 from helix_desktop.domain.translatable_text import TextContext, system_reason
-from helix_desktop.file_history.database import FileHistoryDatabase, damaged_files, remove_database
+from helix_desktop.file_history.database import FileHistoryDatabase, damaged_files
 from helix_desktop.file_history.tables import ContentRow
 from helix_desktop.system.clock import ClockMs
+from helix_desktop.system.files import delete_database
 
 text = TextContext("Changes")
 
@@ -198,17 +199,17 @@ def _needed(
     newest: dict[bytes, int] = {}
     for number, capture in enumerate(captures):
         needed.add(bytes.fromhex(capture.changes))
-        for digest in _digests(_changes(database, capture)):
+        for digest in _digests(_changes(database, capture) or ()):
             newest[digest] = number
     return needed, newest
 
 
-def _changes(database: FileHistoryDatabase, capture: Capture) -> tuple[FileChange, ...]:
-    """Return what a capture changed; nothing if its list is gone or damaged."""
+def _changes(database: FileHistoryDatabase, capture: Capture) -> tuple[FileChange, ...] | None:
+    """Return what a capture changed; None if its list is gone or damaged."""
     try:
         return ChangeList.decode(database.contents.get(capture.changes)).changes
     except (DigestUnknown, ContentDamaged, msgspec.MsgspecError):
-        return ()
+        return None
 
 
 def _digests(changes: Iterable[FileChange]) -> Iterator[bytes]:
@@ -255,9 +256,8 @@ def _check_contents(database: FileHistoryDatabase, on_progress: OnProgress) -> F
     paths = {digest: set(database.tree.paths_of([digest])) for digest in damaged}
     lost_lists = []
     for capture in database.captures.all():
-        try:
-            changes = ChangeList.decode(database.contents.get(capture.changes)).changes
-        except (DigestUnknown, ContentDamaged, msgspec.MsgspecError):
+        changes = _changes(database, capture)
+        if changes is None:
             lost_lists.append(capture.id)
             damaged.pop(capture.changes, None)
             continue
@@ -359,17 +359,12 @@ class HistoryRedaction:
 
     def _redacted(self, capture: Capture) -> tuple[Capture, bytes]:
         """Return a capture without the secret, and the bytes of its list."""
-        data = b""
-        digest = capture.changes
-        try:
-            changes = ChangeList.decode(self._database.contents.get(digest)).changes
-        except (DigestUnknown, ContentDamaged, msgspec.MsgspecError):
-            pass
-        else:
-            redacted = tuple(self._redact_changes(changes))
-            if redacted != changes:
-                data = ChangeList(redacted).encode()
-                digest = digest_of(data)
+        data, digest = b"", capture.changes
+        changes = _changes(self._database, capture) or ()
+        redacted = tuple(self._redact_changes(changes))
+        if redacted != changes:
+            data = ChangeList(redacted).encode()
+            digest = digest_of(data)
         others = tuple(map(self._redaction.redact_text, capture.others))
         return msgspec.structs.replace(capture, changes=digest, others=others), data
 
@@ -400,7 +395,7 @@ class HistoryRedaction:
         """Delete damaged databases that were moved aside: what they hold cannot be searched."""
         for path in damaged_files(self._database.path):
             try:
-                remove_database(path)
+                delete_database(path)
             except OSError as error:
                 raise StoreWriteFailed(
                     text(

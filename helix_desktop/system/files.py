@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 _TRIES, _PAUSE_S = 20, 0.05
+SQLITE_COMPANIONS = ("-wal", "-shm", "-journal")
+"""The ends of the names of files that SQLite keeps beside a database."""
 
 
 def open_regular(path: Path | str) -> BinaryIO:
@@ -82,6 +84,12 @@ def write_text_durably(path: Path, text: str) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def delete_database(path: Path) -> None:
+    """Delete a database of SQLite with its companion files, which need not exist. Raises OSError."""
+    for suffix in ("", *SQLITE_COMPANIONS):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
