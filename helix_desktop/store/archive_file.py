@@ -47,6 +47,7 @@ from helix_desktop.domain.translatable_text import (
     folder_reason,
     system_reason,
 )
+from helix_desktop.store.contents import new_record
 from helix_desktop.store.kinds import MAX_CONTENT_BYTES, session_bytes
 from helix_desktop.system.files import non_folder_in
 
@@ -159,6 +160,9 @@ class TarStreamWriter:
         self._packed.write(_header(name.encode(), len(data)))
         self._packed.write(data)
         self._packed.write(bytes(-len(data) % _BLOCK_BYTES))
+
+    def add_note(self, name: str, note: object) -> None:
+        self.add(name, msgspec.json.encode(note))
 
     def close(self) -> None:
         self._packed.write(bytes(2 * _BLOCK_BYTES))
@@ -533,12 +537,8 @@ class ArchiveSpool:
         if content.digest in self._places:
             return
         size = len(content.data)
-        record = EntryRecord(
-            at_ms, at_ms, size, size, content.tokens, content.tool, content.target, content.first_line,
-            content.kind, session=session_id,
-        )  # fmt: skip
         self._contents.write(content.data)
-        self._places[content.digest] = self._end, record
+        self._places[content.digest] = self._end, new_record(content, size, at_ms, session_id)
         self._end += size
 
     def add_event(self, session_id: str, recorded: RecordedEvent) -> None:
@@ -559,22 +559,22 @@ class ArchiveSpool:
             os.chmod(path, 0o600)
             tar = TarStreamWriter(file)
             totals = (len(self._places), self._end, len(listed))
-            _add(tar, MANIFEST, ArchiveManifest(FORMAT, __version__, "", name, at_ms, *totals))
+            tar.add_note(MANIFEST, ArchiveManifest(FORMAT, __version__, "", name, at_ms, *totals))
             for digest in sorted(self._places):
                 offset, record = self._places[digest]
                 self._contents.seek(offset)
-                _add(tar, f"contents/{digest}.json", msgspec.structs.asdict(record))
+                tar.add_note(f"contents/{digest}.json", msgspec.structs.asdict(record))
                 tar.add(f"contents/{digest}", self._contents.read(record.size))
             for number, (summary, branch) in enumerate(listed, 1):
                 count = self._counts.get(summary.id, 0)
                 header = SessionHeader(summary.id, count, summary, branch=branch)
-                _add(tar, f"sessions/{number}/session.json", header)
+                tar.add_note(f"sessions/{number}/session.json", header)
                 for part_number, part in enumerate(self._log_parts(summary.id), 1):
                     tar.add(f"sessions/{number}/events-{part_number}.jsonl", part)
             events = sum(self._counts.get(summary.id, 0) for summary, _ in listed)
             missing = sorted(digest.hex() for digest in self._references if digest.hex() not in self._places)
             end = ArchiveTotals(*totals, events, tuple(missing))
-            _add(tar, END, end)
+            tar.add_note(END, end)
             tar.close()
         return path, end
 
@@ -583,7 +583,3 @@ class ArchiveSpool:
         log.seek(0)
         while lines := log.readlines(LOG_PART_BYTES):
             yield b"".join(lines)
-
-
-def _add(tar: TarStreamWriter, name: str, note: object) -> None:
-    tar.add(name, msgspec.json.encode(note))

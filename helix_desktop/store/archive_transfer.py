@@ -64,6 +64,7 @@ from helix_desktop.store.archive_file import (
 from helix_desktop.store.contents import ContentStore
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowView, Tombstone
 from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.row_store import read_sessions
 from helix_desktop.store.rows import (
     StoreSnapshot,
     log_parts,
@@ -150,9 +151,8 @@ class SessionScope:
 
     def _other_versions(self, session_id: str) -> list[str]:
         """Return the listed versions of a session that is listed, without itself. Raise RowDamaged."""
-        summaries = [summary for _, summary in ROWS.summary.scan(self._view, kinds.SUMMARIES)]
-        listed = (summary for summary in summaries if not (summary.trashed or summary.is_removed))
-        return [version for version in SessionVersions(listed).ids_of(session_id) if version != session_id]
+        versions = SessionVersions(read_sessions(self._view)).ids_of(session_id)
+        return [version for version in versions if version != session_id]
 
     def _is_stored(self, session_id: str) -> bool:
         return bool(session_id) and ROWS.last_seq.get(self._view, session_id) is not None
@@ -224,7 +224,11 @@ def write_archive(
             tar.close()
             file.flush()
             os.fsync(file.fileno())
-        if check_archive(part, snapshot.stop_event, _last_stage_progress(on_progress)) != totals:
+
+        def report_check(done: int, size: int) -> None:
+            on_progress((_STAGES - 1) * size + done, _STAGES * size)
+
+        if check_archive(part, snapshot.stop_event, report_check) != totals:
             raise invalid_archive(text("It wasn't written correctly."))
         size = part.stat().st_size
         part.replace(path)
@@ -246,10 +250,6 @@ def _clear_abandoned(folder: Path) -> None:
                 path.unlink()
 
 
-def _last_stage_progress(on_progress: OnProgress) -> OnProgress:
-    return lambda done, size: on_progress((_STAGES - 1) * size + done, _STAGES * size)
-
-
 class _ArchiveWriter:
     def __init__(
         self, snapshot: StoreSnapshot, scope: ArchiveScope, tar: TarStreamWriter, on_progress: OnProgress
@@ -264,7 +264,9 @@ class _ArchiveWriter:
     def write(self, name: str, at_ms: int) -> ArchiveTotals:
         scope, workspace_id = self._scope, ROWS.identity.get(self._view) or ""
         planned = (scope.entries, scope.size, len(scope.sessions))
-        self._write_note(MANIFEST, ArchiveManifest(FORMAT, __version__, workspace_id, name, at_ms, *planned))
+        self._tar.add_note(
+            MANIFEST, ArchiveManifest(FORMAT, __version__, workspace_id, name, at_ms, *planned)
+        )
         for digest in scope.digests:
             self._write_content(digest)
             self._report_progress(scope.size)
@@ -283,7 +285,7 @@ class _ArchiveWriter:
             self._trashed_entries,
             {digest: at for digest in self._missing if (at := self._removed_at(digest))},
         )
-        self._write_note(END, end)
+        self._tar.add_note(END, end)
         return end
 
     def _write_content(self, digest: str) -> None:
@@ -295,7 +297,7 @@ class _ArchiveWriter:
         if record is None:
             self._missing[digest] = None
             return
-        self._write_note(f"contents/{digest}.json", msgspec.structs.asdict(record))
+        self._tar.add_note(f"contents/{digest}.json", msgspec.structs.asdict(record))
         self._tar.add(f"contents/{digest}", data)
         self._entries += 1
         self._size += len(data)
@@ -330,15 +332,12 @@ class _ArchiveWriter:
             self._subagents += bool(summary.parent)
             self._trashed_sessions += bool(summary.trashed and not summary.parent)
         folder = f"sessions/{self._sessions}"
-        self._write_note(f"{folder}/session.json", note)
+        self._tar.add_note(f"{folder}/session.json", note)
         for number, part in enumerate(_log_parts(log.events), 1):
             self._tar.add(f"{folder}/events-{number}.jsonl", part)
         for digest in (digest for recorded in log.events for digest in digests_in(recorded.event)):
             if digest not in self._missing and self._view.get(kinds.record_key(digest)) is None:
                 self._missing[digest] = None
-
-    def _write_note(self, name: str, note: object) -> None:
-        self._tar.add(name, msgspec.json.encode(note))
 
     def _report_progress(self, total: int) -> None:
         if self._snapshot.stop_event.is_set():

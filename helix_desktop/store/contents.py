@@ -76,10 +76,8 @@ class ContentStore:
 
     def _restore_bytes(self, batch: WriteBatch, content: Content, record: EntryRecord, at_ms: int) -> None:
         """Stage the bytes of a content again whose record is intact and whose bytes are not."""
-        stored_size, last_used = (
-            self._stage_bytes(batch, content, record.created),
-            max(at_ms, record.last_used),
-        )
+        stored_size = self._stage_bytes(batch, content, record.created)
+        last_used = max(at_ms, record.last_used)
         restored = msgspec.structs.replace(record, stored_size=stored_size, trashed=0, last_used=last_used)
         ROWS.record.put(batch, restored, content.digest)
         batch.totals += StoreTotals(0, 0, stored_size - record.stored_size, 0)
@@ -94,8 +92,9 @@ class ContentStore:
         """
         digest, created_ms = content.digest, self._created_ms(content.digest, at_ms)
         record = new_record(content, self._stage_bytes(batch, content, created_ms), created_ms, session_id)
-        record = msgspec.structs.replace(record, last_used=max(at_ms, created_ms))
-        ROWS.record.put(batch, self._with_reference_count(digest, record), digest)
+        references = self._database.read(lambda view: view.count(kinds.references_of(digest)))
+        record = msgspec.structs.replace(record, last_used=max(at_ms, created_ms), references=references)
+        ROWS.record.put(batch, record, digest)
         batch.delete(kinds.tombstone_key(digest))
         if record_readable:
             batch.totals += StoreTotals(1, record.size, record.stored_size, 0)
@@ -120,7 +119,7 @@ class ContentStore:
             raise store_errors.content_damaged(
                 digest, why, self.quarantine.save(digest, self._raw_rows(view, digest))
             )
-        if _has_row(view.get, kinds.record_key(digest)):
+        if view.get(kinds.record_key(digest)) is not None:
             raise store_errors.content_damaged(digest, text("Its bytes are missing."))
         raise missing_error(view, digest)
 
@@ -145,7 +144,7 @@ class ContentStore:
         if method != _CHUNKED:
             if length > MAX_SINGLE_ROW_BYTES:
                 raise RowDamaged(f"its row claims {length} bytes")
-            return self._unpack(row, method, length)
+            return _unpack(row, method, length)
         data = b"".join(self._read_chunk(get, digest, number) for number in range(_chunk_count(row, length)))
         if len(data) != length:
             raise RowDamaged(f"its chunks have {len(data)} bytes, not {length}")
@@ -158,16 +157,12 @@ class ContentStore:
         method, length, _ = _decode_head(row)
         if length > CHUNK_BYTES:
             raise RowDamaged(f"its chunk {number} claims {length} bytes")
-        return self._unpack(row, method, length)
+        return _unpack(row, method, length)
 
     def content_of(self, row: bytes) -> bytes:
         """Return the bytes in a content or chunk row that may be damaged, unverified. Raise RowDamaged."""
         method, length, _ = _decode_head(row)
-        return b"" if method == _CHUNKED else self._unpack(row, method, length)
-
-    def _unpack(self, row: bytes, method: int, length: int) -> bytes:
-        payload = row[_HEAD.size :]
-        return kinds.decompress(payload, length) if method == _ZSTD else payload
+        return b"" if method == _CHUNKED else _unpack(row, method, length)
 
     def _is_intact(self, batch: WriteBatch, digest: str) -> bool:
         """Return True if the stored bytes exist and their blocks' checksums match; cheaper than a read."""
@@ -181,13 +176,12 @@ class ContentStore:
             if row is None:
                 return False
             method, length, _ = _decode_head(row)
-            return method != _CHUNKED or self._are_chunks_intact(digest, _chunk_count(row, length))
+            if method != _CHUNKED:
+                return True
+            chunks = (kinds.chunk_key(digest, number) for number in range(_chunk_count(row, length)))
+            return all(self._database.get_verified(chunk) is not None for chunk in chunks)
         except RowDamaged:
             return False
-
-    def _are_chunks_intact(self, digest: str, count: int) -> bool:
-        chunks = (kinds.chunk_key(digest, number) for number in range(count))
-        return all(_has_row(self._database.get_verified, chunk) for chunk in chunks)
 
     def _created_ms(self, digest: str, at_ms: int) -> int:
         """Return when a content without a readable record was first stored, to find its index row again."""
@@ -196,11 +190,6 @@ class ContentStore:
             return at_ms if row is None else _decode_head(row)[2]
         except RowDamaged:
             return at_ms
-
-    def _with_reference_count(self, digest: str, record: EntryRecord) -> EntryRecord:
-        """Return a rebuilt record with the reference count that the rows show."""
-        count = self._database.read(lambda view: view.count(kinds.references_of(digest)))
-        return msgspec.structs.replace(record, references=count)
 
     def _raw_rows(self, view: RowView, digest: str) -> list[bytes]:
         """Return what can still be read of a damaged content."""
@@ -274,6 +263,11 @@ def _decode_head(row: bytes) -> tuple[int, int, int]:
     return method, length, created
 
 
+def _unpack(row: bytes, method: int, length: int) -> bytes:
+    payload = row[_HEAD.size :]
+    return kinds.decompress(payload, length) if method == _ZSTD else payload
+
+
 def _chunk_count(row: bytes, length: int) -> int:
     """Return the number of chunks that a head names. Raise RowDamaged."""
     if len(row) != _HEAD.size + _COUNT.size:
@@ -282,10 +276,6 @@ def _chunk_count(row: bytes, length: int) -> int:
     if count != -(-length // CHUNK_BYTES):
         raise RowDamaged(f"its head names {count} chunks for {length} bytes")
     return int(count)
-
-
-def _has_row(get: RowGetter, key: bytes) -> bool:
-    return get(key) is not None
 
 
 def row_created_ms(row: bytes) -> int:
@@ -299,8 +289,7 @@ def rebuild_head(view: RowView, digest: str) -> tuple[bytes, int] | None:
     try:
         for _, row in view.scan(kinds.chunks_of(digest)):
             method, length, created = _decode_head(row)
-            payload = row[_HEAD.size :]
-            parts.append(kinds.decompress(payload, length) if method == _ZSTD else payload)
+            parts.append(_unpack(row, method, length))
     except RowDamaged:
         return None
     data = b"".join(parts)
@@ -312,6 +301,4 @@ def rebuild_head(view: RowView, digest: str) -> tuple[bytes, int] | None:
 def holds_content(key: bytes, row: bytes) -> bool:
     """Return True if a single row holds the bytes of the digest in its key. Raise RowDamaged."""
     method, length, _ = _decode_head(row)
-    payload = row[_HEAD.size :]
-    data = kinds.decompress(payload, length) if method == _ZSTD else payload
-    return method != _CHUNKED and digest_of(data) == kinds.digest_in(key)
+    return method != _CHUNKED and digest_of(_unpack(row, method, length)) == kinds.digest_in(key)

@@ -28,7 +28,7 @@ from helix_desktop.domain.errors import DataDirUnavailable, StoreLocked, StoreUn
 from helix_desktop.domain.store_reports import RepairReport
 from helix_desktop.domain.translatable_text import TextContext, plain_text, system_reason
 from helix_desktop.store.kinds import RowDamaged
-from helix_desktop.system.files import read_regular, replace_file, sync_folder
+from helix_desktop.system.files import delete_database, read_regular, replace_file, sync_folder
 
 _log = logging.getLogger(__name__)
 
@@ -336,12 +336,6 @@ class RepairNotes:
 
     def mark_reported(self) -> None:
         (self._folder / "untold").unlink(missing_ok=True)
-
-
-def delete_database(path: Path) -> None:
-    """Delete a database with its companion files, which need not exist. Raise OSError."""
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 CURRENT_SCHEMA = 1

@@ -24,7 +24,6 @@ from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.store import kinds
 from helix_desktop.store.contents import ContentStore, row_created_ms
 from helix_desktop.store.database import Database, ReadView, store_unreadable
-from helix_desktop.store.files import delete_database
 from helix_desktop.store.kinds import ROWS, RowDamaged
 from helix_desktop.store.message_index import PassageIndex
 from helix_desktop.store.search_index import (
@@ -36,6 +35,7 @@ from helix_desktop.store.search_index import (
     read_stamps,
 )
 from helix_desktop.store.writer import WriteBatch
+from helix_desktop.system.files import delete_database
 
 _RECORDS_AT_ONCE = 2_000  # compared: about 5 ms
 _MAX_PENDING_RECORDS = 50_000  # changed records, about 25 MB, from which on they are written without waiting

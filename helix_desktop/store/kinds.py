@@ -144,7 +144,7 @@ def session_bytes(session_id: str) -> bytes:
 
 
 def session_and_seq(key: bytes) -> tuple[str, int]:
-    """Return session and seq from the key of an event, or of a reference to a content."""
+    """Return session and seq from the key of an event, handover, checkpoint, or reference to a content."""
     first = 1 + DIGEST_BYTES if key[:1] == b"r" else 1
     return key[first : -_NUMBER.size - 1].decode(), seq_in(key)
 
@@ -157,13 +157,14 @@ def session_of_event(key: bytes) -> str:
     return key[1 : -_NUMBER.size - 1].decode()
 
 
-def events_of(session_id: str) -> Span:
-    name = session_bytes(session_id)
-    return b"e" + name + b"\0", b"e" + name + b"\1"
+def rows_of(session_id: str, kind: bytes) -> Span:
+    """Return the keys of a session's events (e), handovers (h), checkpoints (k) or back-references (R)."""
+    name = kind + session_bytes(session_id)
+    return name + b"\0", name + b"\1"
 
 
 def events_after(session_id: str, seq: int) -> Span:
-    return event_key(session_id, seq + 1), events_of(session_id)[1]
+    return event_key(session_id, seq + 1), rows_of(session_id, b"e")[1]
 
 
 def events_between(session_id: str, after: int, upto: int) -> Span:
@@ -174,11 +175,6 @@ def events_between(session_id: str, after: int, upto: int) -> Span:
 def seq_in(key: bytes) -> int:
     """Return the seq at the end of an event, handover, checkpoint or reference key."""
     return int(_NUMBER.unpack(key[-_NUMBER.size :])[0])
-
-
-def handover_session(key: bytes) -> str:
-    """Return the session in a handover or checkpoint key."""
-    return key[1 : -1 - _NUMBER.size].decode()
 
 
 def handover_key(session_id: str, seq: int) -> bytes:
@@ -192,16 +188,6 @@ def checkpoint_key(session_id: str, seq: int) -> bytes:
     It has a kind of its own: releases before checkpoints take no event but a handover under `handover`.
     """
     return b"k" + session_bytes(session_id) + b"\0" + _NUMBER.pack(seq)
-
-
-def handovers_of(session_id: str) -> Span:
-    name = session_bytes(session_id)
-    return b"h" + name + b"\0", b"h" + name + b"\1"
-
-
-def checkpoints_of(session_id: str) -> Span:
-    name = session_bytes(session_id)
-    return b"k" + name + b"\0", b"k" + name + b"\1"
 
 
 def reference_key(digest: str, session_id: str, seq: int) -> bytes:
@@ -219,23 +205,14 @@ def back_reference_key(session_id: str, seq: int, digest: str) -> bytes:
     return b"R" + session_bytes(session_id) + b"\0" + _NUMBER.pack(seq) + digest_bytes(digest)
 
 
-def session_in(key: bytes) -> str:
-    return key[1 + DIGEST_BYTES : -_NUMBER.size - 1].decode()
-
-
 def seq_and_digest(key: bytes) -> tuple[int, str]:
     return seq_in(key[:-DIGEST_BYTES]), digest_in(key)
 
 
 def back_references_between(session_id: str, after: int, upto: int) -> Span:
     """Return the range of the back-reference keys of the events after `after` up to and with `upto`."""
-    first, _ = back_references_of(session_id)
+    first, _ = rows_of(session_id, b"R")
     return first + _NUMBER.pack(after + 1), first + _NUMBER.pack(upto + 1)
-
-
-def back_references_of(session_id: str) -> Span:
-    name = session_bytes(session_id)
-    return b"R" + name + b"\0", b"R" + name + b"\1"
 
 
 def summary_key(session_id: str) -> bytes:
@@ -583,12 +560,6 @@ def put_reference(sink: RowSink, session_id: str, seq: int, digest: str) -> None
     """Write the two rows that link an event and a content."""
     sink.put(reference_key(digest, session_id, seq))
     sink.put(back_reference_key(session_id, seq, digest))
-
-
-def delete_reference(sink: RowSink, session_id: str, seq: int, digest: str) -> None:
-    """Remove the two rows that link an event and a content."""
-    sink.delete(reference_key(digest, session_id, seq))
-    sink.delete(back_reference_key(session_id, seq, digest))
 
 
 def read_sequence(source: RowSource) -> int:

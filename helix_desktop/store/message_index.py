@@ -330,7 +330,7 @@ def scan_passages(view: RowView, query: PassageQuery) -> PassagePage:
     """Return what a search finds without an index, in one page: all logs are read."""
     finder, found, unreadable = PassageFinder(view, query), list[PassageHit](), 0
     known_paths = set[tuple[str, str]]()
-    for key, row in view.scan(kinds.events_of(query.session) if query.session else kinds.EVENTS):
+    for key, row in view.scan(kinds.rows_of(query.session, b"e") if query.session else kinds.EVENTS):
         session = kinds.session_of_event(key)
         try:
             recorded = ROWS.event.decode(key, row)

@@ -320,7 +320,8 @@ def _create_missing(store_files: StoreFiles, store_format: StoreFormat) -> None:
                     text("Its format file is missing, and the data next to it must not be overwritten.")
                 )
             shutil.rmtree(store_files.new_db, ignore_errors=True)
-            create_db(store_files.new_db, _identity_rows(store_format))
+            identity = {kinds.SCHEMA_KEY: store_format.schema, kinds.IDENTITY_KEY: store_format.workspace_id}
+            create_db(store_files.new_db, {key: kinds.encode(key, value) for key, value in identity.items()})
             store_files.write_format(store_format)
         else:
             _check_format(current_format, store_format)
@@ -361,16 +362,11 @@ class DamageNotifier:
 class LevelDbHealth:
     def __init__(self, files: OpenFiles, access: StoreAccess) -> None:
         self._files, self._access = files, access
-        self._report = files.report
+        self.report = files.report  # of a repair at this opening or an earlier one, until acknowledged
         self.damage_notifier = DamageNotifier()
 
-    @property
-    def report(self) -> RepairReport | None:
-        """Return the report of a repair at this opening or an earlier one, until acknowledged; else None."""
-        return self._report
-
     async def acknowledge(self) -> None:
-        self._report = None
+        self.report = None
         await self._access.run_query(lambda _: self._files.store_files.repair_notes.mark_reported())
 
     def listen(self, listener: Listener) -> Callable[[], None]:
@@ -446,10 +442,3 @@ def _check_format(actual_format: StoreFormat, expected_format: StoreFormat) -> N
         )
     if actual_format.workspace_id != expected_format.workspace_id:
         raise store_errors.other_workspace(actual_format.workspace_id, expected_format.workspace_id)
-
-
-def _identity_rows(store_format: StoreFormat) -> dict[bytes, bytes]:
-    return {
-        kinds.SCHEMA_KEY: kinds.encode(kinds.SCHEMA_KEY, store_format.schema),
-        kinds.IDENTITY_KEY: kinds.encode(kinds.IDENTITY_KEY, store_format.workspace_id),
-    }

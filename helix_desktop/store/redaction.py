@@ -29,11 +29,12 @@ from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.store import kinds
 from helix_desktop.store.contents import ContentStore
 from helix_desktop.store.database import Database
-from helix_desktop.store.files import Quarantine, StoreFiles, delete_database
+from helix_desktop.store.files import Quarantine, StoreFiles
 from helix_desktop.store.kinds import ROWS, PendingDeletion, RowDamaged, RowView, Tombstone
 from helix_desktop.store.retention import remove_content
 from helix_desktop.store.rows import StoreAccess, add_reference, log_parts, read_branches, remove_reference
 from helix_desktop.store.writer import WriteBatch
+from helix_desktop.system.files import delete_database
 
 text = TextContext("Store")
 
@@ -243,13 +244,10 @@ def _search_contents(
             continue  # removed since the entries were listed
         if has_secret:
             (matches.indexes if entry.kind == "index" else matches.contents).append(entry)
-        elif _has_secret_label(entry, redaction):
+        elif any(
+            redaction.redact_text(label) != label for label in (entry.tool, entry.target, entry.first_line)
+        ):
             matches.labels.append(entry.digest)
-
-
-def _has_secret_label(entry: CacheEntry, redaction: Redaction) -> bool:
-    labels = (entry.tool, entry.target, entry.first_line)
-    return any(redaction.redact_text(label) != label for label in labels)
 
 
 def _rewrite_indexes(

@@ -38,6 +38,7 @@ from helix_desktop.store.contents import MAX_SINGLE_ROW_BYTES, ContentStore, fin
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowDatabase, RowUnknown, RowView
 from helix_desktop.store.rows import (
     StoreAccess,
+    count_down_references,
     is_referenced,
     read_draft_digests,
     read_references,
@@ -260,7 +261,7 @@ def _remove(batch: WriteBatch, database: RowDatabase, summary: SessionSummary) -
             batch.delete(kinds.reference_key(digest, session_id, seq))
             reference_counts[digest] += 1
     for digest, count in reference_counts.items():
-        _remove_references(batch, digest, count)
+        count_down_references(batch, digest, count)
     batch.delete(kinds.draft_key(session_id))
     if not summary.is_removed:
         batch.totals += StoreTotals(0, 0, 0, -1)
@@ -292,11 +293,7 @@ def _remove_rest(batch: WriteBatch, database: RowDatabase, session_id: str) -> N
 def _rows_after(view: RowView, session_id: str, end: int) -> tuple[list[bytes], set[str]]:
     """Return the keys of what a session has behind event `end`, and the subagents that were started there."""
     events = kinds.events_after(session_id, end)
-    others = (
-        kinds.handovers_of(session_id),
-        kinds.checkpoints_of(session_id),
-        kinds.back_references_of(session_id),
-    )
+    others = [kinds.rows_of(session_id, kind) for kind in (b"h", b"k", b"R")]
     found = [key for key, _ in view.scan(events)]
     found += [key for span in others for key, _ in view.scan(span) if _seq_of(key) > end]
     if not end:
@@ -307,13 +304,6 @@ def _rows_after(view: RowView, session_id: str, end: int) -> tuple[list[bytes], 
 
 def _seq_of(key: bytes) -> int:
     return kinds.seq_and_digest(key)[0] if key[:1] == b"R" else kinds.seq_in(key)
-
-
-def _remove_references(batch: WriteBatch, digest: str, count: int) -> None:
-    def released(record: EntryRecord) -> EntryRecord:
-        return msgspec.structs.replace(record, references=max(0, record.references - count))
-
-    ROWS.record.change(batch, digest, released)
 
 
 _BACK_REFERENCES = (b"R", b"S")

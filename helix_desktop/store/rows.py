@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.retention import ContentReference
 from helix_desktop.domain.store import (
     BranchPoint,
     Commit,
-    EntryRecord,
     SessionSummary,
     StoreTotals,
     listed_session,
@@ -163,7 +163,7 @@ def read_events(view: RowView, session_id: str) -> list[RecordedEvent]:
     """Return a session's full log, with its parent's part. Raise RowDamaged, also if rows are missing."""
     *shared, own = log_parts(view, session_id)
     spans = [kinds.events_between(part.session_id, part.after, part.upto) for part in shared]
-    spans.append(kinds.events_of(session_id))
+    spans.append(kinds.rows_of(session_id, b"e"))
     events = [recorded for span in spans for _, recorded in ROWS.event.scan(view, span)]
     last = own.upto
     # A log that ends early, or has a gap, must never pass for the whole conversation.
@@ -182,7 +182,7 @@ def read_handovers(view: RowView, with_checkpoints: bool = False) -> list[tuple[
     points = read_branches(view) if hidden else {}
     spans = (kinds.HANDOVERS, kinds.CHECKPOINTS) if with_checkpoints else (kinds.HANDOVERS,)
     for key in (key for span in spans for key, _ in view.scan(span)):
-        session_id, seq = kinds.handover_session(key), kinds.seq_in(key)
+        session_id, seq = kinds.session_and_seq(key)
         place = kinds.event_key(session_id, seq)
         row = view.get(place)
         try:
@@ -197,11 +197,8 @@ def read_handovers(view: RowView, with_checkpoints: bool = False) -> list[tuple[
 
 def read_references(view: RowView, digest: str) -> list[ContentReference]:
     """Return the events that name a content, by session and seq. Raise RowDamaged; ValueError."""
-    references = [
-        ContentReference(kinds.session_in(key), kinds.seq_in(key))
-        for key, _ in view.scan(kinds.references_of(digest))
-    ]
-    return sorted(references, key=lambda reference: (reference.session, reference.seq))
+    references = (kinds.session_and_seq(key) for key, _ in view.scan(kinds.references_of(digest)))
+    return [ContentReference(session, seq) for session, seq in sorted(references)]
 
 
 def read_session_digests(view: RowView, session_id: str) -> list[str]:
@@ -250,7 +247,11 @@ def stage_commit(batch: WriteBatch, contents: ContentStore, commit: Commit, at_m
     stage_events(batch, commit.session_id, commit.events)
     for digest in commit.recalls:
         _check_referable(batch, digest, "a recall")
-        ROWS.record.change(batch, digest, lambda record: _with_recall(record, at_ms))
+        ROWS.record.change(
+            batch,
+            digest,
+            lambda record: replace(record, recalls=record.recalls + 1, last_used=at_ms, trashed=0),
+        )
     if commit.summary is not None:
         stage_summary(batch, commit.summary)
     if commit.ends_partial_answer:
@@ -315,18 +316,19 @@ def add_reference(
         _check_referable(batch, digest, f"event {seq}")
     kinds.put_reference(batch, session_id, seq, digest)
     ROWS.record.change(
-        batch,
-        digest,
-        lambda record: msgspec.structs.replace(record, references=record.references + 1, trashed=0),
+        batch, digest, lambda record: replace(record, references=record.references + 1, trashed=0)
     )
 
 
 def remove_reference(batch: WriteBatch, session_id: str, seq: int, digest: str) -> None:
-    kinds.delete_reference(batch, session_id, seq, digest)
+    batch.delete(kinds.reference_key(digest, session_id, seq))
+    batch.delete(kinds.back_reference_key(session_id, seq, digest))
+    count_down_references(batch, digest, 1)
+
+
+def count_down_references(batch: WriteBatch, digest: str, count: int) -> None:
     ROWS.record.change(
-        batch,
-        digest,
-        lambda record: msgspec.structs.replace(record, references=max(0, record.references - 1)),
+        batch, digest, lambda record: replace(record, references=max(0, record.references - count))
     )
 
 
@@ -336,7 +338,3 @@ def _check_referable(batch: WriteBatch, digest: str, referrer: str) -> None:
         tombstone = ROWS.tombstone.get(batch, digest)
         if tombstone is None or tombstone.lifted:
             raise ValueError(f"{referrer} names the content {digest}, which is not stored")
-
-
-def _with_recall(record: EntryRecord, at_ms: int) -> EntryRecord:
-    return msgspec.structs.replace(record, recalls=record.recalls + 1, last_used=at_ms, trashed=0)

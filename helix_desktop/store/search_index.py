@@ -146,23 +146,19 @@ class SearchIndex:
 def _connect(path: Path | None) -> sqlite3.Connection:
     db = sqlite3.connect(path or "", isolation_level="DEFERRED", cached_statements=256)
     try:
-        _set_pragmas(db)
+        # A power cut may cost the newest transactions, never the file's order: the sequence tells.
+        for pragma in (
+            "journal_mode = WAL",
+            "synchronous = NORMAL",
+            f"cache_size = -{_CACHE_KIB}",
+            "cell_size_check = ON",
+            "temp_store = MEMORY",
+        ):
+            db.execute(f"PRAGMA {pragma}")
     except BaseException:
         db.close()
         raise
     return db
-
-
-def _set_pragmas(db: sqlite3.Connection) -> None:
-    # A power cut may cost the newest transactions, never the file's order: the sequence tells.
-    for pragma in (
-        "journal_mode = WAL",
-        "synchronous = NORMAL",
-        f"cache_size = -{_CACHE_KIB}",
-        "cell_size_check = ON",
-        "temp_store = MEMORY",
-    ):
-        db.execute(f"PRAGMA {pragma}")
 
 
 TRIGRAM = 3  # characters
@@ -265,12 +261,6 @@ def _filter_conditions(entry_filter: EntryFilter) -> _Conditions:
         where.add("session = ?", entry_filter.session)
     if entry_filter.target:
         where.add("instr(place, ?) > 0", normalize(entry_filter.target))
-    _add_ranges(where, entry_filter)
-    _add_states(where, entry_filter)
-    return where
-
-
-def _add_ranges(where: _Conditions, entry_filter: EntryFilter) -> None:
     if entry_filter.min_size:
         where.add("+size >= ?", entry_filter.min_size)
     if entry_filter.max_size is not None:
@@ -279,9 +269,6 @@ def _add_ranges(where: _Conditions, entry_filter: EntryFilter) -> None:
         where.add("created >= ?", entry_filter.since)
     if entry_filter.until is not None:
         where.add("created <= ?", entry_filter.until)
-
-
-def _add_states(where: _Conditions, entry_filter: EntryFilter) -> None:
     if entry_filter.unused:
         where.add("recalls = 0")
     if entry_filter.orphan:
@@ -290,6 +277,7 @@ def _add_states(where: _Conditions, entry_filter: EntryFilter) -> None:
         where.add("pinned" if entry_filter.pinned else "NOT pinned")
     if entry_filter.trashed is not None:
         where.add("trashed > 0" if entry_filter.trashed else "+trashed = 0")
+    return where
 
 
 STAMP_BYTES = 4  # of a record's row: its checksum, which changes whenever the record does

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager
+from contextlib import asynccontextmanager
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
@@ -111,9 +111,14 @@ class Backpressure:
         self._waiting = 0
         self._is_closed = False
 
-    def slot(self, size: int) -> AbstractAsyncContextManager[None]:
-        """Return a context that reserves space for `size` bytes. Raise StoreClosed if the store closes."""
-        return _Slot(self, size)
+    @asynccontextmanager
+    async def slot(self, size: int) -> AsyncIterator[None]:
+        """Reserve space for `size` bytes. Raise StoreClosed if the store closes."""
+        await self.acquire(size)
+        try:
+            yield
+        finally:
+            self.release(size)
 
     async def acquire(self, size: int) -> None:
         """Reserve space, waiting for it. Raise StoreClosed."""
@@ -146,18 +151,6 @@ class Backpressure:
 
     def _is_full(self, size: int) -> bool:
         return bool(self._items) and (self._items >= _MAX_ITEMS or self._bytes + size > _MAX_BYTES)
-
-
-class _Slot(AbstractAsyncContextManager[None]):
-    # A class and not a generator: this guards every single write.
-    def __init__(self, backpressure: Backpressure, size: int) -> None:
-        self._backpressure, self._size = backpressure, size
-
-    async def __aenter__(self) -> None:
-        await self._backpressure.acquire(self._size)
-
-    async def __aexit__(self, *_: object) -> None:
-        self._backpressure.release(self._size)
 
 
 MAX_GROUP_ITEMS = 64

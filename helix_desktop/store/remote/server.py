@@ -199,16 +199,10 @@ class ClientConnection:
             )
             return encode_frame((to_rpc_error(failed), None))
         if len(result.payload) > MAX_ANSWER_BYTES:
-            return encode_frame(
-                (
-                    to_rpc_error(
-                        StoreError(
-                            text("The answer is too large to send."), fix=text("Ask for less at once.")
-                        )
-                    ),
-                    None,
-                )
+            too_large = StoreError(
+                text("The answer is too large to send."), fix=text("Ask for less at once.")
             )
+            return encode_frame((to_rpc_error(too_large), None))
         return result
 
 

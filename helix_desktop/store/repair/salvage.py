@@ -243,7 +243,8 @@ class LogRebuilder:
                 self._rebuild_or_defer(session_id, (ROWS.event.decode(*row) for row in rows))
         for session_id in self._in_order_of_depth():
             self._rebuild(
-                session_id, (recorded for _, recorded in ROWS.event.scan(view, kinds.events_of(session_id)))
+                session_id,
+                (recorded for _, recorded in ROWS.event.scan(view, kinds.rows_of(session_id, b"e"))),
             )
         for session_id in sorted({*self._summaries, *self._known_last_seqs} - self._last_seqs.keys()):
             self._rebuild(session_id, ())
@@ -311,11 +312,10 @@ class LogRebuilder:
             )
             self._save_detached(session_id, detached)
         if summary is not None:
-            self._write_summary(msgspec.structs.replace(summary, events=count) if last > count else summary)
-
-    def _write_summary(self, summary: SessionSummary) -> None:
-        ROWS.summary.put(self._bulk_writer, summary, summary.id)
-        self.sessions += not summary.is_removed
+            if last > count:
+                summary = msgspec.structs.replace(summary, events=count)
+            ROWS.summary.put(self._bulk_writer, summary, session_id)
+            self.sessions += not summary.is_removed
 
     def _write_references(self, session_id: str, recorded: RecordedEvent) -> None:
         mark = kinds.handover_mark(session_id, recorded)

@@ -43,9 +43,9 @@ def test_a_session_covers_its_own_rows_in_order(
     first: str, second: str, low: int, high: int, digest: str
 ) -> None:
     assert (kinds.event_key(first, low) < kinds.event_key(first, high)) == (low < high)
-    assert within(kinds.event_key(second, low), kinds.events_of(first)) == (first == second)
-    assert within(kinds.handover_key(second, low), kinds.handovers_of(first)) == (first == second)
-    assert within(kinds.back_reference_key(second, low, digest), kinds.back_references_of(first)) == (
+    assert within(kinds.event_key(second, low), kinds.rows_of(first, b"e")) == (first == second)
+    assert within(kinds.handover_key(second, low), kinds.rows_of(first, b"h")) == (first == second)
+    assert within(kinds.back_reference_key(second, low, digest), kinds.rows_of(first, b"R")) == (
         first == second
     )
 
