@@ -44,7 +44,7 @@ async def report_repairs(services: AppServices, workspace: OpenWorkspace) -> Non
 
 async def _report_history_damage(services: AppServices, workspace: OpenWorkspace) -> None:
     with suppress(StoreError):  # whoever needs the file history says why it can't be read
-        if (damage := await services.history_storage(workspace.id).notice()) is not None:
+        if (damage := await services.file_histories.maintenance(workspace.id).notice()) is not None:
             print_notice(error_text(damage))
 
 
@@ -61,7 +61,7 @@ async def repair(args: argparse.Namespace, services: AppServices, workspace: Ope
         report = workspace.store.health.report or report
         integrity = await _check_store(workspace.store)
     if not history.is_sound:
-        await services.history_storage(workspace.id).repair(history)
+        await services.file_histories.maintenance(workspace.id).repair(history)
     await _report_history_damage(services, workspace)
     if args.json:
         print_out(
@@ -100,7 +100,7 @@ async def _check_all(
     services: AppServices, workspace: OpenWorkspace
 ) -> tuple[IntegrityReport, FileHistoryCheck]:
     integrity = await _check_store(workspace.store)
-    return integrity, await services.history_storage(workspace.id).check(
+    return integrity, await services.file_histories.maintenance(workspace.id).check(
         ProgressPrinter(tr("Verifying the file history")).update
     )
 

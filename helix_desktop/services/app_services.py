@@ -117,7 +117,7 @@ class AppServices:
 
         `response_timeout_s` is how long a turn waits for a model's server that does not answer, in seconds.
         """
-        self.data_dir = data_dir
+        self.data_dir, self.data_folder = data_dir, data_dir.root
         self._open_store = partial(open_store, as_owner=not use_existing_owner)
         self._settings_file = SettingsFile(data_dir.settings_file, data_dir.workspaces_dir)
         self.settings, damaged = self._settings_file.load()
@@ -129,7 +129,8 @@ class AppServices:
         """Why it is not known which models the user chose; None if it is."""
         self.problems: list[HelixError] = [*([damaged] if damaged else []), *self.registry.problems]
         self.secrets = SecretStore(environ)
-        self.counter = TiktokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
+        vocabulary = resources_dir() / "tokenizers" / "o200k_base.tiktoken"
+        self.counter = TiktokenCounter(vocabulary)
         self.models = ModelService(
             lambda: self.settings,
             self.secrets,
@@ -156,7 +157,7 @@ class AppServices:
         self.foreign_servers = ForeignServerReader(self.registry, self.tools.open_jail)
         self._approver, self._run_instructions = approver, run_instructions
         self.user_instructions = UserInstructions(data_dir)
-        self._workspaces: dict[str, OpenWorkspace] = {}
+        self.open_workspaces: dict[str, OpenWorkspace] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._token_ratios: dict[str, float] = {}  # they belong to the model, not to a workspace
@@ -164,9 +165,10 @@ class AppServices:
         self._sample_lock = asyncio.Lock()
         self.build_info = BuildInfoService()
         self.view_states = ViewStates(data_dir.root / VIEWS_FILE)
-        self.closed_sessions = ClosedSessions(self.registry, self.borrow_store, self._workspaces.__contains__)
-        self.search = SearchService(self.registry, lambda: self._workspaces, self.closed_sessions)
-        vocabulary = resources_dir() / "tokenizers" / "o200k_base.tiktoken"
+        self.closed_sessions = ClosedSessions(
+            self.registry, self.borrow_store, self.open_workspaces.__contains__
+        )
+        self.search = SearchService(self.registry, lambda: self.open_workspaces, self.closed_sessions)
         self.foreign_sessions = ForeignSessions(vocabulary, self.borrow_store, wall_clock_ms)
         self.backup = BackupService(data_dir.root, self.registry, self.borrow_store, wall_clock_ms)
         self.sharing = SharingService(self.borrow_store, self._shared_redaction)
@@ -179,7 +181,7 @@ class AppServices:
         self.use_settings(settings)
         before, self._models_in_use = self._models_in_use, settings
         if any(getattr(before, field) != getattr(settings, field) for field in _MODEL_SETTINGS):
-            for workspace_id in tuple(self._workspaces):
+            for workspace_id in tuple(self.open_workspaces):
                 await self._apply_models(workspace_id)
         await self._settings_file.save(settings)
 
@@ -202,10 +204,6 @@ class AppServices:
         except HelixError as error:
             log.warning("a learned context window holds for this run only: %s", error)
 
-    @property
-    def open_workspaces(self) -> dict[str, OpenWorkspace]:
-        return self._workspaces
-
     async def open_workspace(
         self, workspace_id: str, read_only: bool = False, on_progress: OnProgress = no_progress
     ) -> OpenWorkspace:
@@ -215,16 +213,16 @@ class AppServices:
         Raises WorkspaceMissing when its folder is gone, StoreLocked when another process owns its store.
         """
         async with self._locks.setdefault(workspace_id, asyncio.Lock()):
-            if workspace_id not in self._workspaces:
-                self._workspaces[workspace_id] = await self._open(workspace_id, read_only, on_progress)
-            return self._workspaces[workspace_id]
+            if workspace_id not in self.open_workspaces:
+                self.open_workspaces[workspace_id] = await self._open(workspace_id, read_only, on_progress)
+            return self.open_workspaces[workspace_id]
 
     async def _open(self, workspace_id: str, read_only: bool, on_progress: OnProgress) -> OpenWorkspace:
         record = self.registry.get(workspace_id)
         await asyncio.to_thread(check_data_is_there, self.data_dir, self.registry, workspace_id)
         read_only = read_only or self.data_dir.refusal is not None
         root = None if read_only else _workspace_folder(record)
-        auto_run = self.tools.auto_run(workspace_id, root) if root else None
+        auto_run = self.tools.auto_run(workspace_id) if root else None
         if auto_run is not None:  # before anything of this program runs there
             await auto_run.unreported()
         policy = self.registry.load_policy(workspace_id)
@@ -301,7 +299,7 @@ class AppServices:
     @asynccontextmanager
     async def borrow_store(self, workspace_id: str) -> AsyncIterator[SharedStore | RemoteStore]:
         """Yield the store of a workspace; if the workspace is not open, open it and close it after."""
-        if workspace_id in self._workspaces:
+        if workspace_id in self.open_workspaces:
             yield self._stores[workspace_id]
             return
         async with self._locks.setdefault(workspace_id, asyncio.Lock()):
@@ -333,12 +331,8 @@ class AppServices:
         except HelixError as error:  # the previous ones stay; opening the workspace again shows the error
             log.warning("the models of a workspace stay as they are: %s", error)
             return
-        if workspace_id in self._workspaces:
-            await self._workspaces[workspace_id].set_models(roles)
-
-    @property
-    def data_folder(self) -> Path:
-        return self.data_dir.root
+        if workspace_id in self.open_workspaces:
+            await self.open_workspaces[workspace_id].set_models(roles)
 
     async def set_trusted(self, workspace_id: str, trusted: bool) -> None:
         """Save the user's decision on a folder and start its MCP servers; without trust, stop what runs."""
@@ -347,7 +341,7 @@ class AppServices:
         self.git.refresh(workspace_id)
         self.mcp_servers.start(workspace_id)
         self.file_histories.start(workspace_id)
-        workspace = self._workspaces.get(workspace_id)
+        workspace = self.open_workspaces.get(workspace_id)
         if workspace is not None and not trusted:
             for conversation in workspace.conversations:
                 await conversation.stop()
@@ -402,7 +396,7 @@ class AppServices:
         names = tuple(name for name in self.settings.run_keys if name != provider)
         if saved.source == "run":
             names = (*names, provider)
-        for workspace_id in tuple(self._workspaces):
+        for workspace_id in tuple(self.open_workspaces):
             await self._apply_models(workspace_id)
         if names != self.settings.run_keys:
             await self.save_settings(msgspec.structs.replace(self.settings, run_keys=names))
@@ -429,23 +423,23 @@ class AppServices:
         return WorkspaceRedaction(
             self.registry,
             self.data_dir.logs_dir,
-            self._workspaces[workspace_id],
+            self.open_workspaces[workspace_id],
             self.file_histories.maintenance(workspace_id),
-            self.tools.guard(workspace_id, Path(self.registry.get(workspace_id).path)),
+            self.tools.guard(workspace_id),
         )
 
     def history_storage(self, workspace_id: str) -> WorkspaceHistoryStorage:
         return WorkspaceHistoryStorage(
             self.file_histories.maintenance(workspace_id),
-            self._workspaces[workspace_id].store,
+            self.open_workspaces[workspace_id].store,
             self.registry.get(workspace_id).history_quota,
-            self.tools.guard(workspace_id, Path(self.registry.get(workspace_id).path)).saved_copies_size,
+            self.tools.guard(workspace_id).saved_copies_size,
         )
 
     async def close_workspace(self, workspace_id: str) -> None:
         await self.cache_endpoints.stop(workspace_id)
         self.git.forget(workspace_id)
-        workspace = self._workspaces.pop(workspace_id, None)
+        workspace = self.open_workspaces.pop(workspace_id, None)
         self.tools.unregister(workspace_id)
         if workspace is not None:
             await workspace.close()
@@ -455,7 +449,7 @@ class AppServices:
     async def close(self) -> None:
         await self.git.close()
         await self.closed_sessions.release()
-        for workspace_id in tuple(self._workspaces):
+        for workspace_id in tuple(self.open_workspaces):
             await self.close_workspace(workspace_id)
         await self.cache_endpoints.close()
         await self.mcp_servers.close()

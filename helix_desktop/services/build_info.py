@@ -141,9 +141,8 @@ async def _fetch(address: str) -> str:
     for _ in range(_HOPS):
         if urlsplit(url).scheme != "https" and not is_loopback(url):
             raise HelixError(text("The update source must be an https address."))
-        http = HttpClient(
-            Timeouts(connect_s=TIMEOUT_S, read_s=TIMEOUT_S)
-        )  # each its own, so that no cookie goes along
+        # Each its own, so that no cookie goes along.
+        http = HttpClient(Timeouts(connect_s=TIMEOUT_S, read_s=TIMEOUT_S))
         try:
             async with http.send("GET", url, _HEADERS) as reply:
                 if reply.status not in _MOVED:

@@ -113,13 +113,8 @@ class CacheEndpoints:
         borrow_store: BorrowStore,
         count_tokens: CountTokens,
     ) -> None:
-        self._data_dir = data_dir
-        self._registry, self._token_secrets, self._borrow_store, self._count_tokens = (
-            registry,
-            token_secrets,
-            borrow_store,
-            count_tokens,
-        )
+        self._data_dir, self._registry, self._token_secrets = data_dir, registry, token_secrets
+        self._borrow_store, self._count_tokens = borrow_store, count_tokens
         self._scopes: dict[str, TaskScope] = {}
         self._states: dict[str, SharingState] = {}
 

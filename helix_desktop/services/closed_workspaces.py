@@ -118,7 +118,9 @@ class ClosedSessions:
 
     def acquire(self, workspace_id: str) -> AbstractAsyncContextManager[AnyStore]:
         """Return the store of a workspace, open as long as it is in use. Raises StoreError on entering."""
-        return self._store_of(workspace_id).acquire()
+        if workspace_id not in self._stores:
+            self._stores[workspace_id] = LazyStore(lambda: self._borrow_store(workspace_id))
+        return self._stores[workspace_id].acquire()
 
     async def release_store(self, workspace_id: str) -> None:
         """Close the store of a workspace, if it is open here."""
@@ -129,11 +131,6 @@ class ClosedSessions:
         stores, self._stores = self._stores, {}
         for store in stores.values():
             await store.close()
-
-    def _store_of(self, workspace_id: str) -> LazyStore:
-        if workspace_id not in self._stores:
-            self._stores[workspace_id] = LazyStore(lambda: self._borrow_store(workspace_id))
-        return self._stores[workspace_id]
 
 
 def check_data_is_there(data_dir: DataDir, registry: WorkspaceRegistry, workspace_id: str) -> None:

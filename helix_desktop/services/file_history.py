@@ -11,15 +11,12 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.agent.ports import Store
-from helix_desktop.domain.errors import StoreRepaired
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import (
     FileCoverageSettings,
-    FileHistoryCheck,
     FileHistoryCleanup,
     FileHistoryTotals,
 )
-from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.file_history.database import FILE_NAME
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.file_history.maintenance import FileHistoryMaintenance
@@ -44,30 +41,26 @@ class WorkspaceHistoryStorage:
         `saved_copies_size` returns the bytes of the copies of files that commands changed; it blocks.
         """
         self.quota, self._saved_copies_size = quota, saved_copies_size
-        self._maintenance, self._store = maintenance, store
-
-    async def notice(self) -> StoreRepaired | None:
-        """Return that it was damaged when it was opened, once."""
-        return await self._maintenance.notice()
+        self.maintenance, self._store = maintenance, store
 
     async def totals(self) -> FileHistoryTotals:
-        totals = await self._maintenance.totals()
+        totals = await self.maintenance.totals()
         return replace(totals, saved_copies_size=await asyncio.to_thread(self._saved_copies_size))
 
     async def plan(self) -> FileHistoryCleanup:
-        return await self._maintenance.plan(await self._gone(), self.quota)
+        return await self.maintenance.plan(await self._gone(), self.quota)
 
     async def plan_deletion(self, sessions: Collection[str]) -> FileHistoryCleanup:
         """Return what a clean-up would remove if these sessions were gone, beside what it would now."""
-        captures, gone = await self._maintenance.captures(), await self._gone()
+        captures, gone = await self.maintenance.captures(), await self._gone()
         listed = [*await self._store.sessions(), *(await self._store.retention.trash()).sessions]
         leaving = set[str]().union(*(captures.get(session_id, ()) for session_id in sessions))
         for branch in listed:
             # Its log may begin in any of them: between them another may be gone that it branched from.
             if leaving and branch.branch_of and branch.id not in sessions:
                 leaving -= await self._recorded(branch.id)
-        now = await self._maintenance.plan(gone, self.quota)
-        then = await self._maintenance.plan(gone | leaving, self.quota)
+        now = await self.maintenance.plan(gone, self.quota)
+        then = await self.maintenance.plan(gone | leaving, self.quota)
         return FileHistoryCleanup(
             then.captures - now.captures,
             max(0, then.contents - now.contents),
@@ -79,20 +72,12 @@ class WorkspaceHistoryStorage:
 
         Sessions in the trash keep theirs.
         """
-        return await self._maintenance.clean_up(await self._gone(), self.quota)
-
-    async def check(self, on_progress: OnProgress = no_progress) -> FileHistoryCheck:
-        """Check everything; changes nothing. Canceling ends it soon."""
-        return await self._maintenance.check(on_progress)
-
-    async def repair(self, found: FileHistoryCheck) -> None:
-        """Remove what is damaged: versions of files that are still there are stored again."""
-        await self._maintenance.repair(found)
+        return await self.maintenance.clean_up(await self._gone(), self.quota)
 
     async def _gone(self) -> set[str]:
         """Return the captures that are in no log any more, and will come into none."""
         gone: set[str] = set()
-        captures = await self._maintenance.captures()  # read first: a session is listed before it captures
+        captures = await self.maintenance.captures()  # read first: a session is listed before it captures
         unlisted = captures.keys() - {summary.id for summary in await self._store.sessions()}
         if not unlisted:
             return gone  # the trash has no index: it is found by reading every entry's record

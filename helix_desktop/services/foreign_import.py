@@ -11,6 +11,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.choices import AGENT_NAMES
 from helix_desktop.domain.errors import HelixError
@@ -153,7 +154,7 @@ class ForeignSessions:
                 path, lambda done, size: on_progress(2 * size + done, 3 * size), totals
             )
             missing = [digest for digest in totals.missing if not await store.find(digest)]
-            result = msgspec.structs.replace(result, missing=tuple(missing))
+            result = replace(result, missing=tuple(missing))
         finally:
             await asyncio.to_thread(rmtree, folder, ignore_errors=True)
         return ForeignImport(result, (main_id,), done.by_kind, done.damaged)
@@ -207,19 +208,9 @@ def _sum(one: ForeignImport, other: ForeignImport) -> ForeignImport:
     counts: dict[tuple[str, bool], int] = {}
     for each in (*one.by_kind, *other.by_kind):
         counts[each.kind, each.is_known] = counts.get((each.kind, each.is_known), 0) + each.count
+    counted = [name for name in ImportResult.__struct_fields__ if name != "name"]
     return ForeignImport(
-        ImportResult(
-            first.name,
-            first.added + second.added,
-            first.existing + second.existing,
-            first.new + second.new,
-            first.extended + second.extended,
-            first.unchanged + second.unchanged,
-            first.apart + second.apart,
-            first.busy + second.busy,
-            first.missing + second.missing,
-            first.trashed + second.trashed,
-        ),
+        replace(first, **{name: getattr(first, name) + getattr(second, name) for name in counted}),
         one.sessions + other.sessions,
         tuple(RecordCount(kind, count, is_known) for (kind, is_known), count in counts.items()),
         one.damaged + other.damaged,

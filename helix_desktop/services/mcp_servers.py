@@ -571,9 +571,8 @@ class McpServerService:
 
     async def statuses(self, workspace_id: str) -> tuple[McpServerStatus, ...]:
         hub, statuses = self._hubs.get(workspace_id), []
-        if hub is not None and hub.configs != self.configs(
-            workspace_id
-        ):  # somebody else has changed the record
+        # Somebody else may have changed the record.
+        if hub is not None and hub.configs != self.configs(workspace_id):
             await self._apply(workspace_id)
         for config in self.configs(workspace_id):
             values = await self._secrets_of(workspace_id).load(config)

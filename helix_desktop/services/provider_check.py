@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from http import HTTPStatus
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -50,9 +50,7 @@ class CheckStep(msgspec.Struct, frozen=True):
     has_tools: bool | None = None
 
 
-UNTESTED_STEPS: tuple[CheckStep, ...] = tuple(
-    CheckStep(name) for name in ("reach", "tls", "auth", "streaming", "tools")
-)
+UNTESTED_STEPS: tuple[CheckStep, ...] = tuple(map(CheckStep, get_args(CheckStepName)))
 """The steps before the check begins."""
 
 

@@ -40,7 +40,7 @@ from helix_desktop.domain.tools import (
     ignore_output,
 )
 from helix_desktop.domain.translatable_text import TextContext, system_reason
-from helix_desktop.providers.demo.model import DemoModel
+from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel
 from helix_desktop.providers.demo.script import Script
 from helix_desktop.services.app_command import app_command, is_frozen
 from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
@@ -232,7 +232,6 @@ async def play_session(
 
 
 SAMPLES = ("tidewatch", "pagemill")
-DEMO_MODEL = "demo/offline"
 
 
 def add_sample(registry: WorkspaceRegistry, folder: Path, name: str) -> WorkspaceRecord:
@@ -257,7 +256,7 @@ def add_sample(registry: WorkspaceRegistry, folder: Path, name: str) -> Workspac
     existing = registry.find_by_path(path)
     record = registry.add(path, demo=True, trusted=copied)
     if existing is None:
-        record = registry.change(record.id, demo_calls="once" if copied else "ask", model=DEMO_MODEL)
+        record = registry.change(record.id, demo_calls="once" if copied else "ask", model=DEMO_LABEL)
     return record
 
 

@@ -73,27 +73,21 @@ class _GuardStore:
         self._guard = guard
 
     async def put(self, change_id: str, *, restore: bool) -> None:
-        """Put what a call left back, or take it out again. Raises HelixError."""
         await asyncio.to_thread(self._guard.put, change_id, restore=restore)
 
     async def settle(self, change_ids: Sequence[str], allowed_ids: Sequence[str]) -> None:
-        """Say that these changes are decided on, and which of them stay."""
         await asyncio.to_thread(self._guard.settle, change_ids, allowed_ids)
 
     async def outcomes(self, change_ids: Sequence[str]) -> Mapping[str, bool]:
-        """Return which of these changes were put back last, or taken out again."""
         return await asyncio.to_thread(self._guard.saved_changes.outcomes, change_ids)
 
     async def auto_run_changes(self) -> tuple[AutoRunChange, ...]:
-        """Return all saved changes. Raises HelixError."""
         return await asyncio.to_thread(self._guard.auto_run_changes)
 
     async def patch(self, change_id: str) -> PatchFile:
-        """Return what a call did to a file. Raises HelixError."""
         return await asyncio.to_thread(self._guard.patch, change_id)
 
     async def unreported(self) -> tuple[AutoRunChange, ...]:
-        """Return what was taken back after calls that could not report it."""
         return await asyncio.to_thread(self._guard.recover)
 
 
@@ -133,21 +127,22 @@ class ToolService:
             sandbox_provider=self.sandboxes,
             current_grants=lambda: self.grants(workspace_id),
             web=(WebFetcher(), resolve),
-            guard=self.guard(workspace_id, root),
+            guard=self.guard(workspace_id),
             reading_lines=self._reading_lines,
         )
         return create_workspace_tools(root, contents, setup)
 
-    def guard(self, workspace_id: str, root: Path) -> AutoRunGuard:
+    def guard(self, workspace_id: str) -> AutoRunGuard:
         """Return the guard of a workspace, the same for each call while the workspace is open."""
         if workspace_id not in self._guards:
+            root = Path(self._registry.get(workspace_id).path)
             folder = self._registry.data_folder(workspace_id) / SAVED_CHANGES_FOLDER
             self._guards[workspace_id] = AutoRunGuard(root, self.sandboxes.home, folder)
         return self._guards[workspace_id]
 
-    def auto_run(self, workspace_id: str, root: Path) -> AutoRunStore:
+    def auto_run(self, workspace_id: str) -> AutoRunStore:
         """Return what holds what the calls of a workspace changed that other programs run."""
-        return _GuardStore(self.guard(workspace_id, root))
+        return _GuardStore(self.guard(workspace_id))
 
     def open_jail(self, root: Path) -> Jail:
         return open_jail(root, self._protected)
@@ -156,7 +151,7 @@ class ToolService:
         return JailedFileVersionChecker(self.open_jail(root))
 
     def create_file_reader(self, root: Path) -> FileReader:
-        return JailedFileReader(open_jail(root, self._protected))
+        return JailedFileReader(self.open_jail(root))
 
     def create_line_search(self) -> LineSearch:
         return RegexLineSearch(_bundled_ripgrep())
@@ -166,19 +161,18 @@ class ToolService:
         index = self._file_indexes.get(workspace_id)
         if index is None:
             root = Path(self._registry.get(workspace_id).path)
-            jail = open_jail(root, self._protected)
-            index = self._file_indexes[workspace_id] = FileIndex(jail, _bundled_ripgrep())
+            index = self._file_indexes[workspace_id] = FileIndex(self.open_jail(root), _bundled_ripgrep())
         return index
 
     def environment(self, workspace_id: str, root: Path) -> WorkspaceEnvironment:
         environ = with_sample_python(os.environ) if self._registry.get(workspace_id).demo else os.environ
         return WorkspaceEnvironment(
             root.resolve(),
-            open_jail(root, self._protected),
+            self.open_jail(root),
             clean_environment(environ),
             self.sandboxes,
             lambda: self.grants(workspace_id),
-            self.guard(workspace_id, root),
+            self.guard(workspace_id),
         )
 
     def create_session_tools(self, contents: ContentReader, session: CallingSession | None) -> ToolRegistry:

@@ -305,7 +305,7 @@ class WorkspaceController(WindowPart):
         with suppress(StoreClosed):  # it was closed again meanwhile: another time will do
             await run_housekeeping(workspace, rule)
             history = self._services.history_storage(workspace.id)
-            if (damage := await history.notice()) is not None:
+            if (damage := await history.maintenance.notice()) is not None:
                 self._report(damage, workspace)
             await history.clean_up()
 
