@@ -81,13 +81,9 @@ def is_written_call(answer: str, tools: frozenset[str]) -> bool:
         for line in _OBJECT_LINE.finditer(answer)
     ):
         return True
-    marked = _WRITTEN_CALL.search(_without_code(answer))
+    # An answer may quote such marks in its code.
+    marked = _WRITTEN_CALL.search(re.sub(r"```[\s\S]*?(```|$)|`[^`\n]*`", "", answer))
     return marked is not None and any(name in answer[marked.start() :] for name in tools)
-
-
-def _without_code(answer: str) -> str:
-    """Return a text without its code: an answer may quote such marks there."""
-    return re.sub(r"```[\s\S]*?(```|$)|`[^`\n]*`", "", answer)
 
 
 def missing_answer_error(provider: str, missing_field: str) -> InvalidModelResponse:

@@ -41,8 +41,6 @@ from helix_desktop.providers.server_errors import (
 
 _text = TextContext("Providers")
 
-"""The version of the Messages API, as sent in its header."""
-
 _BROKEN_OFF_TEXTS: Mapping[HttpErrorKind, TranslatableText] = {
     "cut": _text("The response stopped early"),
     "stalled": _text("The server stopped responding"),

@@ -362,10 +362,7 @@ async def fetch_page(url: str, address: str, max_bytes: int) -> WebPage:
         raise OSError(str(error) or type(error).__name__) from error
 
 
-async def _read(response: object, max_bytes: int) -> WebPage:
-    import httpx
-
-    assert isinstance(response, httpx.Response)
+async def _read(response: httpx.Response, max_bytes: int) -> WebPage:
     body = bytearray()
     async with aclosing(unpacked_chunks(response)) as chunks:
         async for chunk in chunks:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -18,6 +18,7 @@ from helix_desktop.domain.dialects import DIALECTS
 from helix_desktop.domain.errors import InvalidModelResponse, ModelError
 from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec, ServerKind
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.providers.dialect import get_object
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, HttpError
 from helix_desktop.providers.retry import TransientError
@@ -61,9 +62,9 @@ class _ModelList(msgspec.Struct):
 
 
 def parse_model(model: Mapping[str, Any]) -> ModelSpec:
-    top = _table(model.get("top_provider"))
+    top = get_object(model, "top_provider")
     places = (top, model)
-    pricing = _table(model.get("pricing"))
+    pricing = get_object(model, "pricing")
     price_in, price_out = _price(pricing, "prompt"), _price(pricing, "completion")
     return ModelSpec(
         window=_tokens(places, _WINDOW),
@@ -82,26 +83,13 @@ def parse_model(model: Mapping[str, Any]) -> ModelSpec:
 
 def _is_chat_model(model: Mapping[str, Any]) -> bool:
     """Return True if a model answers messages; servers list embedding models too."""
-    able = _table(model.get("capabilities"))
+    able = get_object(model, "capabilities")
     return able.get("completion_chat") is not False and str(model.get("type")).lower() not in _NON_CHAT_TYPES
 
 
-def _table(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _tokens(places: tuple[Mapping[str, Any], ...], names: tuple[str, ...]) -> int:
-    return next((int(value) for value in _values(places, names) if _is_limit(value)), 0)
-
-
-def _values(places: tuple[Mapping[str, Any], ...], names: tuple[str, ...]) -> Iterator[Any]:
-    for place in places:
-        for name in names:
-            yield place.get(name)
-
-
-def _is_limit(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MAX_LIMIT
+    limits = (_limit(place.get(name)) for place in places for name in names)
+    return next((limit for limit in limits if 0 < limit <= _MAX_LIMIT), 0)
 
 
 def _price(pricing: Mapping[str, Any], name: str) -> float:
@@ -129,11 +117,11 @@ def _is_zero(price: Any) -> bool:
 
 def _efforts(model: Mapping[str, Any]) -> tuple[EffortLevel, ...]:
     """Return the levels of reasoning, as Anthropic and OpenRouter list them."""
-    able = _table(_table(model.get("capabilities")).get("effort"))
-    listed = _table(model.get("reasoning")).get("supported_efforts")
+    able = get_object(get_object(model, "capabilities"), "effort")
+    listed = get_object(model, "reasoning").get("supported_efforts")
     return sort_levels(
         [
-            *(name for name, level in able.items() if _table(level).get("supported") is True),
+            *(name for name in able if get_object(able, name).get("supported") is True),
             *(listed if isinstance(listed, list) else ()),
         ]
     )
@@ -141,10 +129,10 @@ def _efforts(model: Mapping[str, Any]) -> tuple[EffortLevel, ...]:
 
 def _capability(model: Mapping[str, Any], flag: str, listed_in: str, listed_as: str) -> bool | None:
     """Return a capability from a flag of its own, or from a list; None if neither is there."""
-    able = _table(model.get("capabilities")).get(flag)
+    able = get_object(model, "capabilities").get(flag)
     if isinstance(able, bool):
         return able
-    for place in (model, _table(model.get("architecture"))):
+    for place in (model, get_object(model, "architecture")):
         listed = place.get(listed_in)
         if isinstance(listed, list):
             return listed_as in listed
@@ -256,7 +244,7 @@ async def _llama_cpp(probe: _Probe) -> tuple[LocalModel, ...] | None:
     if not isinstance(settings, dict):
         return None
     slots = _limit(props.get("total_slots"))
-    able, senses = _table(props.get("chat_template_caps")), _table(props.get("modalities"))
+    able, senses = get_object(props, "chat_template_caps"), get_object(props, "modalities")
     figures = ModelSpec(
         window=_limit(settings.get("n_ctx")),
         tools=_flag(able.get("supports_tool_calls")),
@@ -310,7 +298,7 @@ async def _ollama_model(probe: _Probe, name: str, loaded_window: int) -> LocalMo
     able = abilities if isinstance(abilities, list) else None
     if able is not None and "completion" not in able:
         return None
-    model_info = _table(details.get("model_info"))
+    model_info = get_object(details, "model_info")
     max_window = next(
         (_limit(value) for key, value in model_info.items() if key.endswith(".context_length")), 0
     )

@@ -306,8 +306,7 @@ class ChatAssembler:
         return self.done or (bool(self._finish) and self._usage is not None)
 
     def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
-        groq = chunk.get("x_groq")
-        reported = chunk.get("usage") or _field(groq, "usage")
+        reported = chunk.get("usage") or get_object(chunk, "x_groq").get("usage")
         self._usage = _usage(reported, get_object(chunk, "timings")) or self._usage
         choice = self._first_choice(chunk.get("choices"))
         if choice is None:
@@ -584,10 +583,6 @@ def _output_tokens(reported: Mapping[str, Any]) -> Any:
         return output
     is_added = as_integer(reported.get("total_tokens")) == prompt + output + reasoning
     return output + reasoning if is_added else output
-
-
-def _field(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, dict) else None
 
 
 _EFFORT_REFUSED = re.compile(

@@ -161,7 +161,9 @@ class _MessageEncoder:
             elif (call := calls.pop(str(item.get("call_id")), None)) is not None:
                 encoded.append(self._call(call, item))
         encoded += [self._call(call, {}) for call in calls.values()]
-        return _drop_trailing_reasoning(encoded)
+        while encoded and encoded[-1].get("type") == "reasoning":  # refused without an item behind it
+            encoded.pop()
+        return encoded
 
     def _call(self, call: ToolCall, original: Item) -> Item:
         fields = {"type": "function_call", "call_id": self._ids.wire_id(call.id), "name": call.name}
@@ -192,13 +194,6 @@ def _drop_id(item: Item) -> Item:
     if item.get("type") == "message":
         return _assistant_message(join_text_parts(part_texts(item)))
     return {key: value for key, value in item.items() if key != "id"}
-
-
-def _drop_trailing_reasoning(items: list[Item]) -> list[Item]:
-    """Drop reasoning at the end of a message: servers refuse it without a following item."""
-    while items and items[-1].get("type") == "reasoning":
-        items = items[:-1]
-    return items
 
 
 def _with_text(items: list[Item], text: str) -> list[Item]:

@@ -326,8 +326,22 @@ class StreamedModel:
 
         `had_no_mark`: the attempt before this one ended without a mark.
         """
-        body, has_images = exchange.body(), bool(request.image_data)
-        assembler = exchange.new_assembler()
+        body, assembler = exchange.body(), exchange.new_assembler()
+
+        def error_of(
+            status: int, text: str, headers: Mapping[str, str], *, is_streamed: bool = False
+        ) -> ModelError | TransientError:
+            return self._endpoint.error_for_status(
+                status,
+                text,
+                headers,
+                model=self._info.name,
+                now_s=self._retry_policy.wall_clock(),
+                has_images=bool(request.image_data),
+                is_streamed=is_streamed,
+                request_bytes=len(body),
+            )
+
         try:
             on_sent = partial(_report, request, "sent")
             async with self._endpoint.send("POST", self._dialect.path, body, on_sent) as reply:
@@ -336,9 +350,7 @@ class StreamedModel:
                     text = await reply.text()
                     if can_adapt and exchange.adapt_to_error(reply.status, text):
                         raise _RequestAdapted
-                    raise self._error_for_status(
-                        reply.status, text, reply.headers, has_images, request_bytes=len(body)
-                    )
+                    raise error_of(reply.status, text, reply.headers)
                 async with aclosing(self._read_answer(reply, assembler)) as items:
                     async for item in items:
                         yield item
@@ -347,9 +359,7 @@ class StreamedModel:
                 await _report(request, "refused")
             if can_adapt and exchange.adapt_to_error(sent.status, sent.body):
                 raise _RequestAdapted from sent
-            raise self._error_for_status(
-                sent.status, sent.body, {}, has_images, is_streamed=True, request_bytes=len(body)
-            ) from sent
+            raise error_of(sent.status, sent.body, {}, is_streamed=True) from sent
         except HttpError as fault:
             # After its finish reason the answer is complete, even if the connection breaks.
             if not assembler.is_complete:
@@ -469,27 +479,6 @@ class StreamedModel:
                     return answer if is_refused else msgspec.structs.replace(answer, stop="no-end-mark")
         fault = _NoEndMark("cut", "the stream ended without its end marker")
         raise self._endpoint.network_error(fault) from (fault if assembler.progress else None)
-
-    def _error_for_status(
-        self,
-        status: int,
-        body: str,
-        headers: Mapping[str, str],
-        has_images: bool,
-        *,
-        request_bytes: int,
-        is_streamed: bool = False,
-    ) -> ModelError | TransientError:
-        return self._endpoint.error_for_status(
-            status,
-            body,
-            headers,
-            model=self._info.name,
-            now_s=self._retry_policy.wall_clock(),
-            has_images=has_images,
-            is_streamed=is_streamed,
-            request_bytes=request_bytes,
-        )
 
     def _invalid_response(self, why: TranslatableText) -> InvalidModelResponse:
         return InvalidModelResponse(

@@ -8,10 +8,11 @@ import logging
 import threading
 from binascii import a2b_base64
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from io import BytesIO
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -83,7 +84,9 @@ class TiktokenCounter:
         encoding = await self._loaded_encoding()
         stopped = threading.Event()
         try:
-            return await asyncio.to_thread(self._count_all, encoding, tuple(texts), stopped)
+            return await asyncio.to_thread(
+                lambda: [self._count_text(encoding, text, stopped) for text in texts]
+            )
         finally:
             # A canceled count must not keep its thread, and the exit, waiting.
             stopped.set()
@@ -94,11 +97,6 @@ class TiktokenCounter:
                 self._encoding = await asyncio.to_thread(load_encoding, self._path)
             return self._encoding
 
-    def _count_all(
-        self, encoding: tiktoken.Encoding, texts: Sequence[str], stopped: threading.Event
-    ) -> list[int]:
-        return [self._count_text(encoding, text, stopped) for text in texts]
-
     def _count_text(self, encoding: tiktoken.Encoding, text: str, stopped: threading.Event) -> int:
         if len(text) <= _SHORT_CHARS:
             return count_chunk(encoding, text)
@@ -107,13 +105,9 @@ class TiktokenCounter:
             if key in self._counts:
                 self._counts.move_to_end(key)
                 return self._counts[key]
-        tokens, counted = 0, 0
-        for chunk in split_text(text) if len(text) <= _SAMPLED_CHARS else _sample(text):
-            if stopped.is_set():
-                return 0
-            tokens += count_chunk(encoding, chunk)
-            counted += len(chunk)
-        tokens = round(tokens * len(text) / counted) if counted != len(text) else tokens
+        tokens = count_text(encoding, text, stopped.is_set)
+        if stopped.is_set():
+            return 0
         with self._counts_lock:
             self._counts[key] = tokens
             while len(self._counts) > MAX_CACHED_TEXTS:
@@ -205,14 +199,14 @@ def load_encoding(path: Path) -> tiktoken.Encoding:
     )
 
 
-def count_text(encoding: tiktoken.Encoding, text: str) -> int:
-    """Return the tokens of a text of any length, counted in the caller's thread."""
+def count_text(encoding: tiktoken.Encoding, text: str, is_stopped: Callable[[], bool] = lambda: False) -> int:
+    """Return the tokens of a text of any length, counted in the caller's thread; of a part once stopped."""
     if len(text) <= MAX_CHUNK_CHARS:
         return count_chunk(encoding, text)
-    if len(text) <= _SAMPLED_CHARS:
-        return sum(count_chunk(encoding, chunk) for chunk in split_text(text))
-    counted = sum(count_chunk(encoding, chunk) for chunk in _sample(text))
-    return round(counted * len(text) / (_SAMPLES * _SAMPLE_CHARS))
+    is_sampled = len(text) > _SAMPLED_CHARS
+    chunks = _sample(text) if is_sampled else split_text(text)
+    counted = sum(count_chunk(encoding, chunk) for chunk in takewhile(lambda _: not is_stopped(), chunks))
+    return round(counted * len(text) / (_SAMPLES * _SAMPLE_CHARS)) if is_sampled else counted
 
 
 def count_chunk(encoding: tiktoken.Encoding, chunk: str) -> int:
