@@ -47,10 +47,7 @@ _EDITORS = (
     *("Code - OSS", "Antigravity", "Kiro"),
 )
 _SERVERS = (
-    ".vscode-server",
-    ".vscode-server-insiders",
-    ".cursor-server",
-    ".windsurf-server",
+    *(".vscode-server", ".vscode-server-insiders", ".cursor-server", ".windsurf-server"),
     ".vscodium-server",
 )
 _EXTENSIONS: dict[str, ForeignAgent] = {

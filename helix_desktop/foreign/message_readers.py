@@ -198,10 +198,8 @@ class ClineReader(Reader):
                         yield DataRecord(kind="thinking: signature", data=encode(opaque))
                 case "tool_use" | "tool-call":
                     self._calls += 1
-                    call_id, name = (
-                        block.get("id", block.get("toolCallId")),
-                        block.get("name", block.get("toolName")),
-                    )
+                    call_id = block.get("id", block.get("toolCallId"))
+                    name = block.get("name", block.get("toolName"))
                     calls.append(tool_call(call_id, name, block.get("input"), f"call-{self._calls}"))
                 case kind:
                     yield DataRecord(kind=kind_name("assistant", kind), data=encode(block))
@@ -283,20 +281,10 @@ def history_messages(value: object) -> list[Any]:
 
 _KNOWN = frozenset(
     (
-        "step-start",
-        "step-finish",
-        "snapshot",
-        "patch",
-        "agent",
-        "retry",
-        "compaction",
-        "subtask",
-        "file",
-        "text",
+        *("step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction", "subtask"),
+        *("file", "text"),
     )
 )
-
-
 _NOTES = frozenset(("agent-switched", "model-switched", "synthetic", "system", "shell"))
 """Kinds of messages in the second format that are kept as data."""
 
@@ -481,13 +469,7 @@ def _usage(holder: dict[str, Any], group: str) -> CallUsage:
 
 
 _TAKEN = (
-    "role",
-    "content",
-    "tool_calls",
-    "function_call",
-    "tool_call_id",
-    "name",
-    "reasoning_content",
+    *("role", "content", "tool_calls", "function_call", "tool_call_id", "name", "reasoning_content"),
     "model",
 )
 

@@ -46,14 +46,8 @@ _KNOWN = frozenset(
     (
         *("progress", "file-history-snapshot", "queue-operation", "attachment", "last-prompt", "system"),
         *("permission-mode", "agent-name", "agent-color", "agent-setting", "mode", "tag", "pr-link"),
-        *(
-            "worktree-state",
-            "content-replacement",
-            "started",
-            "result",
-            "speculation-accept",
-            "bridge-session",
-        ),
+        *("worktree-state", "content-replacement", "started", "result", "speculation-accept"),
+        "bridge-session",
     )
 )
 _ENVELOPE = (
@@ -549,12 +543,7 @@ def _usage(usage: dict[str, Any]) -> Usage | None:
 _PI_STOPS: dict[str, StopReason] = {"length": "length", "aborted": "stopped", "toolUse": "calls"}
 _PI_KNOWN = frozenset(
     (
-        "model_change",
-        "thinking_level_change",
-        "label",
-        "custom",
-        "context_transform",
-        "ephemeral",
+        *("model_change", "thinking_level_change", "label", "custom", "context_transform", "ephemeral"),
         "session_info",
     )
 )
@@ -574,11 +563,8 @@ class PiReader(Reader):
 
     def place(self, data: dict[str, Any]) -> dict[str, Any]:
         node = "" if data.get("type") == "session" else as_text(data.get("id"))
-        return {
-            "at_ms": time_ms(data.get("timestamp")),
-            "node": node,
-            "parent": as_text(data.get("parentId")),
-        }
+        parent = as_text(data.get("parentId"))
+        return {"at_ms": time_ms(data.get("timestamp")), "node": node, "parent": parent}
 
     def items(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         match as_text(data.get("type")):

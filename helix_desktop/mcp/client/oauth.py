@@ -48,10 +48,7 @@ BROWSER_TIMEOUT_S = 300.0  # for the user to sign in
 _TIMEOUT = httpx2.Timeout(10.0, read=30.0)
 _REQUEST_S = 10.0  # for a browser to send its request
 _PATH = "/callback"
-_GRANT_ENDED = (
-    HTTPStatus.BAD_REQUEST,
-    HTTPStatus.UNAUTHORIZED,
-)  # of a refresh (RFC 6749, 5.2)
+_GRANT_ENDED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED)  # of a refresh (RFC 6749, 5.2)
 _DISTANCES: dict[AddressZone, int] = {"special": 0, "loopback": 1, "private": 2, "public": 3}
 _ADD_KEY = _text("Add a key to its headers instead, if it takes one.")
 _PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}

@@ -82,9 +82,7 @@ _MAX_DATA_CHARS = 500  # of what an error says beside its text
 _NAMED_CHANGES = 3
 _SETTLE_S = 0.2  # debounces several notifications of changed tools
 _END_TIMEOUT_S = 5.0  # for a server that has closed its output to be gone
-_TELL_S = (
-    5.0  # at most, for other calls that a lost server did not take to be told so, before the session ends
-)
+_TELL_S = 5.0  # at most, for other calls that a lost server did not take to be told so, before it ends
 PING_TIMEOUT_S = 5.0  # after a call without an answer; then the server is restarted
 
 
@@ -232,12 +230,8 @@ class ServerActor:
         on_change: Callable[[], None],
         retry_delays_s: tuple[float, ...] = _RETRY_DELAYS_S,
     ) -> None:
-        self.config, self._context, self._on_tools_changed, self._on_change = (
-            config,
-            context,
-            on_tools_changed,
-            on_change,
-        )
+        self.config, self._context = config, context
+        self._on_tools_changed, self._on_change = on_tools_changed, on_change
         self._retry_delays_s = retry_delays_s
         self.stderr_log = StderrLog()
         self.tools: tuple[ExposedTool, ...] = ()
@@ -431,25 +425,24 @@ class ServerActor:
                 _text("The keychain doesn't have it, or can't be read now."),
                 _text("Enter it again."),
             )
+        transports = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.transports")
         if config.url:
-            http = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.transports")
             oauth = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.oauth")
             auth = None
             if not config.has_authorization:
                 auth = oauth.SignInAuth(config.url, self._load_sign_in, self._save_sign_in)
             headers = {**config.headers, **secrets}
-            opened = http.connect_http(
+            opened = transports.connect_http(
                 config.url, headers, auth, bool(secrets), self.stderr_log, self._note_result
             )
         else:
-            stdio = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.transports")
             variables = await context.check_consent(config)
             environment = build_environment(
                 context.inherited_environment, {**variables, **config.env, **secrets}
             )
             cwd = str(context.root / config.cwd)
             program = ProgramSpec((config.command, *config.args), cwd, environment)
-            opened = stdio.connect_stdio(program, self.stderr_log, disconnected, self._note_result)
+            opened = transports.connect_stdio(program, self.stderr_log, disconnected, self._note_result)
         async with opened as streams:
             yield streams
 
@@ -749,7 +742,8 @@ class Hub:
     ) -> None:
         self._context, self._start_task, self._on_change = context, start_task, on_change
         self.on_tools_changed: Callable[[], Awaitable[None]] = _ignore_change
-        self._configs: tuple[McpServerConfig, ...] = ()
+        self.configs: tuple[McpServerConfig, ...] = ()
+        """The servers, running or not, in the order of the record."""
         self._trusted = True
         self._actors: dict[str, ServerActor] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -761,7 +755,7 @@ class Hub:
         In a folder that is not `trusted` nothing runs.
         """
         async with self._servers_lock:
-            self._configs, self._trusted = tuple(configs), trusted
+            self.configs, self._trusted = tuple(configs), trusted
             runnable = {
                 config.name: config
                 for config in configs
@@ -783,13 +777,10 @@ class Hub:
 
     def _start_server(self, config: McpServerConfig, known_tools: tuple[ExposedTool, ...]) -> None:
         """Start a server; offer `known_tools` until it lists its tools."""
-        actor = ServerActor(config, self._context, self._forward_tools_changed, self._on_change)
+        actor = ServerActor(config, self._context, self.on_tools_changed, self._on_change)
         actor.tools = known_tools
         self._actors[config.name] = actor
         self._tasks[config.name] = self._start_task(actor.run(), f"mcp server {config.name}")
-
-    async def _forward_tools_changed(self) -> None:
-        await self.on_tools_changed()
 
     async def _stop_server(self, name: str) -> tuple[ExposedTool, ...]:
         task, actor = self._tasks.pop(name), self._actors.pop(name)
@@ -809,14 +800,9 @@ class Hub:
                 await asyncio.wait(tasks)
 
     @property
-    def configs(self) -> tuple[McpServerConfig, ...]:
-        """The servers, running or not, in the order of the record."""
-        return self._configs
-
-    @property
     def configs_with_tools(self) -> tuple[McpServerConfig, ...]:
         """The servers, each with the tools that it offers now; one that offers none keeps those it had."""
-        return tuple(map(self._with_tools, self._configs))
+        return tuple(map(self._with_tools, self.configs))
 
     def _with_tools(self, config: McpServerConfig) -> McpServerConfig:
         actor = self._actors.get(config.name)
@@ -825,7 +811,7 @@ class Hub:
 
     def replace_configs(self, configs: tuple[McpServerConfig, ...]) -> None:
         """Replace the servers by the same with other known tools: nothing is started or ended."""
-        self._configs = configs
+        self.configs = configs
         for config in configs:
             if config.name in self._actors:
                 self._actors[config.name].config = config
@@ -853,7 +839,7 @@ class Hub:
         """The servers that should run and don't, by name, each with the reason."""
         return tuple(
             (config.name, actor.failure_reason if actor else error_reason(ConsentEnded.of(config)))
-            for config in self._configs
+            for config in self.configs
             if ((actor := self._actors.get(config.name)) is not None and not actor.is_up)
             or (actor is None and self._trusted and config.enabled and config.consent_changes)
         )
@@ -893,7 +879,7 @@ class Hub:
         return tuple(tool.spec for _, tool in self._exposed_tools())
 
     def _exposed_tools(self) -> Iterator[tuple[ServerActor, ExposedTool]]:
-        for config in self._configs:
+        for config in self.configs:
             actor = self._actors.get(config.name)
             for tool in actor.tools if actor else ():
                 if actor and not tool.rejection and tool.tool not in config.off:

@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -313,17 +314,14 @@ async def call_tool(
         amount = _progress_amount(progress, total)
         on_progress(": ".join(filter(None, (amount, message or ""))), share)
 
-    async def send(responses: types.InputResponses | None, state: str | None) -> Any:
-        return await session.call_tool(
-            tool,
-            args,
-            progress_callback=report_progress,
-            input_responses=responses,
-            request_state=state,
-            allow_input_required=True,
-            allow_claimed=True,
-        )
-
+    send = partial(
+        session.call_tool,
+        tool,
+        args,
+        progress_callback=report_progress,
+        allow_input_required=True,
+        allow_claimed=True,
+    )
     try:
         result = await with_input(session, send)
     except MCPError as error:
@@ -346,14 +344,12 @@ async def _pages_opened(session: ClientSession, error: MCPError) -> bool:
     return bool(pages)
 
 
-async def with_input(
-    session: ClientSession, send: Callable[[types.InputResponses | None, str | None], Awaitable[Any]]
-) -> Any:
+async def with_input(session: ClientSession, send: Callable[..., Awaitable[Any]]) -> Any:
     """Return the result of a request; what a server of the newest protocol asks before it is answered.
 
     After too many rounds the result is still a question. Raises MCPError.
     """
-    result = await send(None, None)
+    result = await send()
     for _ in range(_MAX_ROUNDS):
         if not isinstance(result, types.InputRequiredResult):
             break
@@ -366,7 +362,7 @@ async def with_input(
             responses[key] = response
         if not responses:  # it only wants to be asked again
             await asyncio.sleep(_ASK_AGAIN_S)
-        result = await send(responses or None, result.request_state)
+        result = await send(input_responses=responses or None, request_state=result.request_state)
     return result
 
 
@@ -571,12 +567,7 @@ async def get_prompt(session: ClientSession, prompt: ServerPrompt, arguments: di
 
     Raises MCPError, InvalidInput.
     """
-
-    async def send(responses: types.InputResponses | None, state: str | None) -> Any:
-        return await session.get_prompt(
-            prompt.name, arguments, input_responses=responses, request_state=state, allow_input_required=True
-        )
-
+    send = partial(session.get_prompt, prompt.name, arguments, allow_input_required=True)
     result = await with_input(session, send)
     if not isinstance(result, types.GetPromptResult):
         raise _no_answer(prompt.server)
@@ -607,12 +598,7 @@ async def get_prompt(session: ClientSession, prompt: ServerPrompt, arguments: di
 
 async def read_resource(session: ClientSession, resource: ServerResource) -> bytes:
     """Return the bytes of a resource; of several parts their texts. Raises MCPError, InvalidInput."""
-
-    async def send(responses: types.InputResponses | None, state: str | None) -> Any:
-        return await session.read_resource(
-            resource.uri, input_responses=responses, request_state=state, allow_input_required=True
-        )
-
+    send = partial(session.read_resource, resource.uri, allow_input_required=True)
     result = await with_input(session, send)
     if not isinstance(result, types.ReadResourceResult) or not result.contents:
         raise _no_answer(resource.server)

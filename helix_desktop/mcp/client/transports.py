@@ -53,10 +53,7 @@ if TYPE_CHECKING:
 
 _CONNECT_S, _READ_S = 10.0, 3_600.0  # a stream is silent while a user answers; calls have own limits
 _JSON, _EVENTS = "application/json", "text/event-stream"
-_MISSING_SESSION = (
-    HTTPStatus.BAD_REQUEST,
-    HTTPStatus.NOT_FOUND,
-)  # some servers say the first, not the second
+_MISSING_SESSION = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)  # some say the first, not the second
 _REFUSED_KEY = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
