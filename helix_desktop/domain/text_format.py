@@ -13,8 +13,9 @@ _SHOWN_CAP = 80  # characters
 _KILO = 1024
 _NUMBER = re.compile(r" \(\d+\)$")  # of a session that continues another one, or branches from it
 _LINE_MARKS = re.compile(r"^\s*(?:[-*+>]|#{1,6}|\d{1,3}[.)])\s+")
-_MARKS = re.compile(r"(`+)(.+?)\1|\\([!-/:-@\[-`{-~])|\*\*|__(?=\W|$)|(?<!\w)__|`+")
-"""Code, whose signs are its own; a sign that is escaped; marks of strong text; a mark without its pair."""
+_MARKS = re.compile(r"(`+)(.+?)\1|\\([!-/:-@\[-`{-~])|(?<!\w)__(?![a-z]\w*__)([^\s_][^_]*)__(?!\w)|\*\*|`+")
+"""Code, whose signs are its own; a sign that is escaped; strong text, unless it reads as a name of Python's
+(`__init__`); a mark without its pair."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -50,7 +51,7 @@ def ellipsize_title(title: str, cap: int = _SHOWN_CAP) -> str:
 
 def plain_line(text: str) -> str:
     """Return a line of Markdown without the marks of lists, headings, code and emphasis, and of escapes."""
-    return _MARKS.sub(lambda mark: mark[2] or mark[3] or "", _LINE_MARKS.sub("", text)).strip()
+    return _MARKS.sub(lambda mark: mark[2] or mark[3] or mark[4] or "", _LINE_MARKS.sub("", text)).strip()
 
 
 def title_line(text: str) -> str:

@@ -56,7 +56,10 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "due":
             return tr("{share} is reached: compacts once a summary is written.", share=share)
         case "full" | "facts":
-            return tr("{share} is reached: compacts with the next request.", share=share)
+            return tr(
+                "{share} is reached: the next request caches outputs, or compacts older messages.",
+                share=share,
+            )
         case "waiting":
             time = _pause_text(outlook.pause_ms // 1000)
             return tr(

@@ -217,7 +217,7 @@ class _UsageReducer:
 
     def _on_handover(self, recorded: RecordedEvent, event: HandoverMade, sweep: RecordedEvent | None) -> None:
         """Learn the tokens of the user's words from its figure, which counts the sweep with it."""
-        self._add_growth_point(recorded.seq)
+        self._add_growth_point(recorded.seq, "handover")
         self._transcript.apply(recorded)
         both = self._transcript if sweep is None else self._transcript.fork()
         if sweep is not None:
@@ -228,18 +228,18 @@ class _UsageReducer:
         self._recount(recorded.seq, "handover")
 
     def _rewrite(self, recorded: RecordedEvent, kind: PointKind) -> None:
-        self._add_growth_point(recorded.seq)
+        self._add_growth_point(recorded.seq, kind)
         self._transcript.apply(recorded)
         self._find_report(self._model)
         self._recount(recorded.seq, kind)
 
-    def _add_growth_point(self, seq: int) -> None:
+    def _add_growth_point(self, seq: int, kind: PointKind) -> None:
         """Mark what stood there before a rewrite, if something came since the last point.
 
-        What an undo or redo made of the context goes if it is changed again: no request had it.
+        What an undo or redo made of the context goes with the way back: no request had it.
         """
         self._before_rewrites.append((seq, self._messages + self._quoted_tokens))
-        if self.points and self.points[-1].kind in ("undo", "redo"):
+        if self.points and {kind, self.points[-1].kind} <= {"undo", "redo"}:
             self.points.pop()
         elif self.points and self.points[-1].used != self._used_tokens():
             self._add_point(seq)

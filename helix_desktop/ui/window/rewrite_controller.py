@@ -199,12 +199,18 @@ class RewriteController(WindowPart):
         if gauge.fits and not outlook.is_coming:
             return None
         what = tr("The request is now larger than the model's context window.")
-        why = tr("Sending compacts older parts again, unless you choose a model with a larger window.")
+        why = tr(
+            "Sending caches or compacts older parts again, unless you choose a model with a larger window."
+        )
         answers: tuple[Answer, ...] = ()
         if gauge.fits:
-            what = tr("The context will be compacted again.")
+            what = tr("Something will leave the context again.")
             limit = limit_text(gauge.trigger.kind, gauge.trigger.limit)
-            why = tr("After the undo it is above {share}. Pause keeps it as it is.", share=limit)
+            why = tr(
+                "After the undo it is above {share}: outputs are cached, or messages compacted. Pause keeps "
+                "it as it is.",
+                share=limit,
+            )
             answers = (Answer(tr("Pause context changes"), lambda: self._set(True), "hold"),)
         return Notice(_HOLD, what, why, answers=answers, ends_with=_HOLD_ENDS_WITH)
 

@@ -273,7 +273,5 @@ async def _check_a_hold(rig: WindowRig) -> None:
         await rig.use_server(server, window=8_000)
         commands.undo_compaction.trigger()
         await until(lambda: "hold" in banners.names(), "the word that it doesn't fit")
-        words = (
-            "The request is now larger than the model's context window. Sending compacts older parts again"
-        )
+        words = "The request is now larger than the model's context window. Sending caches or compacts"
         await until(lambda: words in rig.banner_text(), "what follows, and what to do")

@@ -13,7 +13,9 @@ from helix_desktop.domain.text_format import ellipsize_title, plain_line, utc_da
         ("- **`summary`:** new module `tidewatch/summary.py`", "summary: new module tidewatch/summary.py"),
         ("## What is left", "What is left"),
         ("1. __Run__ the tests", "Run the tests"),
+        ("__Run all__ of __the tests__", "Run all of the tests"),
         ("my x__y and a-b", "my x__y and a-b"),
+        ("Read src/__init__.py", "Read src/__init__.py"),
     ],
 )
 def test_line_without_marks(line: str, plain: str) -> None:

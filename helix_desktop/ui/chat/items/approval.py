@@ -52,6 +52,7 @@ _REFUSALS: dict[LastingRefusal, TranslatableText] = {
 _MAX_DETAIL_LINES = 12  # of an edit, until the user wants all: the answers are in sight with the card
 _FIRST, _FIRST_OF_COMMAND, _LAST = (12, 740), (7, 480), (5, 260)
 """Lines and characters of a longer text: what a command ends with counts as much."""
+_FEW_LINES = 6  # that a button isn't worth
 _MAX_CARD_CHARS = 40_000  # that are laid out within 16 ms; longer ones are in a window of their own
 _ABOUT_LINES, _ABOUT_CHARS = 5, 400  # of what a server says of its tool, until the user wants all
 _MCP_CHANGES: dict[McpChange, TranslatableText] = {
@@ -132,6 +133,11 @@ def _file_text(file: FileLines) -> str:
     return " · ".join(part for part in (file.name, file.note, counts) if part)
 
 
+def _allow_together(row: ApprovalRow) -> str:
+    is_both = len(row.others) == 1
+    return tr("Allow both") if is_both else tr("Allow all {count}", count=len(row.allowed_together))
+
+
 class ApprovalItem(RowItem):
     """Asks the user to approve a call; what would save a rule is in a menu, with the rule."""
 
@@ -169,8 +175,7 @@ class ApprovalItem(RowItem):
         ]
         if row.others:  # below the answers, which must not move when another call comes to wait
             names = escape_invisible(" · ".join(row.others))
-            count = len(row.allowed_together)
-            also = tr("“Allow all {count}” also allows: {names}", count=count, names=names)
+            also = tr("“{allow}” also allows: {names}", allow=_allow_together(row), names=names)
             parts.append(paragraph(also, tools, theme.muted))
         card = Frame(Column(parts, 6), (16, 12, 16, 15), "surface", "warn")
         super().__init__(row, context, tools, card)
@@ -241,7 +246,7 @@ class ApprovalItem(RowItem):
         words, is_command = self.detail_text(), self._row.request.kind == "command"
         (lines, chars), last = (_FIRST_OF_COMMAND, _LAST) if is_command else (_FIRST, (0, 0))
         split, texts = words.split("\n"), [words]
-        is_long = len(split) > lines + last[0] + 1 or len(words) > chars + last[1]
+        is_long = len(split) > lines + last[0] + _FEW_LINES or len(words) > chars + last[1]
         fits = len(words) <= _MAX_CARD_CHARS
         more = list[Box]()
         if is_long and not (fits and "detail" in self._expanded):
@@ -310,9 +315,9 @@ class ApprovalItem(RowItem):
         more = tr("More…") if always else tr("Save a rule…")
         menu = push_button("menu:rules", OpenMenu(), more, "chevron-down", tip=tip, look="ghost", high=30)
         buttons.append(menu)
-        if count := len(row.allowed_together):
-            label = tr.plural(count, "Allow %n", "Allow all %n")
-            buttons.append(push_button("decide:all", AllowAllOnce(row.allowed_together), label, high=30))
+        if row.allowed_together:
+            together = AllowAllOnce(row.allowed_together)
+            buttons.append(push_button("decide:all", together, _allow_together(row), high=30))
         return buttons
 
     @property

@@ -255,7 +255,7 @@ def test_each_card_offers_to_allow_all_if_each_is_safe(qtbot: QtBot) -> None:
         assert allowed == [offered, offered]
         for at in range(2):
             words = view.chat_viewport.item(at).accessible_text()
-            assert ("“Allow all 2” also allows: git push" in words) == bool(offered)
+            assert ("“Allow both” also allows: git push" in words) == bool(offered)
     view.highlighter.finish()
 
 

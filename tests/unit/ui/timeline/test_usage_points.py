@@ -274,10 +274,13 @@ def test_what_an_undo_made_of_the_context_goes_unless_it_is_sent() -> None:
         Undone(5),
         Redone(5),
     )
+    rewritten: tuple[Event, ...] = (*undone_and_redone[:-1], SweepMade((), 0, SweepReason.OVERFLOW))
     sent: tuple[Event, ...] = (*undone_and_redone[:-1], UserSpoke("On.", 2))
     sent = (*sent, AssistantSpoke("On.", "lab/m", 10, estimate=20_550, window=64_000))
     points = usage_points(_recorded(undone_and_redone), ContextPolicy())
     assert [(point.used, point.kind) for point in points[2:]] == [(1_000, "handover"), (1_000, "redo")]
+    kinds = [point.kind for point in usage_points(_recorded(rewritten), ContextPolicy())[2:]]
+    assert kinds == ["handover", "undo", "sweep"], "what left next left from there"
     assert [point.kind for point in usage_points(_recorded(sent), ContextPolicy())[2:]] == [
         "handover",
         "undo",
