@@ -22,13 +22,7 @@ from helix_desktop.ui.chat.rows.row_texts import figures_text
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.intents import RemoveWorkspace
-from tests.support.model_servers.chat_server import (
-    Call,
-    ChatServer,
-    Reply,
-    StreamedReply,
-    text_reply,
-)
+from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 from tests.support.small_disk import fill_disk, mount_small_disk
 from tests.support.store.builders import make_content
 from tests.support.store.damage import compact_tables, flip_bit_near

@@ -141,10 +141,7 @@ async def _check_concurrent_requests(rig: WindowRig) -> None:
     QTest.keyClick(focused, Qt.Key.Key_Return)
     assert len(requests) == 1
     rig.perform(OpenSample())
-    await until(
-        lambda: rig.wiring.session.has_conversation,
-        "the sample's session",
-    )
+    await until(lambda: rig.wiring.session.has_conversation, "the sample's session")
     await rig.wiring.workspace_controller.open_sample()
     assert rig.banner_text() == ""
     (handover,) = rig.events(HandoverMade)

@@ -32,14 +32,7 @@ from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.window.import_export import ShareDialog
 from helix_desktop.words.numbers import format_token_count
-from tests.support.model_servers.chat_server import (
-    ChatServer,
-    Reply,
-    StreamedReply,
-    Text,
-    Wait,
-    text_reply,
-)
+from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, Wait, text_reply
 from tests.support.part_files import part_files, read_part
 from tests.support.timeline_pane import find_card, has, pills, top
 from tests.support.timeline_pane import press as press_card
@@ -143,10 +136,7 @@ async def _check_stopping(rig: WindowRig, model: Summarizer) -> list[object]:
     """
     model.summary = StreamedReply(Text("## Project Background\n- Wor"), Wait(asyncio.Event()))
     window = await open_handovers(rig)
-    assert (window.windowTitle(), window.write_button.text()) == (
-        "Compact conversation",
-        "Write draft",
-    )
+    assert (window.windowTitle(), window.write_button.text()) == ("Compact conversation", "Write draft")
     assert window.session_button.isHidden()
     press(window, "write_draft")
     await until(lambda: "- Wor" in window.model_output.toPlainText(), "what has arrived")

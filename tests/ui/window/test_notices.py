@@ -30,13 +30,7 @@ from helix_desktop.ui.window.quit import (
 )
 from tests.support.git_checkouts import git, make_checkout, needs_git
 from tests.support.manual_clock import ManualClock
-from tests.support.model_servers.chat_server import (
-    Call,
-    Reply,
-    StreamedReply,
-    api_error,
-    text_reply,
-)
+from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, api_error, text_reply
 from tests.support.window.buttons import find_child, press
 from tests.support.window.list_contents import workspaces_in
 from tests.support.window.window_rig import WindowRig, until

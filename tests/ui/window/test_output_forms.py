@@ -170,8 +170,7 @@ async def _check_leaving_the_dialog(rig: WindowRig, reader: Reader) -> None:
     dialog = await rig.dialog(TextInputDialog)
     press(dialog, "cancel")
     await until(
-        lambda: not [dialog for dialog in rig.window.findChildren(QDialog) if dialog.isVisible()],
-        "closed",
+        lambda: not [dialog for dialog in rig.window.findChildren(QDialog) if dialog.isVisible()], "closed"
     )
     await rig.wait_for_turn_end()
     assert rig.events(FormChosen) == []

@@ -21,12 +21,7 @@ from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall
 from helix_desktop.ui.outputs.entry_actions import RecallMany, VerifyAllEntries
 from helix_desktop.ui.outputs.rows import COLUMN_INDEX
-from tests.support.model_servers.chat_server import (
-    Call,
-    StreamedReply,
-    replies_in_order,
-    text_reply,
-)
+from tests.support.model_servers.chat_server import Call, StreamedReply, replies_in_order, text_reply
 from tests.support.window.buttons import find_child, press
 from tests.support.window.usage_checks import inspector_rows
 from tests.support.window.window_rig import WindowRig, until

@@ -11,10 +11,7 @@ from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.kit.intents import Undo
 from helix_desktop.ui.timeline.usage_chart import Scrubber
-from tests.support.model_servers.chat_server import (
-    replies_in_order,
-    text_reply,
-)
+from tests.support.model_servers.chat_server import replies_in_order, text_reply
 from tests.support.part_files import part_files, reads_all
 from tests.support.window.window_rig import WindowRig, until
 

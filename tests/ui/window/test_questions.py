@@ -16,13 +16,7 @@ from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.ui.chat.rows.row_texts import accessible_name, text_of_row
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolRow
-from tests.support.model_servers.chat_server import (
-    Call,
-    ChatServer,
-    Reply,
-    StreamedReply,
-    text_reply,
-)
+from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 from tests.support.window.chat_geometry import click_area
 from tests.support.window.window_rig import WindowRig, open_window, until
 

@@ -8,10 +8,7 @@ from helix_desktop.context.log.window_layout import PinnedCopy
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
 from helix_desktop.ui.kit.intents import Undo
-from tests.support.model_servers.chat_server import (
-    Call,
-    StreamedReply,
-)
+from tests.support.model_servers.chat_server import Call, StreamedReply
 from tests.support.part_files import part_files, reads_all
 from tests.support.timeline_pane import find_card
 from tests.support.window.chat_geometry import action_names, press_action

@@ -15,12 +15,7 @@ from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow, UserRow
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import ElidedLabel
-from tests.support.model_servers.chat_server import (
-    Call,
-    Reply,
-    StreamedReply,
-    text_reply,
-)
+from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, text_reply
 from tests.support.window.buttons import press
 from tests.support.window.chat_geometry import click_area
 from tests.support.window.keyboard_focus import focused_widget

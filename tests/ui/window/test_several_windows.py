@@ -236,10 +236,7 @@ async def _check_deleting_and_restoring(rig: WindowRig, second: ControlledWindow
 async def _check_trust_and_models(rig: WindowRig, second: ControlledWindow) -> None:
     """The other window can send as soon as the folder is trusted here, and names the model chosen here."""
     workspace_id = second.shown_session.workspace_id
-    composer, strip = (
-        second.composer.widget,
-        second.window.pages.chat.trust_strip,
-    )
+    composer, strip = second.composer.widget, second.window.pages.chat.trust_strip
     await rig.wiring.trust.set_trusted(workspace_id, False)
     assert strip.isVisible()
     assert not composer.editor.isEnabled()

@@ -18,13 +18,7 @@ from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.cli_rig import Cli
-from tests.support.model_servers.chat_server import (
-    Call,
-    ChatServer,
-    StreamedReply,
-    Text,
-    TokenCounts,
-)
+from tests.support.model_servers.chat_server import Call, ChatServer, StreamedReply, Text, TokenCounts
 from tests.support.part_files import part_files
 from tests.support.scripted_model import OBSERVATIONS, SUMMARY
 from tests.support.window.usage_checks import (
