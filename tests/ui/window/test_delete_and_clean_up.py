@@ -48,7 +48,7 @@ from tests.support.store.builders import make_content, make_summary, tool_answer
 from tests.support.window.buttons import find_buttons, press
 from tests.support.window.chat_geometry import click_area
 from tests.support.window.redact_dialog import forget_dialog, labels
-from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
+from tests.support.window.window_rig import TIMEOUT_S, WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -146,15 +146,12 @@ def reading() -> StreamedReply:
     return StreamedReply(Call("read_file", '{"path": "env.txt"}', id="r"))
 
 
-async def test_sessions_are_deleted_and_restored_and_a_secret_is_forgotten(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_sessions_are_deleted_and_restored_and_a_secret_is_forgotten(rig: WindowRig) -> None:
     """One of two sessions, the only one; a secret by its text and from the cache, and what isn't there."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_a_deleted_session(rig)
-        await _check_the_only_session(rig)
-        await _check_a_secret_in_a_session(rig)
-        await _check_an_output_of_the_cache(rig)
+    await _check_a_deleted_session(rig)
+    await _check_the_only_session(rig)
+    await _check_a_secret_in_a_session(rig)
+    await _check_an_output_of_the_cache(rig)
 
 
 async def _check_a_deleted_session(rig: WindowRig) -> None:
@@ -312,19 +309,18 @@ def _files_with_the_secret(rig: WindowRig) -> list[Path]:
     return [path for path in files if SECRET.encode() in path.read_bytes()]
 
 
-@pytest.fixture
-def unreferenced_contents() -> list[Content]:
-    return [
-        Content(digest_of(data), data, "run_command", f"make {number}")
-        for number, data in enumerate([b"one", b"two" * 500, b"three"])
-    ]
+CONTENTS = [
+    Content(digest_of(data), data, "run_command", f"make {number}")
+    for number, data in enumerate([b"one", b"two" * 500, b"three"])
+]
+"""Outputs that no session names."""
 
 
-async def old(rig: WindowRig, contents: list[Content]) -> None:
-    """Store contents as if it had been long ago."""
-    await rig.workspace.store.commit(Commit("old", contents=contents))
+async def old(rig: WindowRig) -> None:
+    """Store the outputs as if it had been long ago."""
+    await rig.workspace.store.commit(Commit("old", contents=CONTENTS))
     plan = await rig.workspace.store.retention.plan(RetentionRule(grace_ms=-DAY_MS))
-    assert len(plan.to_trash) == len(contents)
+    assert len(plan.to_trash) == len(CONTENTS)
 
 
 def history_of_a_deleted_session(rig: WindowRig) -> FileHistoryDatabase:
@@ -335,22 +331,21 @@ def history_of_a_deleted_session(rig: WindowRig) -> FileHistoryDatabase:
 
 
 async def test_the_trash_is_filled_listed_restored_and_emptied_and_a_cleanup_follows_its_rule(
-    qapp: QApplication, tmp_path: Path, unreferenced_contents: list[Content]
+    rig: WindowRig,
 ) -> None:
     """A clean-up comes by hand, and on opening."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_a_key(rig, unreferenced_contents)
-        await _check_the_list(rig, unreferenced_contents)
-        await _check_the_dialog(rig, unreferenced_contents)
-        await _check_a_cleanup_by_hand(rig, unreferenced_contents)
-        await _check_what_is_pinned_or_needed(rig, unreferenced_contents)
-        await _check_very_many(rig)
-        await _check_a_quota(rig, unreferenced_contents)
+    await _check_a_key(rig)
+    await _check_the_list(rig)
+    await _check_the_dialog(rig)
+    await _check_a_cleanup_by_hand(rig)
+    await _check_what_is_pinned_or_needed(rig)
+    await _check_very_many(rig)
+    await _check_a_quota(rig)
 
 
-async def _check_a_cleanup_by_hand(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
+async def _check_a_cleanup_by_hand(rig: WindowRig) -> None:
     """A clean-up is previewed, done and undone."""
-    await old(rig, unreferenced_contents)
+    await old(rig)
     await until(lambda: "tidy" not in {task.get_name() for task in asyncio.all_tasks()}, "housekeeping")
     former = history_of_a_deleted_session(rig)
     keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
@@ -378,7 +373,7 @@ async def _check_a_cleanup_by_hand(rig: WindowRig, unreferenced_contents: list[C
     assert len((await rig.workspace.store.page()).entries) == 3
 
 
-async def _check_a_quota(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
+async def _check_a_quota(rig: WindowRig) -> None:
     """A workspace enforces its quota when it is opened."""
     identity = rig.workspace.id
     rig.wiring.services.registry.change(identity, quota=1)
@@ -388,16 +383,16 @@ async def _check_a_quota(rig: WindowRig, unreferenced_contents: list[Content]) -
     keep = moved.store.retention
     advance_clock(keep, 4 * DAY_MS)  # what the clean-up by hand brought back was used two days from now
     await rig.wiring.workspace_controller.open_workspace(identity)
-    expected = {content.digest for content in unreferenced_contents}
+    expected = {content.digest for content in CONTENTS}
     async with asyncio.timeout(TIMEOUT_S):
         while expected - {entry.digest for entry in (await keep.trash()).entries}:  # noqa: ASYNC110 - housekeeping sets no asyncio.Event
             await asyncio.sleep(0.01)
 
 
-async def _check_a_key(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
+async def _check_a_key(rig: WindowRig) -> None:
     """An entry is trashed with a key and restored."""
     await rig.open_folder("key")
-    await rig.workspace.store.commit(Commit("old", contents=unreferenced_contents))
+    await rig.workspace.store.commit(Commit("old", contents=CONTENTS))
     rig.window.show_page("cache")
     table = rig.views.cache.get().table
     await until(lambda: table.model().rowCount() == 3, "the entries")
@@ -428,10 +423,10 @@ async def _check_very_many(rig: WindowRig) -> None:
     assert (await rig.workspace.store.retention.trash()).entries == ()
 
 
-async def _check_the_dialog(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
+async def _check_the_dialog(rig: WindowRig) -> None:
     """The trash restores and is emptied."""
     keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
-    await keep.collect([content.digest for content in unreferenced_contents], grace_ms=-DAY_MS)
+    await keep.collect([content.digest for content in CONTENTS], grace_ms=-DAY_MS)
     rig.window.commands.trash.trigger()
     await until(lambda: tidying.trash_dialog and tidying.trash_dialog.entry_list.count() == 3, "the trash")
     dialog = tidying.trash_dialog
@@ -453,12 +448,12 @@ async def _check_the_dialog(rig: WindowRig, unreferenced_contents: list[Content]
     await until(lambda: tidying.trash_dialog is None, "the dialog gone")
 
 
-async def _check_the_list(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
+async def _check_the_list(rig: WindowRig) -> None:
     """The trash is listed on the Outputs page and restores."""
     await rig.open_folder("project", {"env.txt": "KEY=1\n"})
-    await old(rig, unreferenced_contents)
+    await old(rig)
     await rig.workspace.store.retention.collect(
-        [content.digest for content in unreferenced_contents[:2]], grace_ms=-DAY_MS
+        [content.digest for content in CONTENTS[:2]], grace_ms=-DAY_MS
     )
     rig.window.show_page("cache")
     cache = rig.views.cache.get()
@@ -466,9 +461,9 @@ async def _check_the_list(rig: WindowRig, unreferenced_contents: list[Content]) 
     def listed() -> list[str]:
         return [cache.model.digest_at(number) for number in range(cache.model.rowCount())]
 
-    await until(lambda: listed() == [unreferenced_contents[2].digest], "what is not in the trash")
+    await until(lambda: listed() == [CONTENTS[2].digest], "what is not in the trash")
     cache.filter_bar.toggle(state_option("in_trash"))
-    await until(lambda: set(listed()) == {content.digest for content in unreferenced_contents[:2]}, "what is")
+    await until(lambda: set(listed()) == {content.digest for content in CONTENTS[:2]}, "what is")
     await until(lambda: cache.table.current_row() is not None, "a row")
     row = cache.table.current_row()
     assert row is not None
@@ -484,18 +479,18 @@ async def _check_the_list(rig: WindowRig, unreferenced_contents: list[Content]) 
     await until(lambda: len(listed()) == 2, "both that are not in the trash")
 
 
-async def _check_what_is_pinned_or_needed(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
+async def _check_what_is_pinned_or_needed(rig: WindowRig) -> None:
     """It stays, with the reason."""
     async with rig.answered_by(replies_in_order(reading(), text_reply("Read."))):
         await rig.run_turn("Look into env.txt.")
         digest = rig.events(ToolAnswered)[0].digest
         rig.window.show_page("cache")
-        await rig.workspace.store.retention.pin(unreferenced_contents[0].digest, True)
+        await rig.workspace.store.retention.pin(CONTENTS[0].digest, True)
         rig.perform(TrashEntries((digest,)))
         await until(lambda: "Used in 1 place in sessions." in rig.banner_text(), "the reason")
-        rig.perform(TrashEntries((unreferenced_contents[0].digest,)))
+        rig.perform(TrashEntries((CONTENTS[0].digest,)))
         await until(lambda: "It is pinned." in rig.banner_text(), "the other reason")
         rig.window.show_page("chat")
         assert "It is pinned." not in rig.banner_text(), "it is about the cache"
         assert (await rig.workspace.store.retention.trash()).entries == ()
-        await rig.workspace.store.retention.pin(unreferenced_contents[0].digest, False)
+        await rig.workspace.store.retention.pin(CONTENTS[0].digest, False)
