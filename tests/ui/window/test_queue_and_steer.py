@@ -26,7 +26,7 @@ from tests.support.model_servers.chat_server import (
     Wait,
     text_reply,
 )
-from tests.support.window.buttons import press
+from tests.support.window.buttons import find_button, press
 from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -104,10 +104,12 @@ async def test_messages_typed_meanwhile_are_changed_steer_and_survive_a_restart(
             pending = rig.conversation.queue
             await until(lambda: [message.text for message in pending.pending][2] == "Six", "another order")
             press(line(rig, "Five"), "remove")
+            find_button(line(rig, "Four"), "steer").setFocus()
             press(line(rig, "Four"), "steer")
             await until(
                 lambda: line(rig, "Four").message.steer and len(rig.next_message_lines()) == 3, "both changes"
             )
+            assert find_button(line(rig, "Four"), "unsteer").hasFocus(), "it can be taken back"
         go["Again"].set()
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()

@@ -151,9 +151,13 @@ class QueueLine(QWidget):
         self._show_steer(not visible)
 
     def _show_steer(self, is_shown: bool) -> None:
+        offered, other = (self._steer, self._unsteer)[:: -1 if self.message.steer else 1]
+        is_focused = other.hasFocus()
         self._badge.setVisible(self.message.steer)
-        self._steer.setVisible(is_shown and not self.message.steer)
-        self._unsteer.setVisible(is_shown and self.message.steer)
+        offered.setVisible(is_shown)
+        if is_focused:
+            offered.setFocus(Qt.FocusReason.OtherFocusReason)
+        other.hide()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and not self.field.isHidden():
