@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
-from itertools import islice
+from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ from helix_desktop.context.summaries.artifact_ledger import (
     short_text,
 )
 from helix_desktop.context.summaries.handover import newest_texts_tokens, user_text_budget
-from helix_desktop.context.summaries.message_facts import conclusions_in, informative_part, states_anything
+from helix_desktop.context.summaries.message_facts import cut_between_words
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -370,11 +370,6 @@ TITLE = "[Summary of older steps]"
 _CHARS_PER_TOKEN = 3.5
 _LEDGER_MESSAGES = 800  # newest messages that the ledger of a condensed note is made from: more than fill it
 _MIN_CHARS, _MAX_CHARS = 60, 400  # characters of one message in a condensed note
-_RANKS = ((0.75, 120, 900), (0.8, _MIN_CHARS, _MAX_CHARS), (1.0, _MIN_CHARS, _MAX_CHARS))
-"""The share of the characters left, and the least and most of one message: for conclusions, for the words of
-turns without one, and for all others."""
-_CONCLUDING_MESSAGES = 2_000  # newest messages in which conclusions are looked for: more than fill a note
-_NEWEST_PLANS = 8  # newest messages between calls that may only announce the next one
 _LONG_CHARS, _AGAIN_CHARS = 200, 60  # characters of a user's message that came several times
 _AGAIN_TOKENS = 25  # of its line where it came before
 _TARGET_CAP, _COMMAND_CAP, _READ_CHARS = 160, 80, 400  # characters
@@ -382,7 +377,6 @@ _SHORT_RESULT = 100  # characters
 _RESULT = " → "
 _LARGE_BYTES = 4096  # bytes; the size of a smaller result says nothing
 _KILO = 1024
-_REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one condensed note after the other
 _REMEMBERED_TARGETS = 2_048  # of calls: made when the answer comes, for its names, and again for its note
 _RESULT_END = re.compile(r"[→;“”]|, ")  # what separates a result from the next call, and what quotes it
 _PLAIN_QUOTES = str.maketrans({"“": '"', "”": '"'})
@@ -643,58 +637,30 @@ def _quote_result(result: str) -> str:
 
 
 def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:
-    """Return what a condensed note says of the agent's messages, by their seqs.
+    """Return what a condensed note says of the agent's messages, by their seqs: the beginning of each.
 
-    Together they take the characters of an even share for each message, the newest first. Of these most go
-    to the conclusions of finished turns; then what was said between calls in a turn without one has its
-    share, and what is left goes to the other words between calls. What only announces the next call is left
-    out, but for the newest of a turn that goes on.
+    Together they take the characters of an even share for each. First come those that ended their turns, of
+    both the newest. One that is cut has its entry.
     """
-    texts = filter(_text_of, reversed(items))
-    newest = list(islice(texts, max_chars // _MIN_CHARS + 1))  # more would have less than the least
+    said = [
+        (item.seq, bool(item.event.calls), " ".join(item.event.text.split()))
+        for item in reversed(items)
+        if isinstance(item.event, AssistantSpoke) and item.event.text.strip()
+    ]
+    newest = [
+        len(text) for _, _, text in said[: max_chars // _MIN_CHARS + 1]
+    ]  # more would have less than that
     even = min(max(max_chars // max(1, len(newest)), _MIN_CHARS), _MAX_CHARS)
-    left = min(max_chars, sum(min(len(_text_of(item)), even) for item in newest))
-    conclusions = conclusions_in(items[-_CONCLUDING_MESSAGES:])[::-1]
-    seqs, turns = {item.seq for item in conclusions}, {item.turn for item in conclusions}
-    between = [item for item in newest if item.seq not in seqs]
-    stating = between[:_NEWEST_PLANS] + list(filter(_states_anything, between[_NEWEST_PLANS:]))
-    of_open_turns = [item for item in stating if item.turn not in turns]
-    others = [item for item in stating if item.turn in turns and _states_anything(item)]
+    max_chars = min(max_chars, sum(min(size, even) for size in newest))
     lines: dict[int, str] = {}
-    for rank, (share, least, most) in zip((conclusions, of_open_turns, others), _RANKS, strict=True):
-        of_rank = int(left * share)
-        cap = min(max(of_rank // max(1, len(rank)), least), most)
-        for item in rank:
-            text, room = _text_of(item), min(cap, left)
-            if of_rank <= 0 or room < min(_MIN_CHARS, len(text)):
-                break
-            line = _part_in_note(text, room)
-            if not line:
-                continue
-            is_cut = rank is conclusions and len(line) < len(text) * 3 // 4
-            lines[item.seq] = f"e{item.seq}: {line}" if is_cut else line
-            of_rank, left = of_rank - len(line), left - len(line)
+    for seq, _, text in sorted(said, key=itemgetter(1)):
+        room = min(max_chars, _MAX_CHARS)
+        if room < min(_MIN_CHARS, len(text)):
+            break
+        line = _quote_lookalikes(cut_between_words(text, room))
+        lines[seq] = f"e{seq}: {line}" if len(text) > room else line
+        max_chars -= len(line)
     return lines
-
-
-def _states_anything(item: LogItem) -> bool:
-    return states_anything(_text_of(item))
-
-
-def _text_of(item: LogItem) -> str:
-    return item.event.text.strip() if isinstance(item.event, AssistantSpoke) else ""
-
-
-@lru_cache(maxsize=_REMEMBERED_TEXTS)
-def _part_in_note(text: str, cap: int) -> str:
-    """Return a message, or the sentences of it that state most, in one line of `cap` characters.
-
-    Agents begin with what says least ("Perfect! Now let's"). All are whole; empty if none fits.
-    """
-    line = " ".join(text[: cap * 2].split())
-    if len(line) > cap:
-        line = informative_part(text, cap)
-    return _quote_lookalikes(line)
 
 
 def _head_and_tail(text: str, tokens: int, cap: int) -> str:

@@ -55,7 +55,7 @@ CHANGED, RAN, DONE = "Changed", "Ran", "Done"
 _EXIT, _ENDED, _FAILED = "exit", "ended with", "failed"
 _CALL_WORDS = frozenset(f"{CHANGED} {COMMITTED} Opened {RAN} {_EXIT} {_ENDED} {_FAILED}".split())
 """What a sentence about a call says besides names and results; one of them in handovers of older versions."""
-_PER_SECTION = 12  # bullets
+_PER_SECTION = 14  # bullets
 _LABEL = re.compile(
     r"\W*((?:finding|issue|bug|problem|point|task|step|item|question|todo) ?#?\d+|#\d+)\b", re.IGNORECASE
 )
@@ -92,7 +92,6 @@ class HistoryExtract:
         self._is_answered = False
         self._details: list[Bullet] = []
         self._findings: list[Bullet] = []  # of the turn that runs: its conclusion will say what they come to
-        self._results: list[Bullet] = []
         self._preferences: list[Bullet] = []
         self._settled: list[tuple[int, str]] = []  # sentences that say something is done, in lower case
         self._todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
@@ -123,23 +122,13 @@ class HistoryExtract:
                 self._add_statements(item.seq, text, is_conclusion=not calls)
 
     def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
-        """Add what a message states: causes and facts, and of one that ended its turn what was done."""
         of_conclusion = min(max(_OF_CONCLUSION, len(_NUMBERED.findall(text))), _PER_SECTION)
         statements = statements_in(text, of_conclusion if is_conclusion else _OF_OTHERS, _STATEMENT_CAP)
-        details: list[Bullet] = []
-        results: list[Bullet] = []
-        findings: list[Bullet] = []
-        for sentence in statements:
-            bullet = Bullet(sentence.text, (seq,))
-            if sentence.states_cause or (is_conclusion and not sentence.states_result):
-                details.append(bullet)
-            elif is_conclusion:
-                results.append(bullet)
-            else:
-                findings.append(bullet)
-        self._findings = [] if is_conclusion else _with_newer(self._findings, findings)
-        self._details = _with_newer(self._details, details)
-        self._results = _with_newer(self._results, results)
+        stated = [Bullet(statement, (seq,)) for statement in statements]
+        if is_conclusion:
+            self._findings, self._details = [], _with_newer(self._details, stated)
+        else:
+            self._findings = _with_newer(self._findings, stated)
 
     def _add_settled(self, seq: int, text: str) -> None:
         sentences = [sentence.text for sentence in sentences_in(text)]
@@ -155,12 +144,12 @@ class HistoryExtract:
         old: dict[str, Sequence[Bullet]] = (
             {section.title: section.bullets for section in previous.sections} if previous else {}
         )
-        completed = [*_todo_bullets(self._todo, "done"), *self._results]
+        done = _newest(_todo_bullets(self._todo, "done"))
         request = [] if self._is_answered else self._request_on_record()
         new: dict[str, list[Bullet]] = {
             BACKGROUND.title: self._background(old.get(BACKGROUND.title, ())),
             DETAILS.title: _with_newer(self._details, self._findings[-_FINDINGS:]),
-            COMPLETED.title: _newest([*_completed(self.ledger), *_newest(completed), *_commits(self.ledger)]),
+            COMPLETED.title: _newest([*_completed(self.ledger), *done, *_commits(self.ledger)]),
             ISSUES.title: _newest([*_reverted(self.ledger), *_issues(self.ledger)]),
             TODO_ITEMS.title: [*request, *_todo_bullets(self._todo, "in_progress", "pending")],
             PREFERENCES.title: self._preferences,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import islice, zip_longest
+from itertools import islice
 
 import msgspec
 
-from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.summary import FactKind
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import typed_text
@@ -18,47 +16,21 @@ from helix_desktop.domain.messages import typed_text
 _HEADING_MARK = re.compile(r"\A#{1,6} +")
 _LIST_MARK = re.compile(r"\A(?:[-*•>] +)+(?:\[[ xX]\] +)?")
 _BOLD = re.compile(r"(?<![\w*])\*\*([^*\n]+)\*\*(?![\w*])")
-_CELL_END = re.compile(r"(?<!\\)\|")
 
 
-def is_table_row(line: str) -> bool:
-    return line.lstrip().startswith("|")
-
-
-def row_text(line: str) -> str:
-    """Return a row of a table as a sentence: what its first cell names, and what the others say of it."""
-    cells = [" ".join(cell.split()) for cell in _CELL_END.split(line)]
-    first, *others = [cell for cell in cells if cell] or [""]
-    if first.isdecimal() and len(others) > 1:  # the row's number
-        first, *others = others
-    return f"{first}: {'; '.join(others)}" if others else first
-
-
-def without_heading_mark(line: str) -> str:
-    return _HEADING_MARK.sub("", line)
-
-
-def without_bold(line: str) -> str:
+def _without_bold(line: str) -> str:
     return _BOLD.sub(r"\1", line) if "**" in line else line
-
-
-def without_marks(line: str) -> str:
-    if is_table_row(line):
-        return without_bold(row_text(line))
-    return without_bold(_LIST_MARK.sub("", without_heading_mark(line)))
 
 
 _NAMED_CHARS = 400  # characters of a sentence in which names are looked for
 _MAX_NAMES = 5  # of a sentence that count: a list of names states nothing
 _MIN_WORDS = 6  # of a sentence without names that states something: not of `I found the issue.`
 _LEAD_CHARS = 60  # characters of a heading that stands before the sentences below it
-_CAUSE_WORTH, _RESULT_WORTH = 3, 2  # in names
-_REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one condensed note after the other
+_REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one summary after the other
 _SENTENCE_END = re.compile(
     r"(?<=[.!?])(?<!\b\d\.)(?<!\b\d\d\.)(?<!\b(?i:e\.g|i\.e)\.)\s+|(?<=[\u3002\uff01\uff1f])"
 )
 """Behind the number of an item and an abbreviation no sentence ends."""
-_ENDED = re.compile(r"[.!?:\u3002\uff01\uff1f][\"')\]*_`]*\Z")
 _HEADING = re.compile(r"#{1,6} +(.*)|\*\*([^*]+)\*\*:?$|([^|`.!?]*:)$")
 _LISTED = re.compile(r"\A(?:[-*•]|\d{1,3}[.)]) ")
 _RULER = re.compile(r"[-|:=*_~\s]*$")
@@ -70,46 +42,17 @@ _ANNOUNCES = re.compile(
     r"|would you like|do you want)\b",
     re.IGNORECASE,
 )
-# The next two search lower case: that takes a third of the time of a search that ignores the case.
-_CAUSE = re.compile(
-    r"\b(?:because|caus(?:e[sd]?|ing)|due to|reasons?|decided|turns out|found|root|culprit"
-    r"|fix(?:es)? (?:is|was)|(?:bug|problem|issue) (?:is|was|here)|instead of|rather than|therefore"
-    r"|means that|leads to|results in|so that|rejected)\b"
-)
-_RESULT = re.compile(
-    r"\b(?:fixed|added|removed|deleted|renamed|replaced|changed|updated|implemented|created|moved|refactored"
-    r"|committed|merged|pushed|pass(?:es|ed|ing)?|fail(?:s|ed|ing|ure)?|works|verified|confirmed|no longer"
-    r"|returns|throws|raises|drops|ignores|remains|missing|wrong|broken|never|not|only|done|open)\b"
-)
 
 
 class Sentence(msgspec.Struct, frozen=True):
-    """A sentence of a message, on one line; `worth` is 0 if it states nothing.
+    """A sentence of a message on one line, behind the heading or the words with a colon above it.
 
-    `states_cause` is True if it says why something is or was decided, `states_result` if what was done or is
-    so now. `needs` is the place of the heading or the sentence with a colon above it; -1: it stands alone.
+    An item of `Not tested:` says something else alone. `worth` counts the names and numbers in it, at least
+    as 1; 0: it states nothing, says what comes next, or asks.
     """
 
     text: str
-    worth: int = 0
-    states_cause: bool = False
-    needs: int = -1
-    states_result: bool = False
-
-
-def conclusions_in(items: Sequence[LogItem]) -> list[LogItem]:
-    """Return the messages that ended their turns: without calls, and before the user's next."""
-    found = []
-    for item, following in zip_longest(items, items[1:]):
-        event = item.event
-        if (
-            isinstance(event, AssistantSpoke)
-            and not event.calls
-            and (following is None or isinstance(following.event, UserSpoke))
-            and event.text.strip()
-        ):
-            found.append(item)
-    return found
+    worth: int
 
 
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
@@ -118,26 +61,24 @@ def sentences_in(text: str) -> tuple[Sentence, ...]:
     if len(text) > _PARSED_CHARS:
         text = text[:_PARSED_CHARS].rpartition("\n")[0]
     found: list[Sentence] = []
-    lead = -1  # the heading or colon that the next line belongs to
+    lead = ""
     is_listed = False
     for line in _prose_lines(text):
         was_listed, is_listed = is_listed, bool(_LISTED.match(line))
         if not line or (was_listed and not is_listed):  # what follows a list is no item of it
-            lead = -1
-        if not line:
-            continue
+            lead = ""
         if (heading := _heading(line)) is not None:
-            lead = len(found)
-            found.append(Sentence(heading))
+            lead = heading
             continue
-        prose = without_heading_mark(line)
-        lead = lead if prose == line else -1  # a heading that is too long for one
-        for part in split_sentences(without_bold(prose)):
-            found.append(_sentence(part, lead, found[lead].text if lead >= 0 else ""))
+        prose = _HEADING_MARK.sub("", line)
+        lead = lead if prose == line else ""  # a heading that is too long for one
+        for part in split_sentences(_without_bold(prose)):
+            plain = _LISTED.sub("", part).strip("| ")
             if part.endswith(":"):
-                lead = len(found) - 1
-            elif not is_listed:
-                lead = -1
+                lead = plain
+                continue
+            found.append(Sentence(f"{lead} {plain}".strip(), _worth(part)))
+            lead = lead if is_listed else ""
     return tuple(found)
 
 
@@ -152,57 +93,16 @@ def split_sentences(line: str) -> list[str]:
     return parts
 
 
-def states_anything(text: str) -> bool:
-    """Return False for a message that only announces what the agent does next."""
-    return any(sentence.worth for sentence in sentences_in(text))
-
-
-def informative_part(text: str, max_chars: int) -> str:
-    """Return the sentences of a message that state most in `max_chars` characters, in their order.
-
-    Each is whole, and has the heading above it; what stands between two of them and is left out is marked by
-    an ellipsis. The first ones that fit if none of these does; empty if no one fits.
-    """
-    found = sentences_in(text)
-    stating = sorted((n for n in range(len(found)) if found[n].worth), key=lambda n: -found[n].worth)
-    fitting = _fitting(found, stating, max_chars) or _fitting(found, range(len(found)), max_chars)
-    return _statement(found, fitting)
-
-
 def main_statement(text: str, max_chars: int) -> str:
-    """Return the sentence that states most with what it needs before it, whole, in `max_chars` characters.
-
-    Empty if no one states anything, or none fits.
-    """
-    return next((statement.text for statement in statements_in(text, 1, max_chars)), "")
+    """Return the sentence that states most, whole, in `max_chars` characters; empty if none fits."""
+    return next(iter(statements_in(text, 1, max_chars)), "")
 
 
-def _fitting(found: Sequence[Sentence], places: Sequence[int], max_chars: int) -> set[int]:
-    """Return the sentences of these that fit, each with what it needs.
-
-    The first ones come first. One whose heading does not fit is left out: an item of `Not tested:` says
-    something else alone.
-    """
-    fitting: set[int] = set()
-    for place in places:
-        both = fitting | {place} | ({found[place].needs} - {-1})
-        if len(_statement(found, both)) <= max_chars:
-            fitting = both
-    return fitting
-
-
-def _statement(found: Sequence[Sentence], places: Set[int]) -> str:
-    """Return whole sentences on one line, without marks of lists, and an ellipsis for what is left out."""
-    parts: list[str] = []
-    previous = -1
-    for place in sorted(places):
-        if parts and place != previous + 1:
-            parts.append(f" {_GAP} ")
-        elif parts:
-            parts.append(" " if _ENDED.search(parts[-1]) else "; ")
-        parts.append(_LISTED.sub("", found[place].text).strip("| "))
-        previous = place
-    return "".join(parts)
+def statements_in(text: str, count: int, max_chars: int) -> list[str]:
+    """Return the sentences that state most, at most `count` in their order, each whole in `max_chars`."""
+    fitting = [each for each in sentences_in(text) if each.worth and len(each.text) <= max_chars]
+    best = sorted(range(len(fitting)), key=lambda place: -fitting[place].worth)[:count]
+    return [fitting[place].text for place in sorted(best)]
 
 
 def cut_between_words(text: str, max_chars: int) -> str:
@@ -217,78 +117,29 @@ def cut_between_words(text: str, max_chars: int) -> str:
     return f"{(part[:end] if end > max_chars // 4 else part).rstrip()}{_GAP}"[: max(0, max_chars)]
 
 
-def statements_in(text: str, count: int, max_chars: int) -> list[Sentence]:
-    """Return the sentences that state most, at most `count`, each whole with what it needs before it.
-
-    Those that need the same one stand together as far as they fit in `max_chars` characters; marks of lists
-    and tables are left out.
-    """
-    found = sentences_in(text)
-    best = sorted((n for n in range(len(found)) if found[n].worth), key=lambda n: -found[n].worth)
-    fitting = [place for place in best if _fitting(found, [place], max_chars)]
-    return _with_leads(found, fitting[:count], max_chars)
-
-
-def _with_leads(found: Sequence[Sentence], places: Sequence[int], max_chars: int) -> list[Sentence]:
-    """Return sentences as statements, in their order: behind what they need, together if it is the same."""
-    subjects = {found[place].needs for place in places}
-    groups: dict[tuple[int, int], list[int]] = {}
-    for place in sorted(set(places) - subjects):
-        needs = found[place].needs
-        groups.setdefault((needs, 0) if needs >= 0 else (-1, place), []).append(place)
-    statements: list[Sentence] = []
-    for left in groups.values():
-        while fitting := _fitting(found, left, max_chars):
-            of_group = [found[place] for place in left if place in fitting]
-            left[:] = [place for place in left if place not in fitting]
-            statements.append(
-                msgspec.structs.replace(
-                    of_group[-1],
-                    text=_statement(found, fitting),
-                    states_cause=any(each.states_cause for each in of_group),
-                    states_result=any(each.states_result for each in of_group),
-                )
-            )
-    return statements
-
-
-def _sentence(text: str, needs: int, heading: str) -> Sentence:
-    if text.endswith(("?", ":")) or _ANNOUNCES.match(text) is not None:
-        return Sentence(text, 0, False, needs)
-    part = text[:_NAMED_CHARS]
-    names = len({*identifiers_in(part), *_NUMBER.findall(part)})
-    lowered = part.lower()
-    states_cause = bool(_CAUSE.search(lowered) or (heading and _CAUSE.search(heading.lower())))
-    states_result = bool(_RESULT.search(lowered))
-    worth = min(names, _MAX_NAMES)
-    if worth or len(text.split()) >= _MIN_WORDS:
-        worth += _CAUSE_WORTH * states_cause + _RESULT_WORTH * states_result
-    return Sentence(text, worth, states_cause, needs, states_result)
+def _worth(sentence: str) -> int:
+    if sentence.endswith("?") or _ANNOUNCES.match(sentence):
+        return 0
+    part = sentence[:_NAMED_CHARS]
+    names = min(len({*identifiers_in(part), *_NUMBER.findall(part)}), _MAX_NAMES)
+    return names or int(len(sentence.split()) >= _MIN_WORDS)
 
 
 def _prose_lines(text: str) -> Iterator[str]:
-    """Yield the lines outside of code blocks that say something; an empty one stands for a block.
-
-    A table's row is `first cell: others`; its head says nothing without the rows.
-    """
+    """Yield the lines outside of code blocks that say something; an empty one stands for a block."""
     in_code = False
-    lines = text.splitlines()
-    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
+    for line in text.splitlines():
         if line.lstrip().startswith("```"):
             in_code = not in_code
             yield ""
-        elif in_code or _RULER.match(line):
-            continue
-        elif not is_table_row(line):
+        elif not (in_code or _RULER.match(line)):
             yield " ".join(line.split())
-        elif not (is_table_row(following) and _RULER.match(following)):  # which makes it the head
-            yield row_text(line)
 
 
 def _heading(line: str) -> str | None:
     """Return a heading as it stands before a sentence; None if a line is none, or too long for one."""
     match = _HEADING.match(line)
-    heading = without_bold(next(filter(None, match.groups()), "").strip()) if match else ""
+    heading = _without_bold(next(filter(None, match.groups()), "").strip()) if match else ""
     if not 0 < len(heading) <= _LEAD_CHARS:
         return None
     return heading if heading.endswith((":", ".", "!", "?")) else f"{heading}:"
@@ -324,11 +175,15 @@ _COMMAND = re.compile(
 """How a user says how things are to be done: by a command, not by what `never` happens or is not there."""
 
 
+def _without_marks(line: str) -> str:
+    return _without_bold(_LIST_MARK.sub("", _HEADING_MARK.sub("", line)))
+
+
 def instructions_in(text: str) -> Iterator[str]:
     """Yield the sentences of a user's message that set a rule, on one line each; of a long one, commands."""
     is_long = len(text) > _LONG_MESSAGE
     for sentence in _SENTENCE.split(text[:_PARSED_CHARS]):
-        line = without_marks(" ".join(sentence.split()))
+        line = _without_marks(" ".join(sentence.split()))
         if len(line) < _LEAST_CHARS or sentence.startswith("#") or line.endswith(("?", ":")):
             continue
         if _COMMAND.search(line) if is_long else _RULE.search(line):
@@ -403,7 +258,7 @@ def sentence_around(text: str, match: re.Match[str]) -> str:
     if len(end) == _AROUND_CHARS:
         closing, end = "…", end.rpartition(" ")[0] or end
     sentence = " ".join(f"{start}{match[0]}{end}".split())
-    return f"{opening}{sentence if opening else without_marks(sentence)}{closing}"
+    return f"{opening}{sentence if opening else _without_marks(sentence)}{closing}"
 
 
 def plain_number(text: str) -> str:

@@ -116,11 +116,11 @@ def write_handover(request: str, scripts: Sequence[Script] = ()) -> str:
     ]
     known = "".join(bullet.text for bullets in sections.values() for bullet in bullets)
     sections[DETAILS.title] += [
-        Bullet(sentence.text, (item.seq,))
+        Bullet(statement, (item.seq,))
         for item in items[-_NEWEST:]
         if isinstance(item.event, AssistantSpoke)
-        for sentence in statements_in(item.event.text, _OF_MESSAGE, _STATEMENT_CHARS)
-        if sentence.text not in known
+        for statement in statements_in(item.event.text, _OF_MESSAGE, _STATEMENT_CHARS)
+        if statement not in known
     ]
     sections[TODO_ITEMS.title] += _place(items, scripts)
     return _text(sections, last)

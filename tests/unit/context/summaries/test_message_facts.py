@@ -6,21 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.message_facts import (
-    conclusions_in,
     cut_between_words,
-    informative_part,
     instructions_in,
     main_statement,
     preferences_in,
     sentences_in,
     statements_in,
-    states_anything,
 )
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.messages import ToolCall
 from tests.support.histories import NASTY_TEXTS
 
 CONCLUSION = """Perfect! I looked at everything that you asked me about, and here is what there is to say.
@@ -39,55 +32,14 @@ All 38 tests pass. Would you like me to rename `read_block` in src/parse.py:31 a
 """
 
 
-def test_a_conclusion_ends_its_turn() -> None:
-    """It has no calls, and the user's next message follows, or nothing yet."""
-    call = ToolCall("c", "read_file", "{}")
-    events: tuple[UserSpoke | AssistantSpoke | ToolAnswered, ...] = (
-        UserSpoke("Why?", 1),
-        AssistantSpoke("Let me look.", "m", 1, (call,)),
-        ToolAnswered("c", "read_file", "x", "d" * 64, 1, 1, 1, target="a.py"),
-        AssistantSpoke("Cut off in the mid", "m", 1),
-        AssistantSpoke("dle: it is the cache.", "m", 1),
-        UserSpoke("Thanks.", 1),
-        AssistantSpoke("  ", "m", 1),
-        UserSpoke("And?", 1),
-        AssistantSpoke("Nothing.", "m", 1),
-    )
-    items = Transcript(RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1)).messages.items
-    assert [item.seq for item in conclusions_in(items)] == [5, 9]
-
-
-def test_cause_and_result_come_before_everything_else() -> None:
-    """Neither the exclamation, nor code, nor the offer at the end."""
-    assert informative_part(CONCLUSION, 230) == (
-        "Root cause: `read_block` in src/parse.py:31 stops at the last line end. It drops the rest of a file "
-        "without one. What I changed: `read_block` now returns the rest, too (src/parse.py:34) … "
-        "All 38 tests pass."
-    )
-    every = informative_part(CONCLUSION, 10_000)
-    assert "src/other.py" not in every
-    assert "rename" not in every
-    assert "What I changed:" in every
-
-
-def test_a_row_of_a_table_says_what_its_first_cell_names() -> None:
-    """Its head says nothing alone, and neither does the number of a row."""
-    text = """## What I changed
-
-| # | File | Change |
-|---|:----:|--------|
-| 1 | `src/a.py` | Removed `load_all` (a \\| b) |
-| 2 | `src/b.py` | Fixed `read_block` |
-
-| Case | Result |
-|------|--------|
-| empty file | returns `None` now |
-"""
-    assert [sentence.text for sentence in sentences_in(text)] == [
-        "What I changed:",
-        "`src/a.py`: Removed `load_all` (a \\| b)",
-        "`src/b.py`: Fixed `read_block`",
-        "empty file: returns `None` now",
+def test_neither_code_nor_an_offer_states_anything() -> None:
+    """An item of a list stands behind the line above it."""
+    assert statements_in(CONCLUSION, 9, 200) == [
+        "I looked at everything that you asked me about, and here is what there is to say.",
+        "Root cause: `read_block` in src/parse.py:31 stops at the last line end.",
+        "It drops the rest of a file without one.",
+        "What I changed: `read_block` now returns the rest, too (src/parse.py:34)",
+        "All 38 tests pass.",
     ]
 
 
@@ -95,7 +47,7 @@ def test_a_heading_stands_apart_from_what_follows() -> None:
     """One that is too long for a heading is a sentence, under no other heading."""
     long = "Confirmed: `DetectPresence` in agent/claude.py:46 looks in the wrong folder"
     text = f"### **Root cause**\nThe cache of the reader is never emptied.\n\nThis leads to:\n### 2. {long}\n"
-    assert [statement.text for statement in statements_in(text, 3, 200)] == [
+    assert statements_in(text, 3, 200) == [
         "Root cause: The cache of the reader is never emptied.",
         long,
     ]
@@ -104,10 +56,9 @@ def test_a_heading_stands_apart_from_what_follows() -> None:
 def test_what_follows_a_list_is_no_item_of_it() -> None:
     """Its subject is the line above it, not the colon before the list."""
     text = "The field `lines_read` is still used for:\n- finding new content\n\nBut `store` cuts no more."
-    assert [(sentence.text, sentence.needs) for sentence in sentences_in(text)] == [
-        ("The field `lines_read` is still used for:", -1),
-        ("- finding new content", 0),
-        ("But `store` cuts no more.", -1),
+    assert [sentence.text for sentence in sentences_in(text)] == [
+        "The field `lines_read` is still used for: finding new content",
+        "But `store` cuts no more.",
     ]
 
 
@@ -118,11 +69,9 @@ TWO_HALVES = (
 
 
 def test_a_sentence_is_whole_or_not_there() -> None:
-    """Clauses joined over what was left out said what nobody had said; a `not` that was cut, the opposite."""
+    """A `not` that was cut said the opposite."""
     message = f"{TWO_HALVES} `push` in net/client.py:40 sends it. It returns 200."
-    assert informative_part(message, 400) == message
-    assert informative_part(message, 100) == "`push` in net/client.py:40 sends it. It returns 200."
-    assert informative_part(TWO_HALVES, len(TWO_HALVES) - 1) == ""
+    assert statements_in(message, 9, 100) == ["`push` in net/client.py:40 sends it.", "It returns 200."]
     assert main_statement(TWO_HALVES, 150) == ""
     assert statements_in(TWO_HALVES, 2, 150) == []
 
@@ -140,54 +89,6 @@ def test_a_sentence_is_whole_or_not_there() -> None:
 def test_where_sentences_end(text: str, sentences: list[str]) -> None:
     """Not at an abbreviation, in brackets or code."""
     assert [sentence.text for sentence in sentences_in(text)] == sentences
-
-
-SENTENCES = (
-    "It drops `Store.get` at line 851, e.g. because of the lock, which isn't held.",
-    "`net/client.py` sets 401 if it is; the pack must *not* block",
-    "3 tests fail (all in tests/test_a.py. No other)?",
-    "The limit is 4,096 bytes!",
-    "Not covered: Windows",
-    "Fixed the root cause in src/parse.py:31.",
-    "Let me look.",
-)
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(SENTENCES), st.sampled_from(["\n", "\n\n", "\n- ", "\n2. ", "\n## "]))
-    ),
-    st.integers(10, 900),
-    st.booleans(),
-)
-def test_a_conclusion_is_made_of_whole_sentences(
-    parts: list[tuple[str, str]], limit: int, is_long: bool
-) -> None:
-    """In their order, next to each other only as in the message; an ellipsis stands between two of them."""
-    units = [unit for unit, _ in parts]
-    filler = ["Some words between them all."] * (150 if is_long else 0)
-    message = "".join(f"{mark}{unit}" for unit, mark in parts) + "\n".join(["", *filler, *units[:3]])
-    units += [*filler, *units[:3]]
-    statements = [statement.text for statement in statements_in(message, 3, limit)]
-    for statement in (informative_part(message, limit), main_statement(message, limit), *statements):
-        assert len(statement) <= limit
-        pieces = statement.split(" … ") if statement else []
-        places = [_place_of(piece, units) for piece in pieces]
-        assert None not in places
-
-
-def _place_of(piece: str, units: list[str]) -> int | None:
-    """Return from which sentence on a piece of a conclusion is the message's; None: from nowhere."""
-    for place in range(len(units)):
-        left = piece
-        for unit in units[place:]:
-            whole = next((form for form in (f"{unit}:", unit) if left.startswith(form)), None)
-            if whole is None:
-                break
-            left = left[len(whole) :].removeprefix(";").removeprefix(" ")
-            if not left:
-                return place
-    return None
 
 
 def test_no_name_is_cut() -> None:
@@ -209,13 +110,11 @@ def test_a_main_statement_is_one_line_within_its_limit(text: str, limit: int) ->
 
 
 def test_a_message_that_only_announces_states_nothing() -> None:
-    """What the agent was about to do is told by its calls; where a part of it is wanted, the beginning."""
+    """What the agent was about to do is told by its calls."""
     message = (
         "Now let me read `Reader.close` in src/parse.py. I'll look at src/pool.py:12 next. Shall I go on?"
     )
-    assert informative_part(message, 60) == "Now let me read `Reader.close` in src/parse.py."
-    assert not states_anything(message)
-    assert states_anything(CONCLUSION)
+    assert statements_in(message, 9, 400) == []
 
 
 @given(st.lists(st.sampled_from((*NASTY_TEXTS, CONCLUSION, "## A\n\n", "- b.py fails:\n")), max_size=6))
@@ -225,7 +124,7 @@ def test_sentences_are_on_one_line_each_and_within_the_limit(parts: list[str]) -
     for sentence in sentences_in(message):
         assert "\n" not in sentence.text
         assert sentence.text
-    assert len(informative_part(message, 100)) <= 100
+    assert all(len(statement) <= 100 for statement in statements_in(message, 9, 100))
 
 
 def test_instructions_are_sentences_that_set_a_rule() -> None:
