@@ -17,7 +17,8 @@ import msgspec
 
 from helix_desktop.agent.compaction.context_compaction import ContextCompaction
 from helix_desktop.agent.intake import Intake
-from helix_desktop.agent.models import ModelRoles
+from helix_desktop.agent.models import ModelRoles, RunSettingsSource
+from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import split_versions
 from helix_desktop.config.paths import load_prompts, resources_dir
@@ -43,9 +44,10 @@ from helix_desktop.domain.messages import (
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.demo.model import write_summary
-from helix_desktop.replay.recording import SessionFacts, recording_facts
+from helix_desktop.replay.recording import SessionFacts, parse_arguments, recording_facts
 from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.store.memory import MemoryStore
+from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.tool import ToolRegistry
@@ -54,7 +56,6 @@ from helix_desktop.tools.workspace_tools import create_cache_tools
 _text = TextContext("Replay")
 
 T = TypeVar("T")
-_SESSION = "0" * 32
 _NEVER_IDLE_S = 10**9  # real time, in which no replay takes a break
 MODEL_CALL_MS, TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
 STARTED_AT_MS = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
@@ -92,6 +93,28 @@ class SummaryWriter:
         yield ModelResponse(text, usage=Usage(sum(counts), output_tokens))
 
 
+class ReplaySession(Session):
+    """A session that starts empty, and is stored nowhere but in memory."""
+
+    def __init__(
+        self, counter: TokenCounter, clock: ClockMs, scope: TaskScope, settings: RunSettingsSource
+    ) -> None:
+        prompts, versions = split_versions(load_prompts())
+        self.memory = MemoryStore(clock)
+        super().__init__(
+            "0" * 32,
+            self.memory,
+            counter,
+            clock,
+            scope,
+            [],
+            Transcript(),
+            settings,
+            prompts=prompts,
+            prompt_versions=versions,
+        )
+
+
 class Replayer:
     """One recorded session under a policy, with a window in tokens.
 
@@ -115,7 +138,6 @@ class Replayer:
         self._clock = STARTED_AT_MS
         self._counter = MessageTokenCounter.bundled()
         self._writer = SummaryWriter(self._info, self._counter)
-        self._store = MemoryStore(self._now)
         self._frame = PromptFrame(self._info, "", (), 0, facts.fixed_tokens, facts.ratio)
         self._calls: dict[str, ToolCall] = {}
         self._request: tuple[Message, ...] | None = None
@@ -126,28 +148,13 @@ class Replayer:
 
     async def _open(self) -> None:
         self._scope = TaskScope()
-        prompts, versions = split_versions(load_prompts())
-        self.session = Session(
-            _SESSION,
-            self._store,
-            self._counter,
-            self._now,
-            self._scope,
-            [],
-            Transcript(),
-            self.settings,
-            prompts=prompts,
-            prompt_versions=versions,
-        )
+        self.session = ReplaySession(self._counter, lambda: self._clock, self._scope, self.settings)
         self._intake = Intake(self._counter)
         self._compaction = ContextCompaction(self.session)
         self._checkpoints = self._compaction.checkpoints
         self._checkpoints.idle_s = _NEVER_IDLE_S
         self._writer.is_for_checkpoint = lambda: self._checkpoints.is_running
         await self.session.record(SessionStarted("Replay"))
-
-    def _now(self) -> int:
-        return self._clock
 
     def settings(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
         return self._policy, self._frame, ModelRoles(self._writer)
@@ -217,8 +224,10 @@ class Replayer:
         if call.name != RecallCachedContent.name:
             return None
         try:
-            digest = await self._resolve(_hash_argument(call.arguments))
-            return ToolResult(await self._store.get(digest), model_text=text, recalled=digest)
+            arguments = parse_arguments(call.arguments)
+            handle = str(arguments.get("hash", "")) if isinstance(arguments, dict) else ""
+            digest = await self._resolve(handle)
+            return ToolResult(await self.session.memory.get(digest), model_text=text, recalled=digest)
         except DigestUnknown:
             return None
 
@@ -237,21 +246,15 @@ class Replayer:
         await self._checkpoints.wait()
         await self._compaction.wait_for_background_work()
 
-    def prepare_request(self) -> None:
-        """Make the request that would be sent now, as the app does before a model call.
-
-        Raises RequestTooLarge if it cannot be made to fit, and RequestInvalid.
-        """
-        self._prepared_messages()
-
     def request(self) -> list[dict[str, Any]]:
         """Return the request that would be sent now; the same each time until the next message.
 
         Raises RequestTooLarge if it cannot be made to fit, and RequestInvalid.
         """
-        return self._raw_messages(self._prepared_messages())
+        return self._raw_messages(self.prepare_request())
 
-    def _prepared_messages(self) -> tuple[Message, ...]:
+    def prepare_request(self) -> tuple[Message, ...]:
+        """Make the request as the app does before a model call. Raises as `request`."""
         if self._request is None:
             window = self._run(self._compaction.prepare_window())
             self._estimate = window.estimate
@@ -273,11 +276,13 @@ class Replayer:
         return self._run(self._content(handle))
 
     async def _content(self, handle: str) -> bytes:
-        return await self._store.get(await self._resolve(handle))
+        return await self.session.memory.get(await self._resolve(handle))
 
     async def _resolve(self, handle: str) -> str:
         """Return the digest of a handle. Raises DigestUnknown."""
-        digests = await self._store.find(handle, 2) if MIN_PREFIX <= len(handle) < HEX_DIGITS else [handle]
+        digests = (
+            await self.session.memory.find(handle, 2) if MIN_PREFIX <= len(handle) < HEX_DIGITS else [handle]
+        )
         if len(digests) != 1:
             raise DigestUnknown(_text("No single content begins with {handle}.", handle=handle))
         return digests[0]
@@ -293,7 +298,7 @@ class Replayer:
     @cached_property
     def _cache_tools(self) -> ToolRegistry:
         descriptions = resources_dir() / "prompts" / "tools"
-        return create_cache_tools(self._store, descriptions, self._counter.count, self.session)
+        return create_cache_tools(self.session.memory, descriptions, self._counter.count, self.session)
 
     @property
     def summaries(self) -> list[int]:
@@ -333,14 +338,6 @@ class Replayer:
         if not self._loop.is_closed():
             self._run(self._scope.close())
             self._loop.close()
-
-
-def _hash_argument(arguments: str) -> str:
-    try:
-        args = msgspec.json.decode(arguments)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return ""
-    return str(args.get("hash", "")) if isinstance(args, dict) else ""
 
 
 def _count(events: list[Event], event_type: type[object]) -> int:

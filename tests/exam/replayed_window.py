@@ -21,14 +21,6 @@ _UNLIMITED_WINDOW = 1_000_000_000  # tokens: nothing is left out
 _PLACEHOLDER = "?"
 
 
-class _ReplayerWithContents(Replayer):
-    """A replayer whose store can be read, for tools that recall from it."""
-
-    @property
-    def contents(self) -> ContentReader:
-        return self._store
-
-
 @dataclass(frozen=True)
 class ReplayedWindow:
     """The messages before the next user message, without a system prompt, and what can be recalled.
@@ -62,7 +54,7 @@ def replay_window(path: Path, policy: str | ContextPolicy, window_size: int) -> 
     The recorded system prompt is left out: it set another agent's task. Raises InvalidRecording, and
     RequestTooLarge if the next request can't be made.
     """
-    with closing(_ReplayerWithContents(policy, window_size)) as replayer:
+    with closing(Replayer(policy, window_size)) as replayer:
         for message, turn_ends in with_turn_ends(list(read_messages(path))):
             if message["role"] == "assistant":
                 with suppress(RequestTooLarge, RequestInvalid):  # the recorded agent went on all the same
@@ -73,7 +65,7 @@ def replay_window(path: Path, policy: str | ContextPolicy, window_size: int) -> 
         # A request ends with the user's message; each question takes the place of this one.
         replayer.feed({"role": "user", "content": _PLACEHOLDER})
         messages = [as_message(message) for message in replayer.request()]
-        return ReplayedWindow(_without_system(messages[:-1]), replayer.contents, replayer.session)
+        return ReplayedWindow(_without_system(messages[:-1]), replayer.session.memory, replayer.session)
 
 
 def replay_history(path: Path) -> ReplayedWindow:

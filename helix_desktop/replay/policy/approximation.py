@@ -67,9 +67,8 @@ class SessionSums:
 
     def __init__(self) -> None:
         self.messages: list[_Message] = []
-        self._forms: dict[
-            int, tuple[int, int]
-        ] = {}  # of outputs that a policy gave one: tokens in full, more
+        # Of outputs that a policy gave one: tokens in full, more.
+        self._forms: dict[int, tuple[int, int]] = {}
         # seq, at_ms, messages so far, `request_ratio` of what follows (0: not known; None: a turn's end)
         self.moments: list[tuple[int, int, int, float | None]] = []
         self.standing_tokens = 0  # of environment and instructions, as if all of them came at the start

@@ -10,12 +10,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from helix_desktop.agent.compaction.context_compaction import ContextCompaction
-from helix_desktop.agent.models import ModelRoles, RunSettingsSource
-from helix_desktop.agent.ports import TokenCounter
-from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_services import split_versions
-from helix_desktop.config.paths import load_prompts
-from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.agent.models import ModelRoles
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame
@@ -26,10 +21,8 @@ from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.store import Content
 from helix_desktop.replay.policy.policy_replay import ReplayedForms
 from helix_desktop.replay.recording import SessionFacts
-from helix_desktop.replay.replayer import SummaryWriter
+from helix_desktop.replay.replayer import ReplaySession, SummaryWriter
 from helix_desktop.replay.token_counters import MessageTokenCounter
-from helix_desktop.store.memory import MemoryStore
-from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.task_scope import TaskScope
 
 _FIELDS = frozenset(ContextPolicy.__struct_fields__)
@@ -53,35 +46,13 @@ class ReadPolicy:
         return all(getattr(policy, name) == value for name, value in vars(self).items() if name in _FIELDS)
 
 
-_SESSION = "0" * 32
 OnRewrite = Callable[[RecordedEvent], None]
 
 
-class _UnstoredSession(Session):
+class _UnstoredSession(ReplaySession):
     """A session whose events are applied at once, and stored nowhere."""
 
-    def __init__(
-        self,
-        counter: TokenCounter,
-        clock: ClockMs,
-        scope: TaskScope,
-        settings: RunSettingsSource,
-        on_rewrite: OnRewrite,
-    ) -> None:
-        prompts, versions = split_versions(load_prompts())
-        super().__init__(
-            _SESSION,
-            MemoryStore(clock),
-            counter,
-            clock,
-            scope,
-            [],
-            Transcript(),
-            settings,
-            prompts=prompts,
-            prompt_versions=versions,
-        )
-        self._on_rewrite = on_rewrite
+    on_rewrite: OnRewrite
 
     def feed(self, at: int, event: Event) -> None:
         self.transcript.apply(RecordedEvent(self.transcript.last_seq + 1, at, event))
@@ -97,7 +68,7 @@ class _UnstoredSession(Session):
         for event in decide():
             recorded = RecordedEvent(self.transcript.last_seq + 1, self.clock(), event)
             self.transcript.apply(recorded)
-            self._on_rewrite(recorded)
+            self.on_rewrite(recorded)
             applied.append(recorded)
         return applied
 
@@ -129,9 +100,8 @@ class PolicyEngine:
         self._frames: dict[str, PromptFrame] = {}
         self._writer = SummaryWriter(facts.info, counter)
         self._settings = (self.policy, self._frame_of(facts.info.label), ModelRoles(self._writer))
-        self._session = _UnstoredSession(
-            counter, lambda: self.now_ms, self.scope, lambda: self._settings, on_rewrite
-        )
+        self._session = _UnstoredSession(counter, lambda: self.now_ms, self.scope, lambda: self._settings)
+        self._session.on_rewrite = on_rewrite
         self.transcript = self._session.transcript
         self._compaction = ContextCompaction(self._session, stays_open=False)
 

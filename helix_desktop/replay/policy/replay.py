@@ -339,9 +339,7 @@ class RequestSums:
     def __init__(self, transcript: Transcript, fixed_tokens: int) -> None:
         self._transcript, self._fixed_tokens = transcript, fixed_tokens
         self._previous = 0  # tokens of the request before, by our count
-        self._changed_from: int | None = (
-            None  # the first event that a rewrite changed since; None: no rewrite
-        )
+        self._changed_from: int | None = None  # the first event that a rewrite changed since, if one did
         self.sent = 0
         self._billed = 0.0
 
@@ -368,9 +366,8 @@ class RequestSums:
         changed = 0
         for entry in reversed(self._transcript.window.entries()):
             if isinstance(entry, SummaryBlock) and isinstance(entry.event, HandoverMade):
-                return (
-                    self._fixed_tokens + self._transcript.opening_tokens
-                )  # what it quotes is not counted here
+                # What it quotes is not counted here:
+                return self._fixed_tokens + self._transcript.opening_tokens
             if entry.upto < self._changed_from:
                 break
             changed += self._transcript.window.entry_tokens(entry)
@@ -515,7 +512,7 @@ class _Run:
         self._uses: Mapping[int, Sequence[NameUse]] = {}
         self.played = 0  # events
         engine = PolicyEngine(policy, facts, counter, output_forms, self._on_rewrite)
-        self._engine = engine
+        self._engine, self.decides_as = engine, engine.decides_as
         self._handover_at = _handover_at(policy, facts.info)
         transcript = self._transcript = engine.transcript
         self._sums = RequestSums(transcript, facts.fixed_tokens)
@@ -544,9 +541,6 @@ class _Run:
                 self.played += 1
         finally:
             await self._engine.scope.close()
-
-    def decides_as(self, policy: ContextPolicy) -> bool:
-        return self._engine.decides_as(policy)
 
     def _note_retry(self, recorded: RecordedEvent) -> None:
         if isinstance(recorded.event, TurnRetried):

@@ -107,17 +107,18 @@ class PolicyReplayWorker:
 
     async def replay_in_background(self, policy: ContextPolicy) -> PolicyReplay:
         """Return the exact replay of a policy. Raises HelixError if the replay failed."""
-        reply = await self._ask(lambda stop: next(self._link.ask(StartReplay(policy), stop), None))
-        if not isinstance(reply, ReplayDone):
-            raise _stopped_error()
-        return reply.replay
+        return (await self._reply_to(StartReplay(policy), ReplayDone)).replay
 
     async def effect(self, policy: ContextPolicy, field: str) -> FieldEffect:
         """Return what a field changes against its profile's value. Raises HelixError if the replay failed."""
-        reply = await self._ask(lambda stop: next(self._link.ask(StartReplay(policy, field), stop), None))
-        if not isinstance(reply, EffectDone):
-            raise _stopped_error()
-        return reply.effect
+        return (await self._reply_to(StartReplay(policy, field), EffectDone)).effect
+
+    async def _reply_to(self, request: StartReplay, reply_type: type[T]) -> T:
+        reply = await self._ask(lambda stop: next(self._link.ask(request, stop), None))
+        if not isinstance(reply, reply_type):
+            why = _text("The replay was stopped before it was done.")
+            raise HelixError(_text("The policy can't be replayed."), why)
+        return reply
 
     async def stay_ready(self, *, is_on: bool) -> None:
         """Start the process with the session, and let it run until this is turned off again.
@@ -278,12 +279,6 @@ class _Link:
     def forget(self) -> None:
         self._log, self._facts = (), None
         self.end()
-
-
-def _stopped_error() -> HelixError:
-    return HelixError(
-        _text("The policy can't be replayed."), _text("The replay was stopped before it was done.")
-    )
 
 
 def _serve(connection: Connection) -> None:

@@ -81,7 +81,7 @@ class Replay(Protocol):
         """End the turn: the agent has answered, or was stopped; the next message is the user's."""
         ...
 
-    def prepare_request(self) -> None:
+    def prepare_request(self) -> object:
         """Make the request that would be sent now, as the app does before a model call.
 
         Raises RequestTooLarge and RequestInvalid if it cannot be made.
