@@ -108,7 +108,7 @@ def exam(arguments: Sequence[str]) -> int:
 def torture(arguments: Sequence[str]) -> int:
     """Stress and damage the store, and test properties deeply; with names, only tests/torture/NAME.py."""
     _set_up("test", libraries=None)
-    scripts = sorted(path for path in (ROOT / "tests" / "torture").glob("*.py"))
+    scripts = sorted((ROOT / "tests" / "torture").glob("*.py"))
     selected = [path for path in scripts if not arguments or path.stem in arguments]
     failed = [path.name for path in selected if _call(str(path.relative_to(ROOT)))]
     sys.stdout.write(f"failed: {', '.join(failed)}\n" if failed else f"{len(selected)} passed\n")

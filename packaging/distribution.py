@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,11 +69,6 @@ def install_line(manager: str, packages: Sequence[str], *, sudo: bool = True) ->
     if manager not in INSTALL or not packages:
         return ""
     return f"{'sudo ' if sudo else ''}{INSTALL[manager]} {' '.join(packages)}"
-
-
-def unique(names: Iterable[str]) -> list[str]:
-    """Name each once, in the order of the first time."""
-    return list(dict.fromkeys(names))
 
 
 def describe_system(release: Mapping[str, str]) -> str:

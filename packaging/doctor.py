@@ -7,10 +7,11 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import qt_libraries
-from distribution import describe_system, install_line, known_pythons, os_release, unique
+from distribution import describe_system, install_line, known_pythons, os_release
 from environment import LOCKS, Environment, SetupFailed
 
 _NICE_TO_HAVE = {
@@ -40,7 +41,8 @@ def examine(environment: Environment, environ: Mapping[str, str]) -> int:
         ("MISSING", "To install what is missing"),
         ("could", "To install the optional packages"),
     ):
-        packages = unique(name for finding in findings if finding.mark == mark for name in finding.packages)
+        marked = (finding.packages for finding in findings if finding.mark == mark)
+        packages = list(dict.fromkeys(chain.from_iterable(marked)))
         if not packages:
             continue
         line = install_line(manager, packages, sudo=os.geteuid() != 0)

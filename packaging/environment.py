@@ -91,12 +91,7 @@ class Environment:
     def alone(self) -> Iterator[None]:
         """Let one set-up at a time into this checkout; the others wait, then find it done."""
         (self.root / "build").mkdir(exist_ok=True)
-        with (self.root / "build" / "setup.lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                say("another setup is running in this checkout; waiting for it")
-                fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(self.root / "build" / "setup.lock", "setup"):
             yield
 
     def mark(self, need: str) -> None:
@@ -170,6 +165,18 @@ class Environment:
         lock = self.root / self.place / "lock.txt"
         lock.write_text(leveldb.without_binding(read_lock(lock_file)), encoding="utf-8")
         return lock, binding
+
+
+@contextmanager
+def locked(path: Path, what: str) -> Iterator[None]:
+    """Hold a lock; while another process of this checkout has it, say so and wait."""
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"another {what} is running in this checkout; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def read_lock(lock: Path) -> str:

@@ -57,7 +57,8 @@ ALL = ("frozen", "deb", "rpm", "appimage", "flatpak", "windows", "macos", "licen
 
 def main(root: Path, words: Sequence[str]) -> int:
     """Build the given targets in order; return 0 if all are built. `-- WORDS` go to each of them."""
-    formats, _, rest = _split_words(words)
+    at = words.index("--") if "--" in words else len(words)
+    formats, rest = words[:at], words[at + 1 :]
     unknown = [name for name in formats if name not in {*TARGETS, "all"}]
     if unknown or not formats:
         say(f"Unknown target: {unknown[0]!r}." if unknown else "Choose what to build.")
@@ -69,11 +70,6 @@ def main(root: Path, words: Sequence[str]) -> int:
         if code := TARGETS[name].build()(root, rest):
             return code
     return 0
-
-
-def _split_words(words: Sequence[str]) -> tuple[list[str], str, list[str]]:
-    at = list(words).index("--") if "--" in words else len(words)
-    return list(words[:at]), "--", list(words[at + 1 :])
 
 
 def _list() -> None:

@@ -18,7 +18,6 @@ from distribution import (
     known_pythons,
     os_release,
     system_parts,
-    unique,
 )
 from environment import SetupFailed, say
 
@@ -42,7 +41,7 @@ def missing(need: str | None, environ: Mapping[str, str]) -> list[SystemPart]:
 def missing_packages(need: str | None, environ: Mapping[str, str]) -> list[str]:
     """List the packages that `need` lacks, as this system calls them."""
     manager, _ = known_pythons(os_release())
-    return unique(part.package(manager) for part in missing(need, environ))
+    return list(dict.fromkeys(part.package(manager) for part in missing(need, environ)))
 
 
 def missing_binding(python: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
@@ -55,6 +56,11 @@ def run(*command: str | Path, folder: Path | None = None, extra: Mapping[str, st
         output = "\n".join(f"{done.stdout}{done.stderr}".strip().splitlines()[-40:])
         raise SetupFailed(f"`{' '.join(line)}` failed with {done.returncode}:\n{output}")
     return done.stdout
+
+
+def fill(text: str, facts: Mapping[str, str]) -> str:
+    """Return a text with each @NAME@ replaced by that fact."""
+    return re.sub(r"@([A-Z]+)@", lambda match: facts[match[1]], text)
 
 
 def all_files(folder: Path) -> Iterable[Path]:

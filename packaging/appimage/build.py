@@ -94,18 +94,13 @@ def _read_only(packed: Path) -> Iterator[Path]:
     except (SetupFailed, OSError):
         place.rmdir()
         run("unsquashfs", "-quiet", "-no-progress", "-dest", place, packed)
-        for folder in (
-            place,
-            *(path for path in place.rglob("*") if path.is_dir() and not path.is_symlink()),
-        ):
+        folders = [path for path in (place, *place.rglob("*")) if path.is_dir() and not path.is_symlink()]
+        for folder in folders:
             folder.chmod(0o555)
         try:
             yield place
         finally:
-            for folder in (
-                place,
-                *(path for path in place.rglob("*") if path.is_dir() and not path.is_symlink()),
-            ):
+            for folder in folders:
                 folder.chmod(0o755)
             shutil.rmtree(place)
         return

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from environment import SetupFailed, say
+from system_tools import run
 
 from check import host
 from check.table import Wrong
@@ -39,6 +40,13 @@ class CommandResult:
         if self.code != code:
             raise Wrong(f"exit code {self.code} instead of {code}: …{self.output.strip()[-600:]}")
         return self
+
+    def report_of(self, *parts: str) -> str:
+        """Return what a self-check reported about these parts. Raise Wrong unless all checks passed."""
+        reports = re.findall(rf"^ok +(?:{'|'.join(parts)}) +(.*)$", self.output, re.MULTILINE)
+        if not reports or "all checks passed" not in self.output:
+            raise Wrong(self.output[-800:])
+        return "; ".join(map(str.strip, reports))
 
 
 @dataclass(frozen=True)
@@ -120,9 +128,8 @@ class Chroot:
         pairs = [f"{name}={value}" for name, value in (values | dict(self.environ) | dict(environ)).items()]
         as_user = [] if user == "root" else ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
         shell = ["/bin/sh", "-c", f"cd {home} && {command}"]
-        chroot = (
-            shutil.which("chroot", path=_PATH) or "chroot"
-        )  # jobs of cron look into /usr/bin and /bin only
+        # Jobs of cron look into /usr/bin and /bin only.
+        chroot = shutil.which("chroot", path=_PATH) or "chroot"
         return [chroot, str(self.root), "/usr/bin/env", "-i", *pairs, *as_user, *shell]
 
 
@@ -155,7 +162,7 @@ class Chroots:
         return there
 
     @contextmanager
-    def chroot(self, suite: str, *, packages: str = "") -> Iterator[Chroot]:
+    def chroot(self, suite: str) -> Iterator[Chroot]:
         """Open a throw-away system with a plain user in it; remove it at the end."""
         base = self.base(suite)
         place = Path(tempfile.mkdtemp(prefix="run-", dir=self.place))
@@ -168,8 +175,6 @@ class Chroots:
             (root / "usr/sbin/policy-rc.d").chmod(0o755)
             chroot.run(f"useradd --create-home --shell /bin/sh {USER}").must()
             chroot.run("apt-get update -qq").must()
-            if packages:
-                chroot.install(*packages.split())
             yield chroot
         finally:
             discard(place)
@@ -219,24 +224,18 @@ def _layer(base: Path, place: Path, root: Path) -> None:
 def _devices(root: Path) -> None:
     """Mount /proc, /sys and its own /dev: single devices of this machine, never its complete /dev."""
     dev = root / "dev"
-    _mount("-t", "proc", "proc", str(root / "proc"))
-    _mount("-t", "tmpfs", "-o", "mode=0755", "tmpfs", str(dev))
+    run("mount", "-t", "proc", "proc", root / "proc")
+    run("mount", "-t", "tmpfs", "-o", "mode=0755", "tmpfs", str(dev))
     for name in _DEVICES:
         (dev / name).touch()
-        _mount("--bind", f"/dev/{name}", str(dev / name))
+        run("mount", "--bind", f"/dev/{name}", dev / name)
     for name in ("pts", "shm"):
         (dev / name).mkdir()
-    _mount("-t", "devpts", "-o", "newinstance,ptmxmode=0666,mode=0620,gid=5", "devpts", str(dev / "pts"))
-    _mount("-t", "tmpfs", "-o", "mode=1777", "tmpfs", str(dev / "shm"))
+    run("mount", "-t", "devpts", "-o", "newinstance,ptmxmode=0666,mode=0620,gid=5", "devpts", dev / "pts")
+    run("mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", dev / "shm")
     (dev / "ptmx").symlink_to("pts/ptmx")
     for name, target in {"fd": "", "stdin": "/0", "stdout": "/1", "stderr": "/2"}.items():
         (dev / name).symlink_to(f"/proc/self/fd{target}")
-
-
-def _mount(*arguments: str) -> None:
-    done = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SetupFailed(f"mount {' '.join(arguments)}: {done.stderr.strip()}")
 
 
 def _end_processes(place: Path) -> None:

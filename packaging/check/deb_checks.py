@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 from environment import SetupFailed
+from system_tools import run
 
 from check import usage_checks, window_checks
 from check.chroot import USER, Chroot, Chroots
@@ -51,19 +51,13 @@ def repack(package: Path, older: Path) -> None:
     """Make an older package out of one: nothing but its version differs. Raises SetupFailed."""
     tree = older.with_suffix(".tree")
     control = tree / "DEBIAN" / "control"
-    _dpkg("-R", str(package), str(tree))
+    run("dpkg-deb", "-R", package, tree)
     text = control.read_text(encoding="utf-8")
     control.write_text(
         re.sub(r"^Version: .*$", f"Version: {OLDER}", text, flags=re.MULTILINE), encoding="utf-8"
     )
-    _dpkg("--root-owner-group", "-Zgzip", "-z1", "--build", str(tree), str(older))
+    run("dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "--build", tree, older)
     shutil.rmtree(tree)
-
-
-def _dpkg(*words: str) -> None:
-    done = subprocess.run(["dpkg-deb", *words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SetupFailed(f"dpkg-deb {words[0]}: {done.stderr.strip()}")
 
 
 def _install(chroot: Chroot, package: str, table: Table) -> None:
@@ -104,17 +98,9 @@ def _first_use(chroot: Chroot, table: Table) -> None:
     window_checks.first_start(chroot, table)
     with table.step("plain user, offscreen: self-check") as step:
         done = chroot.run(f"{PROGRAM} self-check", user=USER).must()
-        step.detail = ran_well(done.output)
+        step.detail = done.report_of("versions", "window")
         if wrong := usage_checks.strays(usage_checks.listing(chroot) - before)[0]:
             raise Wrong(f"it left {', '.join(wrong)}")
-
-
-def ran_well(output: str) -> str:
-    """Return a self-check's report about itself and its window. Raise Wrong unless all checks passed."""
-    if "all checks passed" not in output:
-        raise Wrong(output[-800:])
-    reports = re.findall(r"^ok +(?:versions|window) +(.*)$", output, re.MULTILINE)
-    return "; ".join(reports)
 
 
 def _upgrade(chroot: Chroot, package: str, table: Table) -> None:

@@ -51,10 +51,9 @@ class X11:
         self.chroot.run("scrot --overwrite /tmp/shot.png", user=USER, environ=self.environ).must()
         keep(self.chroot.root / "tmp/shot.png", path)
 
-    def windows(self, *, visible: bool = True) -> list[str]:
+    def windows(self) -> list[str]:
         """The numbers of the app's windows."""
-        only = "--onlyvisible " if visible else ""
-        line = f"xdotool search {only}--class helix"
+        line = "xdotool search --onlyvisible --class helix"
         done = self.chroot.run(line, user=USER, environ=self.environ)
         return done.output.split() if done.code == 0 else []
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from environment import Environment, SetupFailed, call, say
+from environment import Environment, SetupFailed, call, locked, say
 
 from check import deb_checks, namespace, script_checks, wine_checks
 from check.chroot import SUITES, Chroots
@@ -89,12 +88,7 @@ def _alone() -> Iterator[Chroots]:
     """Let one check at a time into this checkout, and remove the files of a killed one."""
     place = ROOT / "build" / "chroots"
     place.mkdir(parents=True, exist_ok=True)
-    with (place / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("another check is running in this checkout; waiting for it")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(place / "lock", "check"):
         chroots = Chroots(place)
         chroots.sweep()
         yield chroots

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from check.chroot import USER, Chroot, Chroots, CommandResult
-from check.table import Step, Table, Wrong
+from check.table import Table, Wrong
 
 ROOT = Path(__file__).resolve().parents[2]
 _LINE = re.compile(r"^helix: .*:  sudo (apt-get install -y .*)$")
@@ -30,10 +30,11 @@ def _as_root(chroot: Chroot, table: Table) -> None:
         place = _clone(chroot, "root")
         step.detail = _command_in(chroot.run(f"cd {place} && ./helix doctor").must(1), sudo=False)
     with table.step("root, no Python: ./helix run self-check") as step:
-        _self_check(chroot.run(f"cd {place} && ./helix run self-check").must(), step)
+        done = chroot.run(f"cd {place} && ./helix run self-check").must()
+        step.detail = done.report_of("versions")
     with table.step("root: ./helix run self-check, again") as step:
         again = chroot.run(f"cd {place} && ./helix run self-check").must()
-        _self_check(again, step)
+        step.detail = again.report_of("versions")
         if "helix: " in again.output:
             raise Wrong(f"the second run set something up: {again.output[:600]}")
     with table.step("root: ./helix test tests/unit/context") as step:
@@ -60,7 +61,8 @@ def _as_user(chroot: Chroot, table: Table) -> None:
         step.detail = line
         chroot.run(line).must()
     with table.step("plain user: ./helix run self-check") as step:
-        _self_check(chroot.run(f"cd {place} && ./helix run self-check", user=USER).must(), step)
+        done = chroot.run(f"cd {place} && ./helix run self-check", user=USER).must()
+        step.detail = done.report_of("versions")
     with table.step("plain user: ./helix test names what is missing for it") as step:
         line = _command_in(chroot.run(f"cd {place} && ./helix test tests/unit/context", user=USER).must(1))
         step.detail = line
@@ -111,13 +113,6 @@ def _command_in(done: CommandResult, *, sudo: bool = True) -> str:
     if len(commands) != 1 or len([line for line in lines if not line.startswith("make: ")]) != 1:
         raise Wrong(f"not one line with one command: {done.output}")
     return commands[0]
-
-
-def _self_check(done: CommandResult, step: Step) -> None:
-    if "all checks passed" not in done.output:
-        raise Wrong(done.output[-600:])
-    report = re.search(r"^ok +versions +(.*)$", done.output, re.MULTILINE)
-    step.detail = report[1] if report else ""
 
 
 def _last_line(done: CommandResult) -> str:

@@ -46,11 +46,9 @@ def steps(chroot: Chroot, table: Table) -> None:
         chroot.install("dbus", "gnome-keyring")
         line = f"dbus-run-session -- sh -c '{_UNLOCK}; helix-desktop self-check --keyring'"
         done = chroot.run(line, user=USER, limit=120).must()
-        report = re.search(r"^ok +keys +(.*)$", done.output, re.MULTILINE)
-        if not report:
-            raise Wrong(done.output[-600:])
+        report = done.report_of("keys")
         keyrings = list((chroot.home(USER) / ".local/share/keyrings").glob("*.keyring"))
-        step.detail = f"{report[1]}, in {', '.join(path.name for path in keyrings)}"
+        step.detail = f"{report}, in {', '.join(path.name for path in keyrings)}"
     with table.step("links and .helix files belong to it") as step:
         chroot.install("xdg-utils", "desktop-file-utils", "shared-mime-info")
         types = ("x-scheme-handler/helix", "application/x-helix-workspace")

@@ -42,10 +42,7 @@ def first_start(chroot: Chroot, table: Table) -> None:
 def on_x11(chroot: Chroot, table: Table, suite: str) -> None:
     """Show it under X11."""
     with table.step("X11: self-check") as step, x11(chroot) as display:
-        done = chroot.run("helix-desktop self-check", user=USER, environ=display.environ).must()
-        if "painted on xcb" not in done.output:
-            raise Wrong(done.output)
-        step.detail = "its window is one of X11"
+        _check_window(chroot, step, display, "xcb", "X11")
     if table.steps[-1].passed:
         with x11(chroot) as display:
             _second_start(chroot, table, display)
@@ -62,10 +59,7 @@ def on_wayland(chroot: Chroot, table: Table, suite: str) -> None:
     if table.steps[-1].passed:
         with wayland(chroot) as display:
             with table.step("Wayland: self-check") as step:
-                done = chroot.run("helix-desktop self-check", user=USER, environ=display.environ).must()
-                if "painted on wayland" not in done.output:
-                    raise Wrong(done.output)
-                step.detail = "its window is one of Wayland"
+                _check_window(chroot, step, display, "wayland", "Wayland")
             with table.step("Wayland: the guided sample in the window") as step:
                 _save_picture(chroot, step, display, "--demo", f"deb-{suite}-wayland.png", _PAINT_S)
 
@@ -78,6 +72,13 @@ def after_upgrade(chroot: Chroot, table: Table, suite: str) -> None:
     ):
         name = f"deb-{suite}-upgraded.png"
         _save_picture(chroot, step, display, f"--workspace {PROJECT}", name, _PAINT_S)
+
+
+def _check_window(chroot: Chroot, step: Step, display: Display, platform: str, name: str) -> None:
+    done = chroot.run("helix-desktop self-check", user=USER, environ=display.environ).must()
+    if f"painted on {platform}" not in done.output:
+        raise Wrong(done.output)
+    step.detail = f"its window is one of {name}"
 
 
 def _first_start(chroot: Chroot, table: Table, display: X11) -> None:

@@ -155,10 +155,10 @@ def _data(windows: Windows) -> set[str]:
 def _use_app(windows: Windows, table: Table) -> None:
     with table.step("self-check, in a console") as step:
         done = windows.run(_console("self-check"), limit=240).must()
-        step.detail = _report_of(done.output, "versions")
+        step.detail = done.report_of("versions")
     with table.step("a key in the Credential Manager") as step:
         done = windows.run(_console("self-check", "--keyring"), limit=240).must()
-        step.detail = _report_of(done.output, "keys")
+        step.detail = done.report_of("keys")
     with table.step("self-check by the windowed program: its exit code arrives"):
         windows.run(f"wine '{_PROGRAM}' self-check", limit=240).must()
     with table.step("wrong words end with 2"):
@@ -183,13 +183,6 @@ def _tests_pass(windows: Windows, demo: str) -> None:
     done = windows.run(line).must()
     if not done.output.rstrip().endswith("OK"):
         raise Wrong(f"the sample's tests: {done.output[-600:]}")
-
-
-def _report_of(output: str, part: str) -> str:
-    if "all checks passed" not in output:
-        raise Wrong(output[-900:])
-    match = re.search(rf"^ok +{part} +(.*)$", output, re.MULTILINE)
-    return match[1].strip() if match else ""
 
 
 def _check_window(windows: Windows, table: Table, setup: str) -> None:
@@ -312,7 +305,7 @@ def _refusals(windows: Windows, table: Table, setup: str) -> None:
         place = f"{_HOME}\\{_ODD.replace(' ', '')}"  # Wine quotes spaces, which NSIS takes literally
         windows.run(f"wine {setup} /S '/D={place}'").must()
         done = windows.run(f"wine '{place}\\helix-desktop.com' self-check", limit=240).must()
-        step.detail = _report_of(done.output, "resources")
+        step.detail = done.report_of("resources")
         page = windows.run(f"wine '{place}\\helix-desktop.com' sample-python -c '{_PAGE}'").must()
         step.detail += f"; code page {page.output.split()[-1]}"
         windows.run(f"wine '{place}\\uninstall.exe' /S '_?={place}'").must()

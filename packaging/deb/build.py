@@ -16,7 +16,8 @@ from environment import SetupFailed, say
 from frozen.build import NAME
 from frozen.libraries import SYSTEM, Needs
 from linux.stage import date_of, make_uniform, stage
-from system_tools import NotHere, all_files, ensure, run
+from release.checksums import digest
+from system_tools import NotHere, all_files, ensure, fill, run
 
 from deb.copyright import copyright_text
 
@@ -111,15 +112,13 @@ def _control(root: Path, files: Path, needed: Needs) -> None:
     kib = sum(path.lstat().st_size for path in all_files(files / "usr")) // 1024
     text = (HERE / "control.in").read_text(encoding="utf-8")
     facts = {
-        "@VERSION@": _version(root),
-        "@ARCHITECTURE@": architecture(),
-        "@MAINTAINER@": MAINTAINER,
-        "@SIZE@": str(kib),
-        "@DEPENDS@": ", ".join(depends(needed)),
+        "VERSION": _version(root),
+        "ARCHITECTURE": architecture(),
+        "MAINTAINER": MAINTAINER,
+        "SIZE": str(kib),
+        "DEPENDS": ", ".join(depends(needed)),
     }
-    for name, value in facts.items():
-        text = text.replace(name, value)
-    (folder / "control").write_text(text, encoding="utf-8")
+    (folder / "control").write_text(fill(text, facts), encoding="utf-8")
     sums = [
         f"{hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()}  {path.relative_to(files)}\n"
         for path in all_files(files / "usr")
@@ -129,10 +128,10 @@ def _control(root: Path, files: Path, needed: Needs) -> None:
 
 
 def _again(root: Path, package: Path) -> None:
-    first = hashlib.sha256(package.read_bytes()).hexdigest()
+    first = digest(package)
     shutil.rmtree(root / "build" / "frozen")
     say("building it again from nothing")
-    second = hashlib.sha256(make(root).read_bytes()).hexdigest()
+    second = digest(make(root))
     if first != second:
         raise SetupFailed(f"two builds differ: {first} and {second}. Compare them with diffoscope.")
     say(f"both builds have the SHA-256 {first}")

@@ -115,12 +115,10 @@ def trim_records(internal: Path) -> None:
 
 def make_uniform(tree: Path, date: int) -> None:
     """Set the permissions and the date of every file and folder to those of every build."""
-    for path in sorted(tree.rglob("*"), reverse=True):
+    for path in sorted([tree, *tree.rglob("*")], reverse=True):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or is_program(path) else 0o644)
         os.utime(path, (date, date), follow_symlinks=False)
-    tree.chmod(0o755)
-    os.utime(tree, (date, date))
 
 
 def is_program(path: Path) -> bool:

@@ -29,15 +29,8 @@ def verify(program: Path) -> None:
         project = folder / "project"
         project.mkdir()
         with serving(_COMMAND) as model:
-            words = [
-                "--model",
-                "scripted/scripted",
-                "--base-url",
-                model.address,
-                "--window",
-                "32000",
-                "--yes",
-            ]
+            model_words = ("--model", "scripted/scripted", "--base-url", model.address)
+            words = (*model_words, "--window", "32000", "--yes")
             _run(program, folder, *words, "--trust")
             _add_server(folder, project)
             _run(program, folder, *words)

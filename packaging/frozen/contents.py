@@ -17,18 +17,8 @@ KEYCHAINS = {
 
 # What the sample projects import from the standard library: they run on the app's own Python.
 SAMPLES = (
-    "argparse",
-    "contextlib",
-    "csv",
-    "datetime",
-    "io",
-    "math",
-    "pathlib",
-    "statistics",
-    "tempfile",
-    "tomllib",
-    "unittest",
-    "unittest.__main__",
+    *("argparse", "contextlib", "csv", "datetime", "io", "math", "pathlib", "statistics", "tempfile"),
+    *("tomllib", "unittest", "unittest.__main__"),
 )
 
 # Found by no import statement: backends of keyring, and what uvicorn chooses at run time.
@@ -47,34 +37,11 @@ HIDDEN = (
 WITH_DATA = ("latex2mathml", "ziafont", "ziamath")
 
 EXCLUDED = (
-    *(
-        "tkinter",
-        "_tkinter",
-        "readline",
-        "lib2to3",
-        "idlelib",
-        "turtledemo",
-        "pydoc_data",
-        "ensurepip",
-        "venv",
-    ),
-    *(
-        "PySide6.QtQml",
-        "PySide6.QtQuick",
-        "PySide6.QtSql",
-        "PySide6.QtTest",
-        "PySide6.QtUiTools",
-        "PySide6.QtDesigner",
-    ),
+    *("tkinter", "_tkinter", "readline", "lib2to3", "idlelib", "turtledemo", "pydoc_data", "ensurepip"),
+    *("venv", "PySide6.QtDBus", "PySide6.QtQml", "PySide6.QtQuick", "PySide6.QtSql", "PySide6.QtTest"),
+    *("PySide6.QtUiTools", "PySide6.QtDesigner", "zstandard._cffi", "zstandard.backend_cffi"),
     *("IPython", "numpy", "pytest", "setuptools", "pkg_resources", "pip", "hatchling", "mypy", "hypothesis"),
-    *(
-        "zstandard._cffi",
-        "zstandard.backend_cffi",
-        "requests",
-        "urllib3",
-        "charset_normalizer",
-        "PySide6.QtDBus",
-    ),
+    *("requests", "urllib3", "charset_normalizer"),
     *("rich", "typer", "pydantic.mypy", "pydantic.v1", "pydantic._hypothesis_plugin", "uvloop", "httptools"),
 )
 

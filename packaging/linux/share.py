@@ -9,7 +9,7 @@ from pathlib import Path
 
 import build_identity
 from package_environment import package_environment
-from system_tools import ensure, run
+from system_tools import ensure, fill, run
 
 ID = "org.helixdesktop.HelixDesktop"
 PROGRAM = "helix-desktop"
@@ -24,7 +24,10 @@ def install(root: Path, share: Path) -> None:
     _copy(HERE / f"{ID}.mime.xml", share / "mime" / "packages" / f"{ID}.xml")
     metainfo = share / "metainfo" / f"{ID}.metainfo.xml"
     metainfo.parent.mkdir(parents=True)
-    metainfo.write_text(fill_template(root, HERE / f"{ID}.metainfo.xml"), encoding="utf-8")
+    template = (HERE / f"{ID}.metainfo.xml").read_text(encoding="utf-8")
+    date = datetime.fromtimestamp(build_identity.epoch(root), UTC).strftime("%Y-%m-%d")
+    facts = {"VERSION": build_identity.version(root), "DATE": date}
+    metainfo.write_text(fill(template, facts), encoding="utf-8")
     icons = root / "packaging" / "icons" / "draw.py"
     run(python, icons, root / "resources" / "icons" / "helix.svg", share / "icons" / "hicolor", ID)
     manual = run(python, "-m", "linux.manual", folder=root, extra={"PYTHONPATH": str(HERE.parent)})
@@ -43,13 +46,6 @@ def validate(share: Path) -> None:
     run("appstreamcli", "validate", "--no-net", share / "metainfo" / f"{ID}.metainfo.xml")
     run("xmllint", "--noout", share / "mime" / "packages" / f"{ID}.xml")
     run("man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", share / "man" / "man1" / f"{PROGRAM}.1.gz")
-
-
-def fill_template(root: Path, template: Path) -> str:
-    """A template with the version and the date of this build."""
-    date = datetime.fromtimestamp(build_identity.epoch(root), UTC).strftime("%Y-%m-%d")
-    text = template.read_text(encoding="utf-8")
-    return text.replace("@VERSION@", build_identity.version(root)).replace("@DATE@", date)
 
 
 def _copy(source: Path, place: Path) -> None:

@@ -26,7 +26,8 @@ def notarise(product: Path, environ: Mapping[str, str]) -> bool:
     key = [part for pair in zip(("--key", "--key-id", "--issuer"), credentials, strict=True) for part in pair]
     with tempfile.TemporaryDirectory() as folder:
         sent = _sendable(product, Path(folder))
-        answer = json.loads(run([*_notary("submit"), str(sent), "--wait", "--timeout", "1h", *key]))
+        submit = ["xcrun", "notarytool", "submit", "--output-format", "json", str(sent), "--wait"]
+        answer = json.loads(run([*submit, "--timeout", "1h", *key]))
     if answer.get("status") != "Accepted":
         log = run(["xcrun", "notarytool", "log", str(answer.get("id")), *key])
         raise SigningFailed(f"Apple answered {answer.get('status')!r} to {product.name}:\n{log}")
@@ -34,10 +35,6 @@ def notarise(product: Path, environ: Mapping[str, str]) -> bool:
     run(["xcrun", "stapler", "validate", str(product)])
     say(f"{product.name} is notarised and carries the ticket.")
     return True
-
-
-def _notary(verb: str) -> list[str]:
-    return ["xcrun", "notarytool", verb, "--output-format", "json"]
 
 
 def _sendable(product: Path, folder: Path) -> Path:

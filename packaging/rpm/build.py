@@ -14,7 +14,7 @@ from environment import SetupFailed, say
 from frozen.build import NAME
 from frozen.libraries import Needs
 from linux.stage import date_of, make_uniform, stage
-from system_tools import all_files, ensure, run
+from system_tools import all_files, ensure, fill, run
 
 HERE = Path(__file__).parent
 WORK = Path("build", "rpm")
@@ -42,15 +42,13 @@ def make(root: Path) -> Path:
     make_uniform(files, build_identity.epoch(root))
     text = (HERE / f"{NAME}.spec").read_text(encoding="utf-8")
     facts = {
-        "@VERSION@": build_identity.version(root),
-        "@RELEASE@": RELEASE,
-        "@STAGE@": str(files),
-        "@REQUIRES@": "\n".join(f"Requires: {requirement}" for requirement in requires(needed)),
+        "VERSION": build_identity.version(root),
+        "RELEASE": RELEASE,
+        "STAGE": str(files),
+        "REQUIRES": "\n".join(f"Requires: {requirement}" for requirement in requires(needed)),
     }
-    for name, value in facts.items():
-        text = text.replace(name, value)
     spec = work / f"{NAME}.spec"
-    spec.write_text(text, encoding="utf-8")
+    spec.write_text(fill(text, facts), encoding="utf-8")
     shutil.rmtree(work / "top", ignore_errors=True)
     say("packing")
     define = ("--define", f"_topdir {work / 'top'}", "--define", f"_rpmdir {work / 'rpms'}")

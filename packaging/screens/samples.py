@@ -12,7 +12,6 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.demo.tour import ScreenshotWriter, is_page_read, show_timeline, wait_until
-from helix_desktop.ui.inspector.request_groups import RowAction, WindowRow
 from helix_desktop.ui.inspector.request_list import ActOnRow
 from helix_desktop.ui.kit.intents import (
     Compact,
@@ -108,16 +107,13 @@ class SampleScreens:
             await self._screenshots.capture("inspector-row-menu", widget=menu)
             menu.close()
         for action in ("cache", "exclude"):
-            await self._ask_about(action, row)
+            if action in row.actions:
+                self._window.perform(ActOnRow(action, row))
+                await self._capture_dialog(f"dialog-{action}-row")
         await self._conversation.window.exclude(row.seq, row.part)
         await self._screenshots.settle()
         await self._screenshots.capture("inspector-excluded")
         self._window.perform(UndoLast())
-
-    async def _ask_about(self, action: RowAction, row: WindowRow) -> None:
-        if action in row.actions:
-            self._window.perform(ActOnRow(action, row))
-            await self._capture_dialog(f"dialog-{action}-row")
 
     async def _capture_handovers(self) -> None:
         """Capture the window of the handovers: what differs, to edit, and written again."""

@@ -11,10 +11,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from environment import SetupFailed, say
+from system_tools import run
 
 VARIABLE = "HELIX_PYTHON312"
 _MAKE = """\
@@ -61,10 +61,9 @@ def _drop_sources(place: Path) -> None:
 def _compile(python: Path, work: Path, tree: Path) -> str:
     script = work / "bytecode.py"
     script.write_text(_MAKE, encoding="utf-8")
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
     own = _python312()
     if own:
-        _must([own, "-I", str(script), str(tree)], environment)
+        run(own, "-I", script, tree, extra={"PYTHONHASHSEED": "0"})
         return own
     wine = shutil.which("wine")
     if wine is None:
@@ -94,22 +93,13 @@ def _by_wine(wine: str, python: Path, work: Path, tree: Path, script: Path) -> N
         "WINEDLLOVERRIDES": names,
         "PYTHONHASHSEED": "0",
     }
-    environment = {**os.environ, **extra}
-    environment.pop("DISPLAY", None)
-    program = [wine, str(python / "python.exe"), "-I", _drive(script), _drive(tree)]
+    program = (wine, python / "python.exe", "-I", _drive(script), _drive(tree))
     try:
-        _must(program, environment)
+        run("env", "--unset=DISPLAY", *program, extra=extra)
     finally:
-        subprocess.run(["wineserver", "-k"], env=environment, check=False)
+        subprocess.run(["wineserver", "-k"], env={**os.environ, **extra}, check=False)
 
 
 def _drive(path: Path) -> str:
     """How Wine names a file of this system."""
     return f"Z:{path.resolve()}"
-
-
-def _must(line: list[str], environment: Mapping[str, str]) -> None:
-    done = subprocess.run(line, env=dict(environment), capture_output=True, text=True, check=False)
-    if done.returncode:
-        output = f"{done.stdout}{done.stderr}".strip()[-2000:]
-        raise SetupFailed(f"`{' '.join(line)}` failed with {done.returncode}:\n{output}")

