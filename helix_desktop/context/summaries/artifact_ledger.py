@@ -17,17 +17,9 @@ from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.builtin_tools import ToolKind
 from helix_desktop.domain.digest import CACHE_TOOLS, digest_of
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
-from helix_desktop.domain.files.file_use import (
-    ALL_LINES,
-    TO_THE_END,
-    file_use,
-    is_task_tool,
-    is_test_command,
-    tool_kind,
-)
+from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
+from helix_desktop.domain.files.file_use import is_task_tool, is_test_command, tool_kind
 from helix_desktop.domain.identifiers import identifiers_in
-from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.private_details import has_form_of_secret
 from helix_desktop.domain.skills import skill_named
 from helix_desktop.domain.text_format import ellipsize, one_line, pluralize
@@ -134,29 +126,13 @@ def legend_of(ledger: str) -> str:
     return f"{LEGEND}; {_SKILL_LEGEND}" if has_skill else LEGEND
 
 
-class FilePart(msgspec.Struct, frozen=True):
-    """Lines of a file that were read, such as `20-60`, or "part" where they are not known."""
-
-    lines: str
-    digest: str
-    seq: int
-
-    def entry(self, flags: str, path: str) -> str:
-        target = f"{path} (part)" if self.lines == _UNKNOWN_PART else f"{path}:{self.lines}"
-        return _entry(flags, target, self.digest, self.seq)
-
-
-_UNKNOWN_PART = "part"
-_NAMED_PARTS = 3  # of a file that was never read whole, the newest
-
-
 class LedgerFile(msgspec.Struct, frozen=True):
     """A path, everything done to it (FLAGS), and its newest event; `state` names what flags do not.
 
     `digest` is of what was read or found there last, in event `stored_seq`: of an edited file the text of
-    before, empty once it was written whole. If it was never read whole, the newest `parts` are named, newest
-    first. `revert` is the user's that took back what was done to it. `is_skill`: the agent is told of the
-    skills in its folder.
+    before, empty once it was written whole. `lines` are those that it has if the file was never read whole,
+    such as `20-60`. `revert` is the user's that took back what was done to it. `is_skill`: the agent is told
+    of the skills in its folder.
     """
 
     path: str
@@ -165,7 +141,7 @@ class LedgerFile(msgspec.Struct, frozen=True):
     seq: int
     state: LedgerFileState = ""
     stored_seq: int = 0
-    parts: tuple[FilePart, ...] = ()
+    lines: str = ""
     revert: FileRevert | None = None
     is_skill: bool = False
 
@@ -208,11 +184,8 @@ class LedgerFile(msgspec.Struct, frozen=True):
         if not self.digest:
             return _entry(flags, self.path, "", self.seq) + revert
         edited = f" (edited since, e{self.seq})" if self.stored_seq < self.seq else ""
-        entry = _entry(flags, self.path, self.digest, self.stored_seq)
-        if self.parts:
-            newest, *others = self.parts
-            entry = ", ".join([newest.entry(flags, self.path), *(part.entry("", "") for part in others)])
-        return f"{entry}{edited}{revert}"
+        target = f"{self.path}:{self.lines}" if self.lines else self.path
+        return f"{_entry(flags, target, self.digest, self.stored_seq)}{edited}{revert}"
 
 
 class AttachedContent(msgspec.Struct, frozen=True):
@@ -412,16 +385,6 @@ _ENTERS_TEMPORARY = re.compile(r"""\b(?:cd|pushd)\s+["']?(?:\$\{?TMP|\$\(mktemp|
 _GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*["']?([^\s"'|;&<>()]+)""")
 
 
-@lru_cache(_REMEMBERED_CALLS)
-def _lines_read(call: ToolCall) -> str:
-    """Return which lines of a file a call reads; empty if all."""
-    use = file_use(call)
-    if use is None or use.lines == ALL_LINES:
-        return ""
-    first, last = use.lines.first, use.lines.last
-    return _UNKNOWN_PART if last < first else f"{first}-{'' if last == TO_THE_END else last}"
-
-
 def target_paths(target: str, kind: ToolKind) -> Sequence[str]:
     """Return the files that a call's target names: without lines, and each of those changed together."""
     if kind == "read":
@@ -500,17 +463,14 @@ class Ledger(msgspec.Struct):
     commands: dict[str, CommandRun] = {}
     failures: dict[tuple[str, str], Failure] = {}
     git: GitCommits = msgspec.field(default_factory=GitCommits)
-    newest_calls: Sequence[ToolCall] = ()
     standing: Container[str] = ()  # what messages behind it hold whole
 
     def add(self, item: LogItem) -> None:
-        event = item.event  # most are answers and the calls before them
+        event = item.event
         if isinstance(event, ToolAnswered):
             if event.outcome in _COUNTED_OUTCOMES and not event.recalled and event.name not in CACHE_TOOLS:
                 self._add_answer(event, item.seq)
-        elif isinstance(event, AssistantSpoke):
-            self.newest_calls = event.calls or self.newest_calls
-        else:
+        elif isinstance(event, UserSpoke):
             for attachment in event.attachments:
                 self.attached.pop(attachment.digest, None)
                 content = AttachedContent(attachment.label, attachment.digest, item.seq)
@@ -533,16 +493,9 @@ class Ledger(msgspec.Struct):
             self._add_file(output.target, "", seq, state="deleted")
         elif output.target and kind in FLAGS and not is_task_tool(output.name):
             digest = "" if kind in ("write", "edit") else output.digest
-            lines = self._lines_of(output) if kind == "read" else ""
+            lines = _LINES.search(output.target) if kind == "read" else None
             for path in target_paths(output.target, kind):
-                self._add_file(path, FLAGS[kind], seq, digest, lines=lines)
-
-    def _lines_of(self, output: ToolAnswered) -> str:
-        """Return which lines of a file a read returned, as its target or its call says; empty if all."""
-        if target_lines := _LINES.search(output.target):
-            return target_lines[1]
-        calls = (call for call in self.newest_calls if call.id == output.call_id)
-        return next(filter(None, map(_lines_read, calls)), "")
+                self._add_file(path, FLAGS[kind], seq, digest, lines=lines[1] if lines else "")
 
     def _add_file(
         self,
@@ -559,17 +512,12 @@ class Ledger(msgspec.Struct):
             state = "generated"
         flags = flags if flag in flags else flags + flag
         stored, stored_seq = "" if digest == NOTHING else digest, seq
-        parts: tuple[FilePart, ...] = (FilePart(lines, stored, seq),) if lines and stored else ()
-        if previous and previous.is_file:
-            was_whole = bool(previous.digest and not previous.parts)
-            # What was found in a file, or some lines of it, is not its text.
-            if flag in ("e", "l", "s") or (lines and was_whole):
-                stored, stored_seq, parts = previous.digest, previous.stored_seq, previous.parts
-                seq = seq if flag == "e" else previous.seq
-            elif parts and previous.stored_seq == previous.seq:  # else they show it as it was before an edit
-                earlier = (part for part in previous.parts if part.lines != lines)
-                parts = (*parts, *earlier)[:_NAMED_PARTS]
-        self.files[path] = LedgerFile(path, flags, stored, seq, state, stored_seq, parts)
+        # What was found in a file, or some lines of it, is not its text.
+        was_whole = previous is not None and previous.digest and not previous.lines
+        if previous and previous.is_file and (flag in ("e", "l", "s") or (lines and was_whole)):
+            stored, stored_seq, lines = previous.digest, previous.stored_seq, previous.lines
+            seq = seq if flag == "e" else previous.seq
+        self.files[path] = LedgerFile(path, flags, stored, seq, state, stored_seq, lines)
 
     def _add_command(self, output: ToolAnswered, seq: int) -> None:
         has_ended_well = output.ok and output.exit_code in (0, None)

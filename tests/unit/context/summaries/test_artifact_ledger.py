@@ -127,10 +127,10 @@ def test_a_file_of_which_lines_were_read_is_named_with_them() -> None:
     lines = [build_ledger(items[:count]).text(600) for count in range(len(items) - 5, len(items) + 1)]
     assert lines == [
         "r a.py:1-80 111111111111 e3",
-        "r a.py:200-260 222222222222 e4, :1-80 111111111111 e3",
-        "r a.py:1-80 111111111111 e5, :200-260 222222222222 e4",
-        "rs a.py:1-80 111111111111 e5, :200-260 222222222222 e4",
-        "rse a.py:1-80 111111111111 e5, :200-260 222222222222 e4 (edited since, e7)",
+        "r a.py:200-260 222222222222 e4",
+        "r a.py:1-80 111111111111 e5",
+        "rs a.py:1-80 111111111111 e5",
+        "rse a.py:1-80 111111111111 e5 (edited since, e7)",
         "rse a.py:200-260 222222222222 e8",
     ]
     whole = session_with(first, answer("read_file", "a.py"), second).transcript.messages.items
