@@ -345,7 +345,7 @@ async def test_what_later_texts_repeat_of_a_selected_content_is_redacted(store: 
     await store.commit(Commit("s", log, [*map(make_content, data), *contents]))
     message = UserSpoke("account of Ada Lovelace opened", 3)
     await store.commit(Commit("t", [recorded_at(1, message)]))
-    repeated = ("/ 4711", "e3: 4711", "failed in 3 s", "northern_key", "Ada", "inventory")
+    repeated = ("| 4711", "e3: 4711", "failed in 3 s", "northern_key", "Ada", "inventory")
     before = msgspec.json.encode(log[5:]).decode() + index
     assert all(words in before for words in repeated)
 
