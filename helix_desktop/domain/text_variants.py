@@ -228,8 +228,13 @@ def _is_informative(line: str) -> bool:
     return len(line) >= _MIN_CHARS and sum(map(str.isalnum, line)) >= _MIN_LETTERS
 
 
+def join_result(lines: Iterable[str]) -> str:
+    """Return the lines of what a call gave as a note or a ledger states them."""
+    return " | ".join(lines).replace(": | ", ": ")
+
+
 def _result_pattern(lines: Collection[str], mark: str) -> re.Pattern[str] | None:
-    """Return the pattern of a note's or ledger's statement what a call gave: lines, joined by slashes.
+    """Return the pattern of what `join_result` makes of some of these lines; older versions wrote slashes.
 
     The longer ones of them are marks by then.
     """
@@ -237,4 +242,6 @@ def _result_pattern(lines: Collection[str], mark: str) -> re.Pattern[str] | None
     if not ordered:
         return None
     line = "|".join(map(re.escape, (mark, *ordered)))
-    return re.compile(rf"(→ |\be\d+: )(“?(?:{line})(?: / (?:{line}))*”?)(?=[,;]|\s*$)", re.MULTILINE)
+    return re.compile(
+        rf"(→ |\be\d+: )(“?(?:{line})(?:(?: [|/] |(?<=:) )(?:{line}))*”?)(?=[,;]|\s*$)", re.MULTILINE
+    )

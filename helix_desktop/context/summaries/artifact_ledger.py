@@ -23,6 +23,7 @@ from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.private_details import has_form_of_secret
 from helix_desktop.domain.skills import skill_named
 from helix_desktop.domain.text_format import ellipsize, one_line, pluralize
+from helix_desktop.domain.text_variants import join_result
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
 _SEARCHED = 2_000  # characters of a line that are searched
@@ -56,7 +57,7 @@ def short_text(text: str, max_chars: int) -> str:
     if len(text) > 2 * max_chars:
         return ""
     lines = (" ".join(line.split()) for line in without_direction_signs(text).splitlines())
-    line = " | ".join(line for line in lines if line and not _NOISE.match(line)).replace(": | ", ": ")
+    line = join_result(line for line in lines if line and not _NOISE.match(line))
     return line if len(line) <= max_chars else ""
 
 

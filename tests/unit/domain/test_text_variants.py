@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.private_details import REMOVED, PrivateDetails, has_form_of_secret
 from helix_desktop.domain.redaction import Redaction, RedactionRequest
-from helix_desktop.domain.text_variants import MIN_BASE64_BYTES, SURE, encoded_variants, redact_cut_rest
+from helix_desktop.domain.text_variants import (
+    MIN_BASE64_BYTES,
+    SURE,
+    OutputCopies,
+    encoded_variants,
+    join_result,
+    redact_cut_rest,
+)
 
 TIMESTAMP_MS = 1_800_000_000_000
 SECRETS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=MIN_BASE64_BYTES, max_size=40).filter(
@@ -173,3 +180,13 @@ def test_names_are_replaced_as_whole_words_the_longest_first() -> None:
 
 def test_a_user_whose_home_is_the_root_folder_keeps_readable_paths() -> None:
     assert PrivateDetails("/").redact("/usr/lib/x.so") == "/usr/lib/x.so"
+
+
+@pytest.mark.parametrize("stated", [join_result(["codes:", "4711", "0815"]), "codes: / 4711 / 0815"])
+def test_a_result_of_short_lines_is_found_as_notes_state_it_and_stated_it(stated: str) -> None:
+    """Each line is too short to be looked for anywhere."""
+    copies = OutputCopies(["codes:\n4711\n0815\n"], [], "[GONE]")
+    note = f"user: 4711 | 0815\ndid: shell a.txt → {stated}, b.txt → 4711x | 0815; done"
+    assert copies.remove_from(note) == (
+        "user: 4711 | 0815\ndid: shell a.txt → [GONE], b.txt → 4711x | 0815; done"
+    )
