@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
+from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.summaries.sections import gist_sections
@@ -42,22 +43,7 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
 
-Rewrite: TypeAlias = (
-    HandoverMade
-    | HandoverFailed
-    | HandoverDiscarded
-    | SweepMade
-    | FoldMade
-    | ObservationsMade
-    | ObservationsPlaced
-    | ObservationsFailed
-    | FormChosen
-    | Excluded
-    | Pinned
-    | Unpinned
-    | Undone
-    | Redone
-)
+Rewrite: TypeAlias = RewriteEvent | HandoverFailed | HandoverDiscarded | ObservationsMade | ObservationsFailed
 
 
 def rewrite_lines(log: Sequence[RecordedEvent]) -> Iterator[str]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -171,6 +172,48 @@ class Reader:
         return iter(())
 
 
+class BlockReader(Reader):
+    """A reader of answers in blocks, as Anthropic's interface has them, under the names of several agents."""
+
+    _calls = 0
+
+    def answer(
+        self,
+        blocks: Iterable[dict[str, Any]],
+        group: str,
+        model: str,
+        stop: StopReason | None = None,
+        note: Mapping[str, str] = MappingProxyType({}),
+    ) -> tuple[list[DataRecord], AnswerPart]:
+        """Return an answer, and what there is no place for; `note` goes with what a thought is signed by."""
+        texts, reasoning, calls, rest = list[str](), list[str](), list[ToolCall](), list[DataRecord]()
+        for block in blocks:
+            match block.get("type"):
+                case "text":
+                    texts.append(as_text(block.get("text")))
+                case "thinking" | "reasoning":
+                    reasoning.append(as_text(block.get("thinking")) or as_text(block.get("text")))
+                    if opaque := rest_of(block, "type", "thinking", "text"):
+                        data = encode({**note, **opaque})
+                        rest.append(DataRecord(kind="thinking: signature", data=data))
+                case "tool_use" | "tool-call" | "toolCall":
+                    self._calls += 1
+                    call_id, name = block.get("id", block.get("toolCallId")), block.get("name")
+                    arguments, fallback = block.get("input", block.get("arguments")), f"call-{self._calls}"
+                    calls.append(tool_call(call_id, name or block.get("toolName"), arguments, fallback))
+                case kind:
+                    rest.append(DataRecord(kind=kind_name("assistant", kind), data=encode(block)))
+        part = AnswerPart(
+            group=group,
+            model=model,
+            text=paragraphs(texts),
+            reasoning=paragraphs(reasoning),
+            calls=tuple(calls),
+            stop=stop or ("calls" if calls else "end"),
+        )
+        return rest, part
+
+
 def placed(items: Iterator[AnyItem], place: dict[str, Any]) -> Iterator[AnyItem]:
     """Yield items with the time and place of their record: those of the talk that have none of their own."""
     for item in items:
@@ -255,6 +298,23 @@ def time_ms(value: object) -> int:
     return int(number) if 0 <= number < _MAX_TIME_MS else 0
 
 
+def paragraphs(texts: Iterable[str]) -> str:
+    return "\n\n".join(filter(None, texts))
+
+
+def model_label(provider: object, model: object) -> str:
+    return "/".join(filter(None, (as_text(provider), as_text(model))))
+
+
+def about(record: Mapping[str, Any], source: str, folder: str, version: str) -> About:
+    """Return the facts about a session that stand in these fields of a record."""
+    return About(
+        source=as_text(record.get(source)),
+        folder=as_text(record.get(folder)),
+        version=as_text(record.get(version)),
+    )
+
+
 def kind_name(*parts: object) -> str:
     words = ": ".join(part for part in parts if isinstance(part, str) and part)
     return " ".join(words.split())[:_MAX_KIND] or "record"
@@ -265,6 +325,12 @@ def rest_of(record: Mapping[str, Any], *taken: str) -> dict[str, Any]:
     return {
         key: value for key, value in record.items() if key not in taken and value not in (None, "", [], {})
     }
+
+
+def rest_record(kind: str, rest: Mapping[str, Any]) -> Iterator[DataRecord]:
+    """Yield what is left of a record, if anything is."""
+    if rest:
+        yield DataRecord(kind=kind, data=encode(rest))
 
 
 def tool_call(call_id: object, name: object, arguments: object, fallback: str) -> ToolCall:

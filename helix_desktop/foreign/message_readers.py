@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from helix_desktop.domain.choices import ForeignAgent
 from helix_desktop.domain.messages import ToolCall, Usage
 from helix_desktop.foreign.items import (
-    About,
     AnswerPart,
     AnyItem,
+    BlockReader,
     CallUsage,
     Compacted,
     DataRecord,
@@ -23,6 +23,7 @@ from helix_desktop.foreign.items import (
     Title,
     TurnOver,
     UserMessage,
+    about,
     as_cost,
     as_count,
     as_dict,
@@ -32,9 +33,12 @@ from helix_desktop.foreign.items import (
     decode_object,
     encode,
     kind_name,
+    model_label,
+    paragraphs,
     picture,
     placed,
     rest_of,
+    rest_record,
     time_ms,
     tool_call,
 )
@@ -59,7 +63,7 @@ _BESIDE = ("ui-message", "context-history", "task-metadata", "history-item", "se
 _FAILED = "[ERROR]"  # how Roo Code begins the output of a call that failed, in its second format
 
 
-class ClineReader(Reader):
+class ClineReader(BlockReader):
     """Cline and Roo Code: `api_conversation_history.json` in the folder of a task, a list of messages.
 
     Known: the blocks of Anthropic's interface that both write, with calls as blocks (Cline from 3.30, Roo
@@ -74,7 +78,6 @@ class ClineReader(Reader):
     def __init__(self, agent: ForeignAgent = "cline") -> None:
         self.agent: ForeignAgent = agent
         self._answers = 0
-        self._calls = 0
         self._open: ToolCall | None = None  # a call in XML that has no output yet
         self._requests = 0
         self._has_usage = False  # with the messages: then what the screen says of it is the same
@@ -92,19 +95,14 @@ class ClineReader(Reader):
             yield DataRecord(kind=kind, data=encode(rest_of(data, "content") if text else data))
             return
         if data.get("type") == "reasoning":
-            blocks = filter(None, _texts(data.get("summary")) or [as_text(data.get("text"))])
-            group = f"answer-{self._answers + 1}"
-            yield AnswerPart(group=group, reasoning="\n\n".join(blocks))
-            if opaque := rest_of(data, "type", "role", "content", "summary", "text", "ts"):
-                yield DataRecord(kind="reasoning: encrypted", data=encode(opaque))
+            reasoning = paragraphs(_texts(data.get("summary")) or [as_text(data.get("text"))])
+            yield AnswerPart(group=f"answer-{self._answers + 1}", reasoning=reasoning)
+            opaque = rest_of(data, "type", "role", "content", "summary", "text", "ts")
+            yield from rest_record("reasoning: encrypted", opaque)
             return
         if data.get("type") == "task" and role is None:
             task = as_dict(data.get("entry"))
-            yield About(
-                source=as_text(task.get("id")),
-                folder=as_text(task.get("folder")),
-                version=as_text(task.get("version")),
-            )
+            yield about(task, "id", "folder", "version")
             if title := as_text(task.get("title")):
                 yield Title(text=title)
             return
@@ -121,8 +119,7 @@ class ClineReader(Reader):
                 is_known = data.get("type") in _BESIDE
                 yield DataRecord(kind=kind_name(role, data.get("type")), data=raw, is_known=is_known)
                 return
-        if rest := rest_of(data, *_FIELDS):
-            yield DataRecord(kind=kind_name(role, "fields"), data=encode(rest))
+        yield from rest_record(kind_name(role, "fields"), rest_of(data, *_FIELDS))
 
     def _user(self, data: dict[str, Any]) -> Iterator[AnyItem]:
         blocks = blocks_of(data.get("content"))
@@ -187,42 +184,19 @@ class ClineReader(Reader):
 
     def _assistant(self, data: dict[str, Any]) -> Iterator[AnyItem]:
         self._answers += 1
-        group, texts, reasoning, calls = f"answer-{self._answers}", list[str](), list[str](), list[ToolCall]()
-        for block in blocks_of(data.get("content")):
-            match block.get("type"):
-                case "text":
-                    texts.append(as_text(block.get("text")))
-                case "thinking" | "reasoning":
-                    reasoning.append(as_text(block.get("thinking")) or as_text(block.get("text")))
-                    if opaque := rest_of(block, "type", "thinking", "text"):
-                        yield DataRecord(kind="thinking: signature", data=encode(opaque))
-                case "tool_use" | "tool-call":
-                    self._calls += 1
-                    call_id = block.get("id", block.get("toolCallId"))
-                    name = block.get("name", block.get("toolName"))
-                    calls.append(tool_call(call_id, name, block.get("input"), f"call-{self._calls}"))
-                case kind:
-                    yield DataRecord(kind=kind_name("assistant", kind), data=encode(block))
-        text = "\n\n".join(filter(None, texts))
-        if not calls and "</" in text:
-            written = text
-            text, thoughts, call = self._parse_xml(text)
-            reasoning += thoughts
+        info, group = as_dict(data.get("modelInfo")), f"answer-{self._answers}"
+        model = model_label(info.get("providerId", info.get("provider")), info.get("modelId", info.get("id")))
+        records, part = self.answer(blocks_of(data.get("content")), group, model)
+        yield from records
+        if not part.calls and "</" in part.text:
+            text, thoughts, call = self._parse_xml(part.text)
             self._open = call
-            calls += [call] if call is not None else []
-            if text != written:
-                yield DataRecord(kind="assistant: calls as written", data=encode({"text": written}))
-        info = as_dict(data.get("modelInfo"))
-        names = (info.get("providerId", info.get("provider")), info.get("modelId", info.get("id")))
-        model = "/".join(filter(None, map(as_text, names)))
-        yield AnswerPart(
-            group=group,
-            model=model,
-            text=text,
-            reasoning="\n\n".join(filter(None, reasoning)),
-            calls=tuple(calls),
-            stop="calls" if calls else "end",
-        )
+            if text != part.text:
+                yield DataRecord(kind="assistant: calls as written", data=encode({"text": part.text}))
+            part = replace(part, text=text, reasoning=paragraphs([part.reasoning, *thoughts]))
+            if call is not None:
+                part = replace(part, calls=(call,), stop="calls")
+        yield part
         if usage := as_dict(data.get("usage")):
             self._has_usage = True
             yield CallUsage(group=group, usage=anthropic_usage(usage))
@@ -311,11 +285,7 @@ class OpencodeReader(Reader):
             case "assistant":
                 yield from self._assistant(info, parts)
             case None if "parts" not in data and as_text(info.get("id")):
-                yield About(
-                    source=as_text(info.get("id")),
-                    folder=as_text(info.get("directory")),
-                    version=as_text(info.get("version")),
-                )
+                yield about(info, "id", "directory", "version")
                 if title := as_text(info.get("title")):
                     yield Title(text=title)
                 yield DataRecord(kind="session", data=raw)
@@ -334,20 +304,19 @@ class OpencodeReader(Reader):
             else:
                 name = "text: added by opencode" if is_added else kind_name("user", part.get("type"))
                 yield DataRecord(kind=name, data=encode(part), is_known=as_text(part.get("type")) in _KNOWN)
-        text = "\n\n".join(filter(None, texts))
+        text = paragraphs(texts)
         if text or pictures:
             yield UserMessage(text=text, pictures=tuple(pictures))
-        if rest := rest_of(info, "id", "sessionID", "role", "time"):
-            yield DataRecord(kind="user: info", data=encode(rest))
+        yield from rest_record("user: info", rest_of(info, "id", "sessionID", "role", "time"))
 
     def _assistant(self, info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[AnyItem]:
         if info.get("summary") is True:
-            texts = [as_text(part.get("text")) for part in parts if part.get("type") == "text"]
-            yield Compacted(summary="\n\n".join(filter(None, texts)))
+            texts = (as_text(part.get("text")) for part in parts if part.get("type") == "text")
+            yield Compacted(summary=paragraphs(texts))
             yield DataRecord(kind="assistant: summary", data=encode(rest_of(info, "id", "sessionID", "role")))
             return
         step = 0
-        model = "/".join(filter(None, (as_text(info.get("providerID")), as_text(info.get("modelID")))))
+        model = model_label(info.get("providerID"), info.get("modelID"))
         has_usage, outputs = False, list[AnyItem]()  # outputs follow when all calls of their step are there
         for part in parts:
             group = f"{as_text(info.get('id'))}-{step}"
@@ -356,8 +325,8 @@ class OpencodeReader(Reader):
                     text = as_text(part.get("text"))
                     answer = AnswerPart(group=group, model=model)
                     yield replace(answer, text=text) if kind == "text" else replace(answer, reasoning=text)
-                    if metadata := rest_of(as_dict(part.get("metadata"))):
-                        yield DataRecord(kind=kind_name(kind, "metadata"), data=encode(metadata))
+                    metadata = rest_of(as_dict(part.get("metadata")))
+                    yield from rest_record(kind_name(kind, "metadata"), metadata)
                 case "tool":
                     call, *rest = self._tool(part, group, model)
                     yield call
@@ -503,8 +472,7 @@ class ChatMessagesReader(Reader):
         self._has_list = True
         for message in as_list(data.get("messages")):
             yield from placed(self._message(as_dict(message), encode(message)), self.place(as_dict(message)))
-        if rest := rest_of(data, "messages"):
-            yield DataRecord(kind="fields of the conversation", data=encode(rest))
+        yield from rest_record("fields of the conversation", rest_of(data, "messages"))
 
     def _message(self, message: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         content = message.get("content")
@@ -531,8 +499,7 @@ class ChatMessagesReader(Reader):
                 is_known = role in ("system", "developer", "user")
                 yield DataRecord(kind=kind_name(role), data=raw, is_known=is_known)
                 return
-        if rest := rest_of(message, *_TAKEN):
-            yield DataRecord(kind=kind_name(message.get("role"), "fields"), data=encode(rest))
+        yield from rest_record(kind_name(message.get("role"), "fields"), rest_of(message, *_TAKEN))
 
     def _answer(self, message: dict[str, Any], text: str) -> AnswerPart:
         self._answers += 1

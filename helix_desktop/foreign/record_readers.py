@@ -12,6 +12,7 @@ from helix_desktop.foreign.items import (
     About,
     AnswerPart,
     AnyItem,
+    BlockReader,
     CallUsage,
     Compacted,
     DataRecord,
@@ -22,6 +23,7 @@ from helix_desktop.foreign.items import (
     Title,
     TurnOver,
     UserMessage,
+    about,
     as_cost,
     as_count,
     as_dict,
@@ -31,8 +33,11 @@ from helix_desktop.foreign.items import (
     decode_object,
     encode,
     kind_name,
+    model_label,
+    paragraphs,
     picture,
     rest_of,
+    rest_record,
     time_ms,
     tool_call,
 )
@@ -57,7 +62,7 @@ _ENVELOPE = (
 )
 
 
-class ClaudeCodeReader(Reader):
+class ClaudeCodeReader(BlockReader):
     """Claude Code: one JSON record a line, a tree by `uuid` and `parentUuid`.
 
     Known: the files of versions 1.0 to 2.1 in `projects/FOLDER/SESSION.jsonl`, with their subagents, which
@@ -74,16 +79,11 @@ class ClaudeCodeReader(Reader):
         self._is_described = False
         self._threads: dict[str, str] = {}  # of the records of subagents, by uuid
         self._boundary: Compacted | None = None  # whose summary has not come yet
-        self._calls = 0
 
     def items(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         if not self._is_described and as_text(data.get("cwd")):
             self._is_described = True
-            yield About(
-                source=as_text(data.get("sessionId")),
-                folder=as_text(data.get("cwd")),
-                version=as_text(data.get("version")),
-            )
+            yield about(data, "sessionId", "cwd", "version")
         kind, message = as_text(data.get("type")), as_dict(data.get("message"))
         match kind:
             case "user" if message:
@@ -128,8 +128,7 @@ class ClaudeCodeReader(Reader):
 
     def _user(self, data: dict[str, Any], message: dict[str, Any]) -> Iterator[AnyItem]:
         blocks = blocks_of(message.get("content"))
-        texts = [as_text(block.get("text")) for block in blocks if block.get("type") == "text"]
-        text = "\n\n".join(filter(None, texts))
+        text = paragraphs(as_text(block.get("text")) for block in blocks if block.get("type") == "text")
         if data.get("isCompactSummary") is True:
             before = self._boundary or Compacted()
             self._boundary = None
@@ -180,46 +179,21 @@ class ClaudeCodeReader(Reader):
 
     def _assistant(self, data: dict[str, Any], message: dict[str, Any]) -> Iterator[AnyItem]:
         blocks = blocks_of(message.get("content"))
-        texts = [as_text(block.get("text")) for block in blocks if block.get("type") == "text"]
-        text = "\n\n".join(filter(None, texts))
+        text = paragraphs(as_text(block.get("text")) for block in blocks if block.get("type") == "text")
         model = as_text(message.get("model"))
         if data.get("isApiErrorMessage") is True or model == "<synthetic>":
             yield TurnOver(how="failed", why=text)
             yield DataRecord(kind="assistant: error", data=encode({"text": text}))
             return
-        group, reasoning, calls = as_text(message.get("id")), [], list[ToolCall]()
-        for block in blocks:
-            match block.get("type"):
-                case "text":
-                    pass
-                case "thinking":
-                    reasoning.append(as_text(block.get("thinking")))
-                    if opaque := rest_of(block, "type", "thinking"):
-                        rest = encode({"uuid": as_text(data.get("uuid")), **opaque})
-                        yield DataRecord(kind="thinking: signature", data=rest)
-                case "tool_use":
-                    self._calls += 1
-                    fallback = f"call-{self._calls}"
-                    calls.append(tool_call(block.get("id"), block.get("name"), block.get("input"), fallback))
-                case other:
-                    yield DataRecord(kind=kind_name("assistant", other), data=encode(block))
-        stop = _STOPS.get(as_text(message.get("stop_reason")), "calls" if calls else "end")
-        yield AnswerPart(
-            group=group,
-            model=model,
-            text=text,
-            reasoning="\n\n".join(filter(None, reasoning)),
-            calls=tuple(calls),
-            stop=stop,
-        )
-        usage = as_dict(message.get("usage"))
-        if usage:
+        group, note = as_text(message.get("id")), {"uuid": as_text(data.get("uuid"))}
+        stop = _STOPS.get(as_text(message.get("stop_reason")))
+        records, part = self.answer(blocks, group, model, stop, note)
+        yield from records
+        yield part
+        if usage := as_dict(message.get("usage")):
             yield CallUsage(group=group, usage=anthropic_usage(usage))
         for name, value in rest_of(data, *_ENVELOPE, "requestId").items():
-            yield DataRecord(
-                kind=kind_name("assistant", name),
-                data=encode({"uuid": as_text(data.get("uuid")), name: value}),
-            )
+            yield DataRecord(kind=kind_name("assistant", name), data=encode({**note, name: value}))
 
 
 def anthropic_usage(usage: dict[str, Any]) -> Usage:
@@ -350,8 +324,7 @@ class CodexReader(Reader):
                 yield DataRecord(kind=kind, data=raw)
             case "compacted":
                 yield Compacted(summary=as_text(payload.get("message")))
-                if rest := rest_of(payload, "message"):
-                    yield DataRecord(kind="compacted: replacement history", data=encode(rest))
+                yield from rest_record("compacted: replacement history", rest_of(payload, "message"))
             case _:
                 yield from self._event(payload, raw)
 
@@ -389,15 +362,13 @@ class CodexReader(Reader):
         kind, call_id = as_text(item.get("type")), item.get("call_id") or item.get("id")
         match kind:
             case "message" if item.get("role") == "assistant":
-                text = "\n\n".join(filter(None, map(_block_text, blocks_of(item.get("content")))))
-                yield self._part(text=text)
+                yield self._part(text=paragraphs(map(_block_text, blocks_of(item.get("content")))))
             case "message":
                 yield from self._message(item, raw)
             case "reasoning":
                 blocks = [*as_list(item.get("summary")), *as_list(item.get("content"))]
-                yield self._part(reasoning="\n\n".join(filter(None, map(_block_text, map(as_dict, blocks)))))
-                if opaque := rest_of(item, "type", "summary", "content"):
-                    yield DataRecord(kind="reasoning: encrypted", data=encode(opaque))
+                yield self._part(reasoning=paragraphs(map(_block_text, map(as_dict, blocks))))
+                yield from rest_record("reasoning: encrypted", rest_of(item, "type", "summary", "content"))
             case "function_call":
                 yield self._call(call_id, _tool_name(item), item.get("arguments"))
             case "tool_search_call":
@@ -430,10 +401,9 @@ class CodexReader(Reader):
                 yield DataRecord(kind=kind_name("response_item", kind), data=raw, is_known=kind in _ITEMS)
 
     def _part(self, *, text: str = "", reasoning: str = "", calls: tuple[ToolCall, ...] = ()) -> AnswerPart:
-        model = "/".join(filter(None, (self._provider, self._model)))
         return AnswerPart(
             group=self._group,
-            model=model,
+            model=model_label(self._provider, self._model),
             text=text,
             reasoning=reasoning,
             calls=calls,
@@ -457,8 +427,7 @@ class CodexReader(Reader):
     def _agent_message(self, message: dict[str, Any]) -> Iterator[AnyItem]:
         """Yield what another agent told this one: the task of a subagent, and what followed."""
         name = as_text(message.get("id"))
-        texts = filter(None, map(_block_text, blocks_of(message.get("content"))))
-        text = "\n\n".join(texts)
+        text = paragraphs(map(_block_text, blocks_of(message.get("content"))))
         is_mine = self._agent_path != "" and message.get("recipient") == self._agent_path
         if is_mine and text and not (name and name in self._messages):
             self._messages.add(name)
@@ -549,7 +518,7 @@ _PI_KNOWN = frozenset(
 )
 
 
-class PiReader(Reader):
+class PiReader(BlockReader):
     """Pi: one JSON record a line, below `sessions/` in its folder.
 
     Known: versions 1 (a sequence) to 3 (a tree by `id` and `parentId`).
@@ -559,7 +528,6 @@ class PiReader(Reader):
 
     def __init__(self) -> None:
         self._answers = 0
-        self._calls = 0
 
     def place(self, data: dict[str, Any]) -> dict[str, Any]:
         node = "" if data.get("type") == "session" else as_text(data.get("id"))
@@ -583,8 +551,7 @@ class PiReader(Reader):
                 summary, tokens = as_text(data.get("summary")), as_count(data.get("tokensBefore"))
                 yield Compacted(summary=summary, tokens=tokens)
                 rest = rest_of(data, "type", "summary", "tokensBefore", "timestamp", "id", "parentId")
-                if rest:
-                    yield DataRecord(kind="compaction", data=encode(rest))
+                yield from rest_record("compaction", rest)
             case "branch_summary":
                 yield Compacted(summary=as_text(data.get("summary")), trigger="branch")
             case "custom_message":
@@ -609,8 +576,7 @@ class PiReader(Reader):
                     ok=message.get("isError") is not True,
                     pictures=_pictures(content),
                 )
-                if details := rest_of(as_dict(message.get("details"))):
-                    yield DataRecord(kind="toolResult: details", data=encode(details))
+                yield from rest_record("toolResult: details", rest_of(as_dict(message.get("details"))))
             case "bashExecution" if message.get("excludeFromContext") is not True:
                 command, output = as_text(message.get("command")), as_text(message.get("output"))
                 yield UserMessage(text=f"$ {command}", pasted=((command, output),) if output else ())
@@ -625,33 +591,11 @@ class PiReader(Reader):
 
     def _answer(self, message: dict[str, Any]) -> Iterator[AnyItem]:
         self._answers += 1
-        group, texts, reasoning, calls = f"answer-{self._answers}", [], [], list[ToolCall]()
-        for block in blocks_of(message.get("content")):
-            match block.get("type"):
-                case "text":
-                    texts.append(as_text(block.get("text")))
-                case "thinking":
-                    reasoning.append(as_text(block.get("thinking")))
-                    if opaque := rest_of(block, "type", "thinking"):
-                        yield DataRecord(kind="thinking: signature", data=encode(opaque))
-                case "toolCall":
-                    self._calls += 1
-                    fallback = f"call-{self._calls}"
-                    calls.append(
-                        tool_call(block.get("id"), block.get("name"), block.get("arguments"), fallback)
-                    )
-                case other:
-                    yield DataRecord(kind=kind_name("assistant", other), data=encode(block))
-        stop = as_text(message.get("stopReason"))
-        provider, model = as_text(message.get("provider")), as_text(message.get("model"))
-        yield AnswerPart(
-            group=group,
-            model="/".join(filter(None, (provider, model))),
-            text="\n\n".join(filter(None, texts)),
-            reasoning="\n\n".join(filter(None, reasoning)),
-            calls=tuple(calls),
-            stop=_PI_STOPS.get(stop, "end"),
-        )
+        group, stop = f"answer-{self._answers}", as_text(message.get("stopReason"))
+        model, blocks = model_label(message.get("provider"), message.get("model")), message.get("content")
+        records, part = self.answer(blocks_of(blocks), group, model, _PI_STOPS.get(stop, "end"))
+        yield from records
+        yield part
         usage = as_dict(message.get("usage"))
         if usage:
             cached, writes = as_count(usage.get("cacheRead")), as_count(usage.get("cacheWrite"))
