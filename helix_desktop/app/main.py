@@ -64,9 +64,8 @@ def show_window(args: argparse.Namespace) -> int:
         except DataDirUnavailable:
             return _fail_startup(app, error, data, FAILED)
     if sys.platform == "win32":
-        os.chdir(
-            Path.home()
-        )  # a double click starts us in the file's folder, where programs are sought first
+        # A double click starts us in the file's folder, where programs are sought first.
+        os.chdir(Path.home())
     marker_path = data.root / RUN_MARKER_FILE
     if marker_path.exists():
         from helix_desktop.app.single_instance import SingleInstance

@@ -45,9 +45,8 @@ class SingleInstance(QObject):
         folder = data_dir.resolve()  # by whatever way it is reached
         self.server_name = "helix-desktop-" + hashlib.sha256(str(folder).encode()).hexdigest()[:24]
         self._lock = QLockFile(str(folder / LOCK_FILE))
-        self._lock.setStaleLockTime(
-            0
-        )  # a window stays open for weeks: only its process's death frees the lock
+        # A window stays open for weeks: only its process's death frees the lock.
+        self._lock.setStaleLockTime(0)
         self._is_reached = False  # whether a process listened when this one sent last
         self.is_ending = False
         """A signal has asked this process to end; the event loop may run its handler after a later start."""

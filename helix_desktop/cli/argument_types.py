@@ -87,9 +87,8 @@ class NonEmptyText(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        if (
-            not values.strip()
-        ):  # from an unset variable of a script: as if it were left out, it does other things
+        # From an unset variable of a script: as if it were left out, it does other things.
+        if not values.strip():
             raise argparse.ArgumentError(self, tr("must not be empty"))
         setattr(namespace, self.dest, values)
 

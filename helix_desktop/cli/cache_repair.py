@@ -55,9 +55,8 @@ async def repair(args: argparse.Namespace, services: AppServices, workspace: Ope
     if integrity.problems or history.problems:
         await services.close_workspace(workspace.id)
         on_progress = ProgressPrinter(tr("Repairing")).update
-        workspace = await services.open_workspace(
-            workspace.id, read_only=True, on_progress=on_progress
-        )  # opening repairs what the check found
+        # Opening repairs what the check found.
+        workspace = await services.open_workspace(workspace.id, read_only=True, on_progress=on_progress)
         report = workspace.store.health.report or report
         integrity = await _check_store(workspace.store)
     if not history.is_sound:

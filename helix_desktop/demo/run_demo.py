@@ -31,9 +31,8 @@ tr = Translator("Demo")
 text = TextContext("Demo")
 
 _OWN_NAMES = ("data", "projects")  # what a former run left in the folder; pictures are overwritten
-_MARKER_FILE = (
-    ".helix-desktop-demo"  # says that they are a former run's: the user may have folders of these names
-)
+# Says that they are a former run's: the user may have folders of these names.
+_MARKER_FILE = ".helix-desktop-demo"
 
 _FILE = "screen.json"
 _LARGE_PX = (1920, 1200)

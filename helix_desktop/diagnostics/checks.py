@@ -237,9 +237,8 @@ def _count_authorities(context: ssl.SSLContext) -> int:
     """Count the authorities that a context trusts: loaded ones, and those it would load from a folder."""
     # The store is attached when a connection is prepared, not before.
     context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="localhost")
-    openssl_context = vars(context).get(
-        "_ctx", context
-    )  # truststore's context tells nothing of what it holds
+    # Truststore's context tells nothing of what it holds.
+    openssl_context = vars(context).get("_ctx", context)
     loaded = len(openssl_context.get_ca_certs()) or len(ssl.create_default_context().get_ca_certs())
     folder = ssl.get_default_verify_paths().capath
     hashed_files = [name for name in os.listdir(folder) if _HASHED.fullmatch(name)] if folder else []

@@ -279,9 +279,8 @@ def _has_unclear_program(words: Sequence[str]) -> bool:
 
 
 _BLANKS = re.compile(r"[ \t]+")
-_PLAIN = re.compile(
-    r"(?:[\w%+,\-./:=@^]|(?<=[^\W_])~)+"
-)  # ~ is a home folder at a word's start, and behind = or :
+# ~ is a home folder at a word's start, and behind = or :
+_PLAIN = re.compile(r"(?:[\w%+,\-./:=@^]|(?<=[^\W_])~)+")
 _QUOTED_DANGER = frozenset('$`\\!"')
 
 

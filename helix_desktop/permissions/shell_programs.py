@@ -138,9 +138,8 @@ class ShellFolder:
         self.others: list[str] = []
         self._pushed: list[str] = []
         self._outside: list[str] = []  # of parentheses
-        self._blocks: list[
-            tuple[str, str, list[str]]
-        ] = []  # the folder, the operator and `_left` before each
+        # The folder, the operator and `_left` before each.
+        self._blocks: list[tuple[str, str, list[str]]] = []
         self._left: list[str] = []  # by the commands behind `&&` or `||`
         self._is_leaving = False
 

@@ -347,9 +347,8 @@ def read_archive(
 ) -> Iterator[ArchivePart]:
     """Yield the manifest, all contents, all sessions, and the end. Raise InvalidArchive, Stopped, OSError."""
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise invalid_archive(
-            text("It must be a regular file, not a pipe or device.")
-        )  # opening a pipe may never end
+        # Opening a pipe may never end.
+        raise invalid_archive(text("It must be a regular file, not a pipe or device."))
     size = path.stat().st_size
     with path.open("rb") as file:
         tar = TarStreamReader(file, size)

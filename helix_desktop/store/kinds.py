@@ -239,9 +239,8 @@ def last_event_key(session_id: str) -> bytes:
 
 
 ROW_VERSION = 1
-MAX_CONTENT_BYTES = (
-    64 * 1024 * 1024
-)  # largest content, in bytes; also the largest size that any row may claim to unpack to
+# The largest content, in bytes; also the largest size that any row may claim to unpack to.
+MAX_CONTENT_BYTES = 64 * 1024 * 1024
 # zstd-1: a quarter of the size on code and logs, four times the speed of the bindings' snappy. Its table of
 # 128 KB made 32: the same size, and the thread's other data stays in the processor's cache.
 _ZSTD_PARAMETERS = zstandard.ZstdCompressionParameters.from_level(1, window_log=18, hash_log=13, min_match=6)

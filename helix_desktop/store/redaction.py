@@ -67,9 +67,8 @@ def delete_copies(store_files: StoreFiles, damaged: Iterable[str], copies: Itera
         Quarantine(store_files.quarantine).delete(name)
     for name in copies:
         shutil.rmtree(store_files.folder / name, ignore_errors=True)
-    if (
-        store_files.repair_notes.read_unreported() is None
-    ):  # a report without its copy is not valid: its text is deleted
+    # A report without its copy is not valid: its text is deleted.
+    if store_files.repair_notes.read_unreported() is None:
         store_files.repair_notes.mark_reported()
 
 
@@ -461,9 +460,8 @@ class LevelDbRedaction(RowRedaction):
                 text("A running turn keeps mentioning it."),
                 text("Stop all tasks in this workspace, then remove it again."),
             )
-        await (
-            self._wait_for_index()
-        )  # before the note is deleted that makes the next opening rebuild the index
+        # Before the note is deleted that makes the next opening rebuild the index:
+        await self._wait_for_index()
         try:
             await self._access.write(self._rewrite_files)
         except StoreDamaged as error:

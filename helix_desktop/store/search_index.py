@@ -385,9 +385,7 @@ def _entry_values(digest: bytes, row: bytes, record: EntryRecord) -> tuple[Any, 
     )
 
 
-MAX_INDEXED_BYTES = (
-    1024 * 1024
-)  # bytes of a content whose text is indexed; larger ones are scanned by every search
+MAX_INDEXED_BYTES = 1024 * 1024  # of a content whose text is indexed; every search scans larger ones
 _PENDING, _INDEXED, _NOT_INDEXABLE = range(3)
 _MAX_BATCH_BYTES, _MAX_BATCH_CONTENTS = 256 * 1024, 64  # bytes and contents per transaction: about 20 ms
 _NUL_CHECK_BYTES = 8_192  # bytes that are checked for a NUL

@@ -44,9 +44,8 @@ def step_figures(step: Step) -> str:
 
 
 def _tokens_of_request(step: Step) -> str:
-    return tr(
-        "{tokens} in the request", tokens=format_token_count(step.tokens)
-    )  # the answer is in context, too
+    # The answer is in context, too.
+    return tr("{tokens} in the request", tokens=format_token_count(step.tokens))
 
 
 def _with_figures(text: str, step: Step, figure: str) -> str:

@@ -131,9 +131,8 @@ def wayland(chroot: Chroot) -> Iterator[Wayland]:
     environ = {"XDG_RUNTIME_DIR": _RUNTIME}
     with _running(chroot, line, "weston.log", environ, user=USER):
         place = chroot.root / _RUNTIME.lstrip("/") / "wayland-77"
-        until(
-            place.exists, "weston", chroot.root / "tmp/weston.log"
-        )  # a caller that exits at once may end it
+        # A caller that exits at once may end it.
+        until(place.exists, "weston", chroot.root / "tmp/weston.log")
         yield Wayland(chroot, _WAYLAND)
 
 

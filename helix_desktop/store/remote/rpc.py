@@ -54,9 +54,7 @@ from helix_desktop.system.files import read_regular, replace_file
 PROTOCOL_VERSION = 1
 HANDSHAKE_ID = 0
 MAX_HANDSHAKE_BYTES = 1024  # bytes of a frame from a peer who has not proved to be the same user
-MAX_REQUEST_BYTES = (
-    MAX_CONTENT_BYTES + 4 * 1024 * 1024
-)  # bytes: one content of the largest size, and the rest of the message
+MAX_REQUEST_BYTES = MAX_CONTENT_BYTES + 4 * 1024 * 1024  # the largest content, and the rest of the message
 MAX_ANSWER_BYTES = 1024 * 1024 * 1024  # bytes: the longest log of a session
 _MSGPACK, _JSON, _PROGRESS = range(3)
 _HEAD = struct.Struct(">IBBI")

@@ -128,9 +128,7 @@ class SessionLeases:
 
 
 _MAX_PROGRESS_FRAMES = 200  # maximum number of progress frames for one answer
-_MAX_CONCURRENT_REQUESTS = (
-    64  # requests of one client that are processed at once; the next is read when one is answered
-)
+_MAX_CONCURRENT_REQUESTS = 64  # of one client; the next is read when one is answered
 
 
 class ClientConnection:
@@ -223,9 +221,8 @@ class ProgressSender:
 
     def _send(self, progress_frame: Frame) -> None:
         if not self._writer.is_closing():
-            self._writer.write(
-                progress_frame.encode_head(self._request_id) + progress_frame.payload
-            )  # complete, between other frames
+            # Complete, between other frames.
+            self._writer.write(progress_frame.encode_head(self._request_id) + progress_frame.payload)
 
 
 async def _send_frame(
