@@ -325,6 +325,7 @@ class _Page(QTextBrowser):
         code = QTextCharFormat()
         code.setFont(ui_font(_CODE_PX, is_code=True))
         cursor, block = QTextCursor(self.document()), self.document().begin()
+        cursor.beginEditBlock()  # else the page is laid out again for each of them
         while block.isValid():
             for part in block.textFormats():
                 if MONO_FAMILY in (part.format.fontFamilies() or ()):
@@ -333,6 +334,7 @@ class _Page(QTextBrowser):
                     cursor.setPosition(start + part.length, QTextCursor.MoveMode.KeepAnchor)
                     cursor.mergeCharFormat(code)
             block = block.next()
+        cursor.endEditBlock()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._fit()
