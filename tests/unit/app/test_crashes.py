@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -93,11 +94,17 @@ def test_the_report_of_a_killed_run_says_that_there_is_no_log(tmp_path: Path) ->
     assert "No warnings or errors" in report
 
 
-async def test_what_a_crashed_run_left_is_counted_and_named(tmp_path: Path) -> None:
-    """A turn that this run closed counts too; what is older than the crashed run does not."""
+@pytest.fixture
+async def services(tmp_path: Path) -> AsyncIterator[AppServices]:
     data = DataDir(tmp_path / "data")
     data.ensure()
     services = AppServices(data, {})
+    yield services
+    await services.close()
+
+
+async def test_what_a_crashed_run_left_is_counted_and_named(tmp_path: Path, services: AppServices) -> None:
+    """A turn that this run closed counts too; what is older than the crashed run does not."""
     (tmp_path / "project").mkdir()
     identity = services.registry.add(tmp_path / "project").id
     workspace = await services.open_workspace(identity)
@@ -118,4 +125,3 @@ async def test_what_a_crashed_run_left_is_counted_and_named(tmp_path: Path) -> N
     assert await find_unfinished(services, run, wall_clock_ms() + 1) == expected
     expected = RecoverySummary(drafts=1, sessions=sessions)
     assert await find_unfinished(services, replace(run, started=wall_clock_ms() + 1), started) == expected
-    await services.close()
