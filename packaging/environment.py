@@ -38,7 +38,6 @@ class Environment:
 
     @property
     def python(self) -> Path:
-        """Its interpreter."""
         return self.root / self.place / "bin" / "python"
 
     def require_own(self) -> None:

@@ -17,12 +17,10 @@ class SourceFile:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """Its syntax tree."""
         return ast.parse(self.text, self.name)
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        """All nodes of its tree."""
         return list(ast.walk(self.tree))
 
 

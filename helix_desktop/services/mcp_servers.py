@@ -604,12 +604,10 @@ class McpServerService:
         return hub.rejected_tools if hub is not None else ()
 
     def prompts(self, workspace_id: str) -> tuple[ServerPrompt, ...]:
-        """Return the prompts that the running servers of a workspace offer."""
         hub = self._hubs.get(workspace_id)
         return hub.prompts if hub is not None else ()
 
     def resources(self, workspace_id: str) -> tuple[ServerResource, ...]:
-        """Return the resources that the running servers of a workspace list."""
         hub = self._hubs.get(workspace_id)
         return hub.resources if hub is not None else ()
 

@@ -29,8 +29,6 @@ _NO_SERVICES = "#!/bin/sh\n# Nothing that is installed here starts a service.\ne
 
 @dataclass(frozen=True)
 class CommandResult:
-    """The result of a command in a chroot."""
-
     code: int
     output: str
     seconds: float

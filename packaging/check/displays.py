@@ -30,8 +30,6 @@ _PATIENCE_S = 60.0
 
 
 class Display(Protocol):
-    """A display for windows."""
-
     environ: dict[str, str]
 
     def picture(self, path: Path) -> None:
@@ -175,7 +173,6 @@ def until(true: Callable[[], object], what: str, log: Path, patience_s: float = 
 
 
 def tail(log: Path) -> str:
-    """The end of a log."""
     return log.read_text(encoding="utf-8", errors="replace")[-600:] if log.exists() else ""
 
 

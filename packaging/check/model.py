@@ -24,7 +24,6 @@ class Model:
         return [str(message.get("content")) for message in last if message.get("role") == "tool"]
 
     def answer(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """The pieces of an answer."""
         self.requests.append(request)
         if request["messages"][-1]["role"] != "user" or not request.get("tools"):
             yield {"delta": {"role": "assistant", "content": "Done."}}

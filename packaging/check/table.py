@@ -16,20 +16,16 @@ class Wrong(Exception):
 
 @dataclass
 class Step:
-    """One line of the table."""
-
     name: str
     detail: str = ""
     passed: bool = False
     seconds: float = 0.0
 
     def line(self) -> str:
-        """Write it as a line."""
         head = f"{self._verdict:<4}  {self.seconds:6.1f} s  {self.name}"
         return f"{head}: {' '.join(self.detail.split())}" if self.detail else head
 
     def row(self) -> str:
-        """Write it as a row of Markdown."""
         detail = " ".join(self.detail.replace("|", "\\|").split())
         return f"| {self._verdict} | {self.name} | {detail} | {self.seconds:.1f} |\n"
 
@@ -69,7 +65,6 @@ class Table:
         return sum(not step.passed for step in self.steps)
 
     def write(self, path: Path) -> None:
-        """Write the table as Markdown."""
         rows = "".join(step.row() for step in self.steps)
         path.parent.mkdir(parents=True, exist_ok=True)
         head = f"# {self.title}\n\n| | step | seen | s |\n|---|---|---|---|\n"

@@ -40,7 +40,6 @@ def first_start(chroot: Chroot, table: Table) -> None:
 
 
 def on_x11(chroot: Chroot, table: Table, suite: str) -> None:
-    """Show it under X11."""
     with table.step("X11: self-check") as step, x11(chroot) as display:
         _check_window(chroot, step, display, "xcb", "X11")
     if table.steps[-1].passed:
@@ -53,7 +52,6 @@ def on_x11(chroot: Chroot, table: Table, suite: str) -> None:
 
 
 def on_wayland(chroot: Chroot, table: Table, suite: str) -> None:
-    """Show it under Wayland."""
     with table.step("Wayland: the display"):
         chroot.install(*WAYLAND_PACKAGES)
     if table.steps[-1].passed:

@@ -34,7 +34,6 @@ class Windows:
 
     @property
     def environ(self) -> dict[str, str]:
-        """Return Wine's variables."""
         variables = {"WINEPREFIX": f"/home/{USER}/{_PREFIX}", "WINEARCH": "win64", "WINEDEBUG": "-all"}
         return {**self.display.environ, **variables, "WINEDLLOVERRIDES": _OVERRIDES}
 
@@ -109,7 +108,6 @@ class Windows:
         return windows[0]
 
     def press(self, window: str, keys: str) -> None:
-        """Press keys in a window."""
         self.run(f"xdotool windowactivate --sync {window} key --delay 150 {keys}", limit=30)
         time.sleep(_SETTLED_S)
 

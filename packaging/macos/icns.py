@@ -51,7 +51,6 @@ def draw(svg: Path) -> dict[int, bytes]:
 
 
 def main() -> None:
-    """Write the icon."""
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from PySide6.QtGui import QGuiApplication
 

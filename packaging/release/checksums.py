@@ -15,7 +15,6 @@ _LINE = re.compile(r"([0-9a-f]{64}) [ *](\S.*)")
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

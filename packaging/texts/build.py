@@ -26,7 +26,6 @@ LISTING = Path("build", "texts.md")
 
 
 def product_files(root: Path) -> Iterator[SourceFile]:
-    """Yield the files of the product."""
     return read_sources(root, sorted((root / "helix_desktop").rglob("*.py")))
 
 

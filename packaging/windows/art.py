@@ -26,7 +26,6 @@ def write(root: Path, work: Path) -> None:
 
 
 def draw(svg: Path, font: Path, folder: Path) -> None:
-    """Draw both pictures."""
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from PySide6.QtCore import QRectF, Qt
     from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QImage, QPainter
@@ -64,6 +63,5 @@ def draw(svg: Path, font: Path, folder: Path) -> None:
 
 
 def main(words: Sequence[str]) -> None:
-    """Be the process that draws."""
     svg, font, folder = map(Path, words)
     draw(svg, font, folder)
