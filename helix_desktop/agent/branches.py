@@ -164,38 +164,29 @@ class SessionBranches:
         elif not title:
             titles = {summary.title for summary in await self._store.sessions() if not summary.parent}
             title = NEW_TITLE if is_untitled else continued_title(source.transcript.title, titles)
-        return await _store_branch(self._store, self._clock(), source, seq, title, how, draft)
-
-
-async def _store_branch(
-    store: Store, now_ms: int, source: BranchSource, seq: int, title: str, how: BranchKind, draft: Draft
-) -> tuple[SessionSummary, list[RecordedEvent]]:
-    """Store a branch of events up to `seq`, with its draft; return it and its own events.
-
-    Raise StoreError.
-    """
-    session_id, parent = uuid.uuid4().hex, holder_of(source.transcript, source.session_id, seq)
-    branched = SessionBranched(parent, seq, title, how)
-    events = [branched, *_later_choices(source.log, seq, is_version=branched.is_version)]
-    events += _later_checkpoint(source.log, seq)
-    own = [RecordedEvent(number, now_ms, event) for number, event in enumerate(events, seq + 1)]
-    counts = source.transcript.messages.counts(upto=seq)
-    summary = SessionSummary(
-        session_id,
-        title,
-        now_ms,
-        now_ms,
-        messages=counts.messages,
-        calls=counts.calls,
-        events=own[-1].seq,
-        branch_of=parent,
-        branch_seq=seq,
-        branch_how=how,
-    )
-    await store.commit(Commit(session_id, own, summary=summary))
-    if draft:
-        await store.save_draft(session_id, draft.text, draft.attachments)
-    return summary, own
+        now_ms = self._clock()
+        session_id, parent = uuid.uuid4().hex, holder_of(source.transcript, source.session_id, seq)
+        branched = SessionBranched(parent, seq, title, how)
+        events = [branched, *_later_choices(source.log, seq, is_version=branched.is_version)]
+        events += _later_checkpoint(source.log, seq)
+        own = [RecordedEvent(number, now_ms, event) for number, event in enumerate(events, seq + 1)]
+        counts = source.transcript.messages.counts(upto=seq)
+        summary = SessionSummary(
+            session_id,
+            title,
+            now_ms,
+            now_ms,
+            messages=counts.messages,
+            calls=counts.calls,
+            events=own[-1].seq,
+            branch_of=parent,
+            branch_seq=seq,
+            branch_how=how,
+        )
+        await self._store.commit(Commit(session_id, own, summary=summary))
+        if draft:
+            await self._store.save_draft(session_id, draft.text, draft.attachments)
+        return summary, own
 
 
 def _later_choices(log: Sequence[RecordedEvent], seq: int, *, is_version: bool) -> list[Event]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar, TypeVarTuple
 
 import msgspec
 
@@ -48,6 +49,8 @@ _NAMES_THREAD_THRESHOLD = 32 * 1024  # characters; reading names takes about 0.1
 _MAX_IDENTIFIERS = 300  # of one output
 _NAMES_SHARE, _LOG_NAMES_SHARE = 0.75, 0.3  # of a preview's tokens; lines of a log or a search say more
 _SOURCE_FACTOR = 1.4  # a preview of source has more for its lines: what they say, not only what they define
+_Args = TypeVarTuple("_Args")
+_Result = TypeVar("_Result")
 _MAX_TRIES = 5  # attempts to make a preview small enough
 
 
@@ -82,6 +85,11 @@ class PreviewInput(msgspec.Struct, frozen=True):
     exit_code: int | None = None
     handle_digits: int = HEX_DIGITS
     lines_before: int = 0
+
+
+async def _off_loop(is_large: bool, work: Callable[[*_Args], _Result], *args: *_Args) -> _Result:
+    """Return what a function returns; for something large it is called in a thread."""
+    return await asyncio.to_thread(work, *args) if is_large else work(*args)
 
 
 class Intake:
@@ -139,10 +147,7 @@ class Intake:
 
     async def _call_identifiers(self, response: ModelResponse) -> tuple[str, ...]:
         text = "\n".join([*(argument_text(call.arguments) for call in response.calls), response.text])
-        if len(text) > _NAMES_THREAD_THRESHOLD:
-            names = await asyncio.to_thread(_bounded_identifiers, text)
-        else:
-            names = _bounded_identifiers(text)
+        names = await _off_loop(len(text) > _NAMES_THREAD_THRESHOLD, _bounded_identifiers, text)
         names_contents = any(call.name in (*CACHE_TOOLS, SHOW_OUTPUT) for call in response.calls)
         return _without_handles(names) if names_contents else names
 
@@ -178,10 +183,8 @@ class Intake:
             # A marker line for each image, so that its text always refers to them.
             lines = "\n".join(image.marker.replace("Image left out", "Image", 1) for image in extra_images)
             result = msgspec.structs.replace(result, content=result.content + f"\n\n{lines}".encode())
-        if len(result.content) > _THREAD_THRESHOLD:
-            text, digest, exact = await asyncio.to_thread(_decode_result, result)
-        else:
-            text, digest, exact = _decode_result(result)
+        is_large = len(result.content) > _THREAD_THRESHOLD
+        text, digest, exact = await _off_loop(is_large, _decode_result, result)
         window_text = result.model_text or text
         about, identifiers = await self._read_names(call.name, result, text)
         output = ToolAnswered(
@@ -237,9 +240,8 @@ class Intake:
         exit_code = result.exit_code
         if result.recalled and result.model_text:
             text = result.model_text.partition("\n")[2]  # below its heading
-        if len(text) > _NAMES_THREAD_THRESHOLD:
-            return await asyncio.to_thread(_read_names, tool, text, exit_code)
-        return _read_names(tool, text, exit_code)
+        is_large = len(text) > _NAMES_THREAD_THRESHOLD
+        return await _off_loop(is_large, _read_names, tool, text, exit_code)
 
     def needs_choice(
         self, received: ReceivedOutput, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
@@ -278,7 +280,8 @@ class Intake:
         for _ in range(
             _MAX_TRIES
         ):  # a text denser than average is shortened again, in proportion; the marker stays
-            preview_text = await self._preview(text, content, budget)
+            is_large = len(text) > _NAMES_THREAD_THRESHOLD
+            preview_text = await _off_loop(is_large, _preview, text, content, budget)
             (tokens,) = await self._counter.count([preview_text])
             if tokens <= max_tokens or budget <= MIN_BUDGET:
                 break
@@ -287,11 +290,6 @@ class Intake:
                 MIN_BUDGET, budget * max(1, max_tokens - content.marker_tokens) * 9 // (body_tokens * 10)
             )
         return preview_text, tokens
-
-    async def _preview(self, text: str, content: PreviewInput, budget: int) -> str:
-        if len(text) > _NAMES_THREAD_THRESHOLD:
-            return await asyncio.to_thread(_preview, text, content, budget)
-        return _preview(text, content, budget)
 
 
 def _fits(output: ToolAnswered, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> bool:
@@ -353,11 +351,7 @@ def _lines_and_names(text: str, content: PreviewInput, lines_budget: int, names_
 
 async def decode_text(data: bytes, digest: str) -> str:
     """Return an output's bytes as text; if that is lossy, with a marker for the exact bytes."""
-    text, _ = (
-        await asyncio.to_thread(decode_output, data, digest)
-        if len(data) > _THREAD_THRESHOLD
-        else decode_output(data, digest)
-    )
+    text, _ = await _off_loop(len(data) > _THREAD_THRESHOLD, decode_output, data, digest)
     return text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Protocol, TypeVar, get_args
+from typing import Protocol, TypeVar, get_args
 
 import msgspec
 
@@ -25,7 +25,6 @@ from helix_desktop.agent.session import (
 )
 from helix_desktop.agent.tool_calls.approvals import UserAsk, UserReply
 from helix_desktop.context.policy import ContextPolicy, policy_fields
-from helix_desktop.domain.decoding_faults import decoding_fault
 from helix_desktop.domain.errors import SubagentFailed, ToolError
 from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -40,6 +39,7 @@ from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.messages import ModelInfo, StopReason, ToolCall, ToolSpec, TurnOutcome
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.text_format import title_line
+from helix_desktop.domain.tool_arguments import Arguments, parse, schema
 from helix_desktop.domain.tools import (
     SHOW_OUTPUT,
     STOPPED,
@@ -428,21 +428,14 @@ _REFUSALS = {
 }
 
 
-class DelegateArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DelegateArguments(Arguments, frozen=True):
     task: str
     title: str = ""
     model: ModelRole = "main"
 
 
 def delegate_spec(description: str, argument_descriptions: Mapping[str, str]) -> ToolSpec:
-    types: dict[str, dict[str, Any]] = {
-        "task": {"type": "string"},
-        "title": {"type": "string"},
-        "model": {"type": "string", "enum": list(get_args(ModelRole))},
-    }
-    properties = {name: kind | {"description": argument_descriptions[name]} for name, kind in types.items()}
-    schema = {"type": "object", "properties": properties, "required": ["task"], "additionalProperties": False}
-    return ToolSpec(DELEGATE, description, schema)
+    return ToolSpec(DELEGATE, description, schema(DelegateArguments, argument_descriptions))
 
 
 class DelegatingTools:
@@ -466,25 +459,9 @@ class DelegatingTools:
         """Run a call; of a subagent, only the result is returned. Raises ToolError."""
         if call.name != DELEGATE:
             return await self._tools.run(call, on_output)
-        args = _parse_arguments(call.arguments)
+        args = parse(DELEGATE, call.arguments, DelegateArguments)
         result = await self._subagents.run(args.task, title=args.title, call_id=call.id, role=args.model)
         return msgspec.structs.replace(result.output, target=args.title)
-
-
-def _parse_arguments(text: str) -> DelegateArguments:
-    try:
-        args = msgspec.json.decode(text or "{}")
-        if isinstance(args, dict):
-            args = {name: value for name, value in args.items() if value is not None}
-        return msgspec.convert(args, DelegateArguments)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        models = ", ".join(get_args(ModelRole))
-        is_json = isinstance(error, msgspec.ValidationError)
-        raise ToolError(
-            f"{DELEGATE} was called with wrong arguments{'' if is_json else ': not valid JSON'}.",
-            decoding_fault(error),
-            f"It takes task, title?, model? (one of {models}).",
-        ) from error
 
 
 class SubagentTools:

@@ -344,11 +344,7 @@ class WorkspaceChanges:
             raise InvalidInput(
                 _text("{file} is not in that change.", file=path), fix=_text("Choose a file that it changed.")
             )
-        before, after = (
-            await read_state_content(history, change.before),
-            await read_state_content(history, change.after),
-        )
-        diff = await asyncio.to_thread(diff_states, change.before, before, change.after, after)
+        diff = await self.diff(change.before, change.after)
         if diff.kind != "text" or not all(0 <= hunk < len(diff.hunks) for hunk in hunks):
             raise InvalidInput(
                 _text("That part of {file} can't be reverted alone.", file=path),
@@ -357,6 +353,7 @@ class WorkspaceChanges:
             )
         if len(set(hunks)) == len(diff.hunks):
             return change
+        before = await read_state_content(history, change.before)
         data = await asyncio.to_thread(apply_hunks, before or b"", diff, hunks)
         digest = await history.put_content(data)
         mode = change.after.mode if change.after is not None else 0o644

@@ -1,32 +1,4 @@
-"""Errors a user can act on: what happened, why, and what to do.
-
-HelixError
-├── InvalidInput                                            what was typed: an address, a label, an id
-├── DataDirUnavailable, SettingsDamaged, WorkspaceMissing   where things live
-│                       └── SettingsUnreadable
-├── WorkspaceUntrusted                                      a folder in which nothing may happen yet
-├── InstanceNotResponding                                   the instance that owns the data directory hangs
-├── InvalidRecording                                        a recorded session that is to be replayed
-├── InvalidArchive, ArchiveWriteFailed                      a workspace as one file: to be imported, exported
-├── StoreError
-│   ├── StoreLocked, StoreClosed, StoreWriteFailed, StoreRepaired
-│   ├── StoreUnreadable
-│   │   └── StoreDamaged
-│   ├── DigestUnknown, DigestAmbiguous, ContentDamaged, ContentTooLarge
-│   └── ContentRedacted                                     a digest unknown since the user had it removed
-├── RevertRefused                                           files that are not as they were planned to be
-├── ModelError
-│   ├── ModelUnreachable, ContextWindowExceeded, InvalidModelResponse
-│   └── ModelRequestRejected
-│       └── AuthenticationFailed, ImagesRejected
-├── ToolError                                               given to the agent as the tool's answer
-│   └── UnknownTool, SubagentFailed
-├── ModelNotChosen                                          another model than a session's would answer it
-├── ReadingLost                                             a window too small for what the agent reads
-├── BudgetExhausted                                         what a session may spend is spent
-└── RequestInvalid, RequestTooLarge, CompactionRefused, OutputFormUnavailable   the engine refuses
-                                     └── SummaryRefused
-"""
+"""Errors a user can act on: what happened, why, and what to do."""
 
 from __future__ import annotations
 

@@ -13,12 +13,13 @@ import msgspec
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.tool_arguments import Arguments
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
 from helix_desktop.permissions.rules import suggest_fetch_rules
 from helix_desktop.system.ip_addresses import address_zone
-from helix_desktop.tools.tool import Arguments, CurrentGrants, Tool
+from helix_desktop.tools.tool import CurrentGrants, Tool
 
 _text = TextContext("Tools")
 

@@ -12,8 +12,9 @@ from helix_desktop.domain.deferred_tools import near_names, search_tools
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ToolSpec, display_name
 from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.tool_arguments import Arguments
 from helix_desktop.domain.tools import OutputCallback, ToolResult
-from helix_desktop.tools.tool import Arguments, UnguardedTool
+from helix_desktop.tools.tool import UnguardedTool
 
 _MAX_MATCHES, _MAX_NAMES, _MAX_MORE_NAMES = 5, 10, 20
 _MAX_CHARS = 14_000  # of several tools: about 3,500 tokens, which enter the window whole

@@ -28,7 +28,7 @@ from helix_desktop.domain.git import EMPTY_TREE, GitEntry, GitProblem, GitStatus
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.files import read_start
 from helix_desktop.tools.files.jail import DirEntry, Jail
-from helix_desktop.tools.process import ProcessResult, ProcessSpec, run_process
+from helix_desktop.tools.process import ProcessResult, ProcessSpec, held, run_process
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.git_config import PROGRAMS_OFF, USERS_CONFIG_VARIABLES
 from helix_desktop.tools.shell.sandbox import NoSandbox, SandboxScope
@@ -205,12 +205,8 @@ class GitProgram:
             join_errors=False,
             is_guarded=stdin_data is None,
         )
-        wrapped = sandbox.wrap(spec, scope, False)
-        confined = await asyncio.to_thread(wrapped.__enter__)
-        try:
+        async with held(sandbox.wrap(spec, scope, False)) as confined:
             return await run_process(confined, timeout_s, cap)
-        finally:
-            await asyncio.to_thread(wrapped.__exit__, None, None, None)
 
     def _scope(self) -> SandboxScope:
         """Return what git may read; it writes nothing. Blocks."""

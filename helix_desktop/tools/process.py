@@ -21,12 +21,12 @@ import signal
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from importlib.metadata import PackageNotFoundError, distribution
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import msgspec
 
@@ -199,9 +199,20 @@ _IN_UTF8 = "chcp 65001>nul & "
 """Words of cmd.exe: let it, and what it starts, write UTF-8 instead of the code page of old consoles."""
 
 ProcessEnding = Literal["ended", "late", "stopped", "cut off"]
+"""How a run ended: by itself, at its time limit, because the user stopped it, or with its turn."""
 _ENDINGS: dict[tuple[object, ...], ProcessEnding] = {(STOPPED,): "stopped", (TURN_ENDED,): "cut off"}
 """How a program ends that is canceled with one of these messages."""
-"""How a run ended: by itself, at its time limit, because the user stopped it, or with its turn."""
+_Held = TypeVar("_Held")
+
+
+@asynccontextmanager
+async def held(context: AbstractContextManager[_Held]) -> AsyncIterator[_Held]:
+    """Enter a context that blocks, and leave it, on another thread; it is told of no error inside."""
+    value = await asyncio.to_thread(context.__enter__)
+    try:
+        yield value
+    finally:
+        await asyncio.to_thread(context.__exit__, None, None, None)
 
 
 class ProcessSpec(msgspec.Struct, frozen=True):

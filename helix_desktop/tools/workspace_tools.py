@@ -15,6 +15,7 @@ from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.question import ASK_USER, MAX_OPTIONS, NO_USER, Question, QuestionOption
 from helix_desktop.domain.store import ContentReader
 from helix_desktop.domain.todo import TODO, TodoItem, changes_text, list_text, parse_items, progress_text
+from helix_desktop.domain.tool_arguments import Arguments
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
 from helix_desktop.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.system.folders import BY_DESCRIPTOR
@@ -37,7 +38,6 @@ from helix_desktop.tools.shell.run_command import CommandContext, CurrentReading
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, no_sandbox_provider
 from helix_desktop.tools.shell.scratch import ScratchDir
 from helix_desktop.tools.tool import (
-    Arguments,
     CurrentGrants,
     Tool,
     ToolGrants,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Collection, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -22,6 +23,7 @@ _MAX_FILES = 300  # files in one check: 20 to 60 ms in a thread
 _MAX_NAMED = 20  # files that one call names and that are followed
 _DEADLINE_S = 2.0  # seconds: a disk that does not answer holds up no turn
 log = logging.getLogger(__name__)
+_Found = TypeVar("_Found")
 
 
 class FileVersionTracker:
@@ -40,13 +42,8 @@ class FileVersionTracker:
         use = file_use(call) if result.ok and not result.files and _may_change_files(request) else None
         if self._checker is None or use is None:
             return result
-        try:
-            async with asyncio.timeout(_DEADLINE_S):
-                versions = await self._checker.versions(use.paths[:_MAX_NAMED])
-        except (HelixError, OSError) as error:
-            log.warning("the versions of files could not be read: %s", error)
-            return result
-        return msgspec.structs.replace(result, files=versions)
+        versions = await _in_time(self._checker.versions(use.paths[:_MAX_NAMED]))
+        return result if versions is None else msgspec.structs.replace(result, files=versions)
 
     async def record_after(self, call_id: str, request: ApprovalRequest | None, result: ToolResult) -> None:
         """Record what a call changed, unless all that it can change is known."""
@@ -86,11 +83,8 @@ class FileVersionTracker:
         pending = self._staleness.unannounced.values()
         if self._checker is None or not pending:
             return ()
-        try:
-            async with asyncio.timeout(_DEADLINE_S):
-                versions = await self._checker.versions([file.path for file in pending])
-        except (HelixError, OSError) as error:
-            log.warning("files could not be checked for changes: %s", error)
+        versions = await _in_time(self._checker.versions([file.path for file in pending]))
+        if versions is None:
             return tuple(pending)
         present = {version.path: version.fingerprint for version in versions}
         return tuple(file for file in pending if not file.before or present.get(file.path) != file.before)
@@ -98,11 +92,8 @@ class FileVersionTracker:
     async def _record(self, versions: Sequence[FileVersion], event: FilesChanged) -> tuple[ChangedFile, ...]:
         if self._checker is None or not versions:
             return ()
-        try:
-            async with asyncio.timeout(_DEADLINE_S):
-                report = await self._checker.check(versions)
-        except (HelixError, OSError) as error:  # TimeoutError is one: what is not found now is found later
-            log.warning("files could not be checked for changes: %s", error)
+        report = await _in_time(self._checker.check(versions))
+        if report is None:
             return ()
         versions_by_path = {version.path: version for version in versions}
 
@@ -124,6 +115,16 @@ class FileVersionTracker:
     @property
     def _staleness(self) -> Staleness:
         return self._session.transcript.staleness
+
+
+async def _in_time(check: Awaitable[_Found]) -> _Found | None:
+    """Return what a check finds; None if it fails or takes too long: that is found later."""
+    try:
+        async with asyncio.timeout(_DEADLINE_S):
+            return await check
+    except (HelixError, OSError) as error:  # TimeoutError is one
+        log.warning("files could not be checked for changes: %s", error)
+        return None
 
 
 def _may_change_files(request: ApprovalRequest | None) -> bool:

@@ -15,6 +15,7 @@ from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.errors import StoreError, ToolError
 from helix_desktop.domain.store import CacheEntry, ContentReader
 from helix_desktop.domain.text_format import ellipsize, pluralize
+from helix_desktop.domain.tool_arguments import Arguments, Line
 from helix_desktop.domain.tools import CountTokens, ToolResult
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.answer_writer import AnswerWriter, name_hits, table_rows
@@ -35,7 +36,6 @@ from helix_desktop.tools.cache.entry_search import (
 from helix_desktop.tools.cache.lines import NEAR, Paginator, decode_lines, is_any_case, widths
 from helix_desktop.tools.cache.origins import CallingSession, EntryRange, Origin, Origins
 from helix_desktop.tools.process import Ripgrep
-from helix_desktop.tools.tool import Arguments, Line
 
 _MAX_QUOTE = 80  # characters of a pattern that are quoted
 

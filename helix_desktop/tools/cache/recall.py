@@ -26,6 +26,7 @@ from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.store import ContentReader
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.text_search import MatchingLines
+from helix_desktop.domain.tool_arguments import Arguments, Line
 from helix_desktop.domain.tools import (
     SHOW_OUTPUT,
     CountTokens,
@@ -59,7 +60,7 @@ from helix_desktop.tools.cache.origins import (
     parse_handle,
 )
 from helix_desktop.tools.process import Ripgrep
-from helix_desktop.tools.tool import Arguments, Line, UnguardedTool, store_errors_as_tool_errors
+from helix_desktop.tools.tool import UnguardedTool, store_errors_as_tool_errors
 
 _text = TextContext("Tools")
 

@@ -29,6 +29,7 @@ from helix_desktop.domain.store import (
 )
 from helix_desktop.domain.text_format import ellipsize, format_bytes, pluralize
 from helix_desktop.domain.text_search import parse_query
+from helix_desktop.domain.tool_arguments import Arguments
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.entry_search import read_index
@@ -44,7 +45,7 @@ from helix_desktop.tools.cache.search_hits import (
     rank,
     rank_partial,
 )
-from helix_desktop.tools.tool import Arguments, UnguardedTool, store_errors_as_tool_errors
+from helix_desktop.tools.tool import UnguardedTool, store_errors_as_tool_errors
 
 _LIST_CURSOR = re.compile(r"[!-~]{1,400}")
 _MAX_ARGUMENT, _MAX_FIRST_LINE = 100, 60  # characters

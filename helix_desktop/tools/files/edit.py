@@ -21,13 +21,14 @@ from helix_desktop.domain.file_history.diff import FileDiff, diff_contents
 from helix_desktop.domain.files.content import text_encoding, utf16_encoding
 from helix_desktop.domain.files.names import is_secret_path
 from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.tool_arguments import Arguments
 from helix_desktop.domain.tools import ApprovalRequest, EditedFile, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.permissions.rules import suggest_edit_rules
 from helix_desktop.tools.files.file_versions import versions_of
 from helix_desktop.tools.files.jail import FileStamp, Jail
-from helix_desktop.tools.tool import Arguments, Tool
+from helix_desktop.tools.tool import Tool
 
 _text = TextContext("Tools")
 
@@ -252,19 +253,21 @@ def reencode(rel: str, previous: bytes | None, content: str) -> tuple[bytes, str
     """
     if not previous:
         return content.encode(), ""
-    encoding, preserved = utf16_encoding(previous), list[str]()
-    if not encoding and b"\0" not in previous and (other := text_encoding(previous)) != "utf-8":
-        return _reencode_other(rel, previous, content, other)
-    if _is_crlf(previous, encoding) and "\r" not in content:
+    marked, preserved = utf16_encoding(previous), list[str]()
+    encoding = marked or ("utf-8" if b"\0" in previous else text_encoding(previous))
+    if not encoding and not content.isascii():
+        raise _unknown_encoding(rel, previous)
+    if _is_crlf(previous, marked) and "\r" not in content:
         content = content.replace("\n", "\r\n")
         preserved.append("CRLF line ends")
-    if encoding:
-        marked = _BOM + content.removeprefix(_BOM)
-        return _encoded(rel, marked, encoding), " and ".join([*preserved, _encoding_name(encoding)])
-    if previous.startswith(codecs.BOM_UTF8) and not content.startswith(_BOM):
+    if marked:
+        content = _BOM + content.removeprefix(_BOM)
+    if encoding not in ("", "utf-8"):
+        preserved.append(_encoding_name(encoding))
+    elif encoding and previous.startswith(codecs.BOM_UTF8) and not content.startswith(_BOM):
         content = _BOM + content
         preserved.append("byte order mark")
-    return content.encode(), " and ".join(preserved)
+    return _encoded(rel, content, encoding or "ascii"), " and ".join(preserved)
 
 
 def _as_utf8(rel: str, data: bytes) -> tuple[str, bytes]:
@@ -342,17 +345,6 @@ def _unknown_encoding(rel: str, data: bytes) -> ToolError:
     )
 
 
-def _reencode_other(rel: str, previous: bytes, content: str, encoding: str) -> tuple[bytes, str]:
-    """Encode new content for a file that is neither UTF-8 nor UTF-16."""
-    if not encoding and not content.isascii():
-        raise _unknown_encoding(rel, previous)
-    preserved = [_encoding_name(encoding)] if encoding else []
-    if _is_crlf(previous, "") and "\r" not in content:
-        content = content.replace("\n", "\r\n")
-        preserved.insert(0, "CRLF line ends")
-    return _encoded(rel, content, encoding or "ascii"), " and ".join(preserved)
-
-
 def _encoding_name(codec: str) -> str:
     return codec.removesuffix("-le").removesuffix("-be").upper()
 
@@ -373,12 +365,7 @@ def _as_in_file(data: bytes, text: str) -> bytes:
 
 
 def _offsets(text: bytes, old: bytes) -> list[int]:
-    offsets: list[int] = []
-    offset = text.find(old)
-    while offset >= 0:
-        offsets.append(offset)
-        offset = text.find(old, offset + len(old))
-    return offsets
+    return [found.start() for found in re.finditer(re.escape(old), text)]
 
 
 def _line_of(text: bytes, offset: int) -> int:

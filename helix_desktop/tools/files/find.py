@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Annotated, NamedTuple
 
@@ -16,11 +15,12 @@ from msgspec.structs import replace
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.names import is_secret_path
 from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.tool_arguments import Arguments
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name, escape_undecodable
 from helix_desktop.tools.files.jail import LEFT_OUT, IgnoreFile, Jail, MarkedIgnoreFiles, SearchRoot
-from helix_desktop.tools.process import ProcessResult, Ripgrep, normalize_path
-from helix_desktop.tools.tool import Arguments, UnguardedTool
+from helix_desktop.tools.process import ProcessResult, Ripgrep, held, normalize_path
+from helix_desktop.tools.tool import UnguardedTool
 
 _MAX_LINES, _MAX_HIT_FILES, _MAX_BINARIES = 2_000, 500, 20
 _BINARY = re.compile(r'(\./[^\0]*?|[^\0\n]+?): binary file matches \(found "\\0" byte around offset \d+\)\n')
@@ -49,9 +49,7 @@ class SearchText(UnguardedTool[SearchTextArguments]):
     ) -> ToolResult:
         if not args.pattern:
             raise ToolError("pattern is empty.", fix="Give the text or regular expression to look for.")
-        search_root = self._jail.hold_folder(args.path)
-        root = await asyncio.to_thread(search_root.__enter__)
-        try:
+        async with held(self._jail.hold_folder(args.path)) as root:
             scope = [*([f"--glob={args.glob}"] if args.glob else []), *gitignore_options(root)]
             scope += hidden_globs(self._jail, root)
             place = ["--", f"./{root.file_name}" if root.file_name else "."]
@@ -64,8 +62,6 @@ class SearchText(UnguardedTool[SearchTextArguments]):
             if not found.files:
                 listed = await self._ripgrep.run(["--files", "--null", *scope, *place], root.cwd)
                 hides_secrets = await asyncio.to_thread(_has_secrets, self._jail, root, listed, marked)
-        finally:
-            await release_folder(search_root)
         where = "/".join(part for part in (root.path, escape_undecodable(root.file_name)) if part)
         if found.files:
             text = await asyncio.to_thread(_listed, found)
@@ -103,11 +99,6 @@ def hidden_globs(jail: Jail, root: SearchRoot) -> list[str]:
 def _literal(path: str) -> str:
     """Return a glob that matches this path alone."""
     return re.sub(r"[*?\[\]{}]", r"[\g<0>]", path if os.name == "nt" else path.replace("\\", r"\\"))
-
-
-async def release_folder(context: AbstractContextManager[SearchRoot]) -> None:
-    """Release a held folder, on another thread."""
-    await asyncio.to_thread(context.__exit__, None, None, None)
 
 
 class _Line(NamedTuple):
@@ -214,8 +205,8 @@ def _most_of_each(counts: Sequence[int], room: int) -> int:
 
 
 def _has_secrets(jail: Jail, root: SearchRoot, listed: ProcessResult, marked: MarkedIgnoreFiles) -> bool:
-    names = _without_ignored(jail, root, listed, marked).output.decode(errors="surrogateescape").split("\0")
-    return any(is_secret_path(f"{root.path}/{normalize_path(name)}") for name in names if name)
+    names = _names(_without_ignored(jail, root, listed, marked).output)
+    return any(is_secret_path(f"{root.path}/{name}") for name in names)
 
 
 def _binary_text(files: list[str]) -> str:
@@ -260,17 +251,13 @@ class FindFiles(UnguardedTool[FindFilesArguments]):
 
 async def list_files(jail: Jail, ripgrep: Ripgrep, path: str) -> tuple[SearchRoot, ProcessResult]:
     """Return a folder, and the sorted paths in it that tools may read, NUL-separated. Raises ToolError."""
-    search_root = jail.hold_folder(path)
-    root = await asyncio.to_thread(search_root.__enter__)
-    try:
+    async with held(jail.hold_folder(path)) as root:
         if root.file_name:
             raise ToolError(f"{path} is a file.", fix="path names a folder to look in.")
         options = ["--files", "--null", "--sort=path", *gitignore_options(root), *hidden_globs(jail, root)]
         result = await ripgrep.run([*options, "."], root.cwd)
         marked = MarkedIgnoreFiles(root.cwd)
         return root, await asyncio.to_thread(_without_ignored, jail, root, result, marked)
-    finally:
-        await release_folder(search_root)
 
 
 async def same_name_hint(jail: Jail, ripgrep: Ripgrep, path: str) -> str:
@@ -279,20 +266,20 @@ async def same_name_hint(jail: Jail, ripgrep: Ripgrep, path: str) -> str:
         _, result = await list_files(jail, ripgrep, ".")
     except ToolError:
         return ""
-    places = await asyncio.to_thread(_places_of, path.rpartition("/")[2], result.output)
+    listed, name = await asyncio.to_thread(_names, result.output), path.rpartition("/")[2]
+    places = [escape_hidden_name(found) for found in listed if found.rpartition("/")[2] == name]
     return f"There is {' and '.join(places)}." if 0 < len(places) <= _MAX_PLACES else ""
 
 
-def _places_of(name: str, output: bytes) -> list[str]:
-    paths = (normalize_path(found.decode(errors="surrogateescape")) for found in output.split(b"\0"))
-    return [escape_hidden_name(found) for found in paths if found.rpartition("/")[2] == name]
+def _names(output: bytes) -> list[str]:
+    """Return the paths of an output in which a NUL ends each."""
+    return [normalize_path(name) for name in output.decode(errors="surrogateescape").split("\0") if name]
 
 
 def _without_ignored(
     jail: Jail, root: SearchRoot, result: ProcessResult, marked: MarkedIgnoreFiles
 ) -> ProcessResult:
-    decoded = result.output.decode(errors="surrogateescape").split("\0")
-    names = [normalize_path(name) for name in decoded if name]
+    names = _names(result.output)
     unlisted = [name for name in names if not marked.ignores(name)]
     if len(unlisted) == len(names) and not jail.limits.ignore_file.exists:
         return result
@@ -325,8 +312,7 @@ def _part_regex(token: str) -> str:
 
 
 def _list_matches(output: bytes, regex: re.Pattern[str], folder: str, pattern: str) -> str:
-    names = (normalize_path(name.decode(errors="surrogateescape")) for name in output.split(b"\0") if name)
-    matches = sorted(name for name in names if regex.fullmatch(name))
+    matches = sorted(filter(regex.fullmatch, _names(output)))
     where = folder or "the workspace"
     if not matches:
         return f"No file matches {pattern!r} in {where}; files ignored by git are not looked at.\n"

@@ -20,6 +20,7 @@ from helix_desktop.domain.files.content import (
 from helix_desktop.domain.files.names import is_secret_path
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.text_format import format_bytes, pluralize
+from helix_desktop.domain.tool_arguments import Arguments, Line
 from helix_desktop.domain.tools import (
     ApprovalRequest,
     OutputCallback,
@@ -33,7 +34,7 @@ from helix_desktop.tools.files.file_versions import version_of
 from helix_desktop.tools.files.find import same_name_hint
 from helix_desktop.tools.files.jail import LEFT_OUT, Jail, OpenFile, near_name_hint
 from helix_desktop.tools.process import Ripgrep
-from helix_desktop.tools.tool import Arguments, Line, Tool, UnguardedTool
+from helix_desktop.tools.tool import Tool, UnguardedTool
 
 _text = TextContext("Tools")
 

@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.tool_arguments import Arguments
 from helix_desktop.domain.tools import (
     ApprovalRequest,
     AutoRunChange,
@@ -35,13 +36,13 @@ from helix_desktop.permissions.rule_offers import (
     suggest_command_rules,
 )
 from helix_desktop.tools.files.jail import IGNORE_FILE, Jail
-from helix_desktop.tools.process import ProcessResult, ProcessSpec, run_process
+from helix_desktop.tools.process import ProcessResult, ProcessSpec, held, run_process
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.reading_access import ReadingAccess
 from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, SandboxScope, confines, describe_sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import ScratchDir
-from helix_desktop.tools.tool import Arguments, CurrentGrants, Tool
+from helix_desktop.tools.tool import CurrentGrants, Tool
 
 text = TextContext("Tools")
 
@@ -179,11 +180,11 @@ class RunCommand(Tool[RunCommandArguments]):
         network = network and not is_reading
         confined = confines(sandbox.kind, contains_home, network)
         subject, root = args.command, str(self._context.root)
-        if args.folder.strip("./") and not confined:
+        has_folder = bool(args.folder.strip("./"))
+        if has_folder and not confined:
             subject = f"{cd_command(args.folder)} && {subject}"
         if network and sandbox.kind != "none":
             subject = f"{subject}  # with network"
-        has_folder = bool(args.folder.strip("./"))
         summary = (
             text("Run a command in {folder}.", folder=args.folder)
             if has_folder
@@ -196,9 +197,7 @@ class RunCommand(Tool[RunCommandArguments]):
             else describe_sandbox(sandbox.kind, network, contains_home, sandbox.network_reach),
             *(() if is_reading else self._ignore_sentence()),
         )
-        in_folder = (
-            f"{cd_command(args.folder)} && {subject}" if args.folder.strip("./") and confined else subject
-        )
+        in_folder = f"{cd_command(args.folder)} && {subject}" if has_folder and confined else subject
         part = await self._asked_part(args) if confined and not is_reading else ""
         offers = suggest_command_rules(subject, confined, exact=in_folder, root=root, asked_part=part)
         links = () if is_reading else await asyncio.to_thread(_links, root, args.folder, args.command)
@@ -304,10 +303,8 @@ class RunCommand(Tool[RunCommandArguments]):
         on_output: OutputCallback,
     ) -> ToolResult:
         """Run a command; one that only reads sees nothing of `hidden`, and changes nothing."""
-        prepared = self._prepared(args, sandbox, network, hidden)
         try:
-            spec, scope, spill_path = await asyncio.to_thread(prepared.__enter__)
-            try:
+            async with held(self._prepared(args, sandbox, network, hidden)) as (spec, scope, spill_path):
                 guarded: AbstractAsyncContextManager[Sequence[AutoRunChange]] = (
                     self._guarded(sandbox, scope) if hidden is None else nullcontext(())
                 )
@@ -315,8 +312,6 @@ class RunCommand(Tool[RunCommandArguments]):
                     result = await run_process(
                         spec, args.timeout_s, on_output=on_output, spill_path=spill_path
                     )
-            finally:
-                await asyncio.to_thread(prepared.__exit__, None, None, None)
         except OSError as error:
             raise ToolError("The command could not be started.", f"{error.strerror}.") from error
         unseen: tuple[str, ...] = ()

@@ -12,8 +12,9 @@ from helix_desktop.agent.subagents import DELEGATE
 from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.files.file_use import file_use
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.tool_arguments import Arguments, schema
 from helix_desktop.tools.find_tools import CallTool, FindTools
-from helix_desktop.tools.tool import Arguments, Tool, UnguardedTool, schema
+from helix_desktop.tools.tool import Tool, UnguardedTool
 from tests.support.tool_rig import DESCRIPTIONS_DIR, make_tools
 
 
