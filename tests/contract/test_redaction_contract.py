@@ -141,13 +141,13 @@ async def test_redaction_removes_the_text_everywhere_and_leaves_a_marker(store: 
 
 
 async def test_the_beginning_of_a_text_is_redacted_where_it_was_cut(store: Store) -> None:
-    """An older note, a title and a first line have no more of it; what only begins so stays."""
-    key = "sk-" + "Ab3dEf6h" * 12
-    texts = (f"Fix a.\nexport API_KEY={key}", f"Fix b.\nexport API_KEY={key}", key[:40])
+    """A note, a title and a first line have no more of it; what only begins so stays."""
+    key, block = "sk-" + "Ab3dEf6h" * 12, "a line of a template that is pasted\n" * 12
+    texts = (f"Fix a.\nexport API_KEY={key}\n{block}", f"Fix b.\nexport API_KEY={key}\n{block}", key[:40])
     events = [recorded_at(seq, UserSpoke(text, 150)) for seq, text in enumerate(texts, 1)]
-    begins = f"export API_KEY={key}"[:60]
-    mark = f'[Helix Desktop: the same 480 characters as in e2, from "{begins}…" on]'
-    note = "\n".join([f"user: Fix a.\n{mark}", *(f"user: {text}" for text in texts[1:])])
+    items = Transcript(events).messages.items
+    note = render_condensed_note(items, "a" * 64, 1, 100, 4_000, PROFILES["balanced"])
+    assert f"{key[:25]}" in note.replace(key, "")
     folded = recorded_at(4, FoldMade(0, 3, note, 9, digest_of(b"index"), 1, 2, 3, "condense"))
     clean = msgspec.structs.replace(make_content(b"clean"), first_line=f"{key[:30]}…")
     summary = make_summary("s", title=f"about {key[:16]}…")

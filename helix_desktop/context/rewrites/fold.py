@@ -43,7 +43,13 @@ from helix_desktop.context.summaries.artifact_ledger import (
     short_command,
     short_text,
 )
-from helix_desktop.context.summaries.handover import newest_texts_tokens, user_text_budget
+from helix_desktop.context.summaries.handover import (
+    QuotedBlocks,
+    RepeatedBlock,
+    newest_texts_tokens,
+    quoted_tokens,
+    user_text_budget,
+)
 from helix_desktop.context.summaries.message_facts import cut_between_words
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
@@ -428,11 +434,11 @@ def render_condensed_note(
     """Return the note that replaces older notes: user messages, what the agent's name, and a ledger.
 
     `agent_tokens` bounds the agent's text, the policy the other two; the newest of each are kept. The user's
-    messages stay whole up to `user_tokens` together, a long one that came several times once; beyond them
-    each keeps its beginning and its end, up to half as many more. `user_words` are the items with words of
-    the user; without it they are looked for among all, of the whole session. The present `todo_list` stands
-    behind them, as in a fold's note. What is cut has the number of its entry. `reverts` are the user's of
-    what the agent changed in files, by path: the ledger says it of them.
+    messages stay whole up to `user_tokens` together, a long one that came several times once, as a long block
+    of lines does; beyond them each keeps its beginning and its end, up to half as many more. `user_words` are
+    the items with words of the user; without it they are looked for among all, of the whole session. The
+    present `todo_list` stands behind them, as in a fold's note. What is cut has the number of its entry.
+    `reverts` are the user's of what the agent changed in files, by path: the ledger says it of them.
     """
     lines = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN))
     lines |= _words_of_user(user_words or items, user_tokens, policy.condense_message)
@@ -466,7 +472,7 @@ def _words_of_user(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) 
 def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> dict[int, str]:
     lines: dict[int, str] = {}
     where_by_text: dict[str, str] = {}
-    left = user_tokens
+    blocks, left = QuotedBlocks(), user_tokens
     for item in reversed(items):
         if not isinstance(item.event, UserSpoke):
             continue
@@ -478,17 +484,26 @@ def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> 
             first = _quote_lookalikes(text[:_AGAIN_CHARS])
             lines[item.seq] = f"user: {first} […] ({where_by_text[text]})"
             continue
-        tokens = item.event.tokens
+        parts = blocks.split(text)
+        tokens = quoted_tokens(parts, item.event.tokens)
         cap = tokens if tokens <= left else cut_tokens
         left -= min(tokens, cap)
         by = "user" if tokens <= cap else f"user e{item.seq}"
-        lines[item.seq] = f"{by}: {_head_and_tail(_quote_lookalikes(text), tokens, cap)}"
+        lines[item.seq] = f"{by}: {_head_and_tail(_quoted_parts(parts), tokens, cap)}"
+        if tokens <= cap:
+            blocks.add(item.seq, parts)
         if len(text) > _LONG_CHARS:
             is_whole = tokens <= cap
             where_by_text[text] = (
                 f"all of it in e{item.seq}" if is_whole else f"recall e{item.seq} for all of it"
             )
     return lines
+
+
+def _quoted_parts(parts: Sequence[str | RepeatedBlock]) -> str:
+    """Return a message of the user, each of its repeats as a line of the note's own."""
+    texts = (part.mark if isinstance(part, RepeatedBlock) else _quote_lookalikes(part) for part in parts)
+    return "\n".join(filter(None, texts))
 
 
 def render_truncation_note(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Literal, TypeAlias
 
@@ -121,6 +122,137 @@ def _message_count(entry: LogItem | SummaryBlock, transcript: Transcript) -> int
     if isinstance(entry, LogItem):
         return 1
     return sum(len(transcript.messages.between(cover.after, cover.upto)) for cover in entry.covers)
+
+
+MIN_CHARS = 400  # of a block: a shorter one costs hardly more than the line in its place
+_FIRST_CHARS = 60  # of a block, quoted in its place
+_LINE = re.compile(r"^(?=[ \t]*\S)[^\n]{12}", re.MULTILINE)  # how the first line of a block begins
+_MARK = "[Helix Desktop:"
+_MARK_TOKENS = 30  # of the line in a block's place, the quoted words included
+_REMEMBERED = 256  # weights of texts: each count of what is quoted asks for the same
+_WORD_CHARS = 10  # of a word or number that is about one token
+_LOOKALIKE = re.compile(rf"^(?=[ \t]*{re.escape(_MARK)})", re.MULTILINE)
+_TOKENS = re.compile(r"[a-zA-Z]+|[0-9]+|[^\W\d_a-zA-Z]|[^\w\s]+|_")
+
+
+class RepeatedBlock(msgspec.Struct, frozen=True):
+    """Whole lines of a message that stand in full in the newer message of event `seq`."""
+
+    text: str
+    seq: int
+
+    @property
+    def mark(self) -> str:
+        """The line in their place: the program's, not the user's."""
+        first = self.text.strip().partition("\n")[0].strip()[:_FIRST_CHARS]
+        return f'{_MARK} the same {len(self.text):,} characters as in e{self.seq}, from "{first}…" on]'
+
+
+class QuotedBlocks:
+    """What has been said in full, newest message first."""
+
+    def __init__(self) -> None:
+        self._texts: list[tuple[int, str]] = []
+        self._places: dict[int, tuple[int, int]] = {}  # of a line's next characters, by their hash
+        self._indexed = 0
+
+    def split(self, text: str) -> list[str | RepeatedBlock]:
+        """Return a message's text in parts of whole lines: what it says first, and what newer ones say."""
+        if len(text) < MIN_CHARS:
+            return [text]
+        self._index()
+        if not self._places:
+            return [text]
+        parts: list[str | RepeatedBlock] = []
+        start, line = 0, _LINE.search(text)
+        while line is not None:
+            at, end = line.span()
+            if (repeat := self._repeat_at(text, at)) is not None:
+                if start < at:
+                    parts.append(text[start:at])
+                parts.append(repeat)
+                start = end = at + len(repeat.text)
+            line = _LINE.search(text, end)
+        if start < len(text) or not parts:
+            parts.append(text[start:])
+        return parts
+
+    def add(self, seq: int, parts: Sequence[str | RepeatedBlock]) -> None:
+        self._texts += [(seq, part) for part in parts if isinstance(part, str) and len(part) >= MIN_CHARS]
+
+    def _index(self) -> None:
+        for number in range(self._indexed, len(self._texts)):
+            text = self._texts[number][1]
+            for line in _LINE.finditer(text):
+                self._places.setdefault(_key(text, line.start()), (number, line.start()))
+        self._indexed = len(self._texts)
+
+    def _repeat_at(self, text: str, at: int) -> RepeatedBlock | None:
+        """Return the block that begins with the line at `at`, if it is long enough."""
+        place = self._places.get(_key(text, at))
+        if place is None:
+            return None
+        seq, other = self._texts[place[0]]
+        end = at + _common_chars(text, at, other, place[1])
+        other_end = place[1] + end - at
+        if text[end - 1 : end] != "\n":
+            is_line = text[end : end + 1] in ("", "\n") and other[other_end : other_end + 1] in ("", "\n")
+            end = min(end + 1, len(text)) if is_line else text.rfind("\n", at, end) + 1
+        return RepeatedBlock(text[at:end], seq) if end - at >= MIN_CHARS else None
+
+
+def _key(text: str, at: int) -> int:
+    return hash(text[at : at + MIN_CHARS])
+
+
+def _common_chars(left: str, left_at: int, right: str, right_at: int) -> int:
+    """Return how many characters are the same from there on, in time by their number."""
+    max_size = min(len(left) - left_at, len(right) - right_at)
+
+    def is_same(start: int, end: int) -> bool:
+        return left[left_at + start : left_at + end] == right[right_at + start : right_at + end]
+
+    low, step = 0, MIN_CHARS
+    while low < max_size and is_same(low, min(low + step, max_size)):
+        low, step = min(low + step, max_size), step * 2
+    high = min(low + step, max_size)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if is_same(low, middle) else (low, middle)
+    return low
+
+
+def quoted_text(parts: Sequence[str | RepeatedBlock]) -> str:
+    """Return a message, each repeat as a line of the program; lines of the user that look so are marked."""
+    return "".join([_marked(part) if isinstance(part, str) else _line(part) for part in parts])
+
+
+def _marked(text: str) -> str:
+    return _LOOKALIKE.sub("| ", text) if _MARK in text else text
+
+
+def _line(repeat: RepeatedBlock) -> str:
+    return repeat.mark + ("\n" if repeat.text.endswith("\n") else "")
+
+
+def quoted_tokens(parts: Sequence[str | RepeatedBlock], tokens: int) -> int:
+    """Return about the tokens of a message of `tokens` with its repeats said elsewhere; at most `tokens`."""
+    if len(parts) == 1 and isinstance(parts[0], str):  # as nearly always
+        return tokens
+    repeats = [part.text for part in parts if isinstance(part, RepeatedBlock)]
+    if not repeats:
+        return tokens
+    weights = [_weight(part) for part in parts if isinstance(part, str)]
+    repeated = sum(map(_weight, repeats))
+    share = sum(weights) / max(1, sum(weights) + repeated)
+    return min(tokens, round(tokens * share) + _MARK_TOKENS * len(repeats))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _weight(text: str) -> int:
+    """Return about how many tokens a text has, to share out the count of a message among its parts."""
+    words = _TOKENS.findall(text)
+    return len(words) + sum(len(word) - _WORD_CHARS for word in words if len(word) > _WORD_CHARS) // 3
 
 
 HandoverPartKind: TypeAlias = Literal[
@@ -372,7 +504,7 @@ def newest_texts(items: Sequence[LogItem], max_tokens: int) -> list[tuple[int, s
 
     Of an answer to a call it is what the user replied, or said on denying it, with the question or the call.
     The oldest of them may be cut to what is left: its head and tail. What was sent several times is there
-    once, as it came last, unless it is short.
+    once, as it came last, unless it is short: a whole message, or a block of its lines.
     """
     return [(quoted.seq, quoted.text, quoted.tokens) for quoted in _quoted_texts(items, max_tokens)]
 
@@ -383,27 +515,29 @@ def newest_texts_tokens(items: Sequence[LogItem], max_tokens: int) -> int:
 
 
 class _QuotedText(msgspec.Struct, frozen=True):
-    """A message as it is quoted; `cut_from` are its tokens if it is cut to `tokens`, 0: it is whole."""
+    """A message as it is quoted, of which blocks may stand in a newer one.
+
+    `cut_from` are its tokens if it is cut to `tokens` of them; 0: it is whole.
+    """
 
     seq: int
-    whole: str
+    parts: Sequence[str | RepeatedBlock]
     tokens: int
     cut_from: int = 0
 
     @property
     def text(self) -> str:
+        text = quoted_text(self.parts)
         if not self.cut_from:
-            return self.whole
-        size = len(self.whole)
-        chars = size * self.tokens // self.cut_from
-        return (
-            f"{self.whole[: chars * 2 // 3]} […] {self.whole[size - chars // 3 :]}"  # the index has all of it
-        )
+            return text
+        chars = len(text) * self.tokens // self.cut_from
+        return f"{text[: chars * 2 // 3]} […] {text[len(text) - chars // 3 :]}"  # the index has all of it
 
 
 def _quoted_texts(items: Sequence[LogItem], max_tokens: int) -> list[_QuotedText]:
     quoted: list[_QuotedText] = []
     long_texts: set[str] = set()
+    blocks = QuotedBlocks()
     for item in reversed(items):
         match item.event:
             case UserSpoke(text=text):
@@ -416,12 +550,19 @@ def _quoted_texts(items: Sequence[LogItem], max_tokens: int) -> list[_QuotedText
             continue
         if tokens > _SHORT_TOKENS:
             long_texts.add(text)
+        parts: Sequence[str | RepeatedBlock] = (text,)
+        is_short = len(text) < MIN_CHARS
+        if not is_short:  # else no block of it is told apart
+            parts = blocks.split(text)
+            tokens = quoted_tokens(parts, tokens)
         if tokens > max_tokens:
             if max_tokens >= _MIN_CUT_TOKENS:
-                quoted.append(_QuotedText(item.seq, text, max_tokens, tokens))
+                quoted.append(_QuotedText(item.seq, parts, max_tokens, tokens))
             break
+        if not is_short:
+            blocks.add(item.seq, parts)
         max_tokens -= tokens
-        quoted.append(_QuotedText(item.seq, text, tokens))
+        quoted.append(_QuotedText(item.seq, parts, tokens))
     return quoted[::-1]
 
 

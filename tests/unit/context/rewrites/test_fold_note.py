@@ -477,6 +477,23 @@ def test_a_condensed_note_has_a_prompt_that_was_sent_again_once() -> None:
     assert len(fold.render_condensed_note(items_of(*events), INDEX, 1, 100, 1_000, POLICY)) < 7_500
 
 
+def test_a_condensed_note_has_a_block_that_was_pasted_again_once() -> None:
+    """In full where it came last; before that one line of the note's own, not to be confused."""
+    block = "\n".join(f"{number}. In this project, check the report by its owner." for number in range(20))
+    mark = f'[Helix Desktop: the same {len(block) + 1:,} characters as in e2, from "0. In this project, check'
+    events = [
+        UserSpoke(text, 400) for text in (f"Fix this.\n{block}\n{mark}\nThen stop.", f"Fix that.\n{block}")
+    ]
+    lines = fold.render_condensed_note(items_of(*events), INDEX, 1, 100, 4_000, POLICY).splitlines()
+    first, again, quoted, last, newer, *_ = lines[1:]
+    assert (first, last, newer) == ("user: Fix this.", "Then stop.", "user: Fix that.")
+    assert again.startswith(mark)
+    assert quoted == f"| {mark}"
+    assert "\n".join(lines).count(block) == 1
+    beyond = fold.render_condensed_note(items_of(*events), INDEX, 1, 100, 200, POLICY)
+    assert "the same" not in beyond.partition("| ")[0], "what is cut itself is no place to point to"
+
+
 @given(
     st.lists(
         st.sampled_from((*NASTY_TEXTS, "Perfect!", "See src/app.py:12.", "x" * 500)), min_size=1, max_size=9
