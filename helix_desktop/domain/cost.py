@@ -158,23 +158,12 @@ def step_unpriced(info: ModelInfo) -> int | None:
     return 0 if info.free else None
 
 
-def _step_tokens(response: AssistantSpoke) -> int:
-    """Return the input and output tokens of a step, as reported by the provider, or by our count."""
-    usage = response.usage
-    if usage is not None and _is_usage_reported(response):
-        return usage.input + usage.output
-    return round(response.estimate * response.ratio) + response.tokens
-
-
-def _is_usage_reported(response: AssistantSpoke) -> bool:
-    """Return True if the provider reported the usage; some local servers report zeros."""
-    return response.usage is not None and response.usage.input > 0
-
-
 def _step_spending(response: AssistantSpoke) -> Spending:
-    usage, tokens = response.usage, _step_tokens(response)
-    if usage is None or not _is_usage_reported(response):
+    usage = response.usage
+    if usage is None or usage.input <= 0:  # some local servers report zeros
+        tokens = round(response.estimate * response.ratio) + response.tokens
         return Spending(tokens, response.cost, estimated=True)
+    tokens = usage.input + usage.output
     if not (usage.reports_cache or usage.cached):
         return Spending(tokens, response.cost)
     return Spending(tokens, response.cost, False, usage.cached, usage.cache_writes, usage.fresh)

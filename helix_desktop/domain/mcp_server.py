@@ -50,9 +50,8 @@ class ServerPrompt(msgspec.Struct, frozen=True):
     @property
     def hint(self) -> str:
         """What may stand behind the command."""
-        names = (argument.name.upper() for argument in self.arguments)
-        pairs = zip(names, self.arguments, strict=True)
-        return " ".join(name if argument.is_required else f"[{name}]" for name, argument in pairs)
+        names = ((argument.name.upper(), argument.is_required) for argument in self.arguments)
+        return " ".join(name if is_required else f"[{name}]" for name, is_required in names)
 
     def read_arguments(self, typed: str) -> dict[str, str]:
         """Return the values in the words behind the command: in order, or as `name=value`.

@@ -285,24 +285,6 @@ class WorkspaceAway(ToolError):
     """The workspace's folder is away: nothing is known of its files, not even that one is gone."""
 
 
-def check_root(root: WorkspaceRoot) -> None:
-    """Raise WorkspaceAway if the workspace's folder is away."""
-    try:
-        root.check()
-    except OSError as error:
-        if error.errno == errno.ENODEV:
-            raise WorkspaceAway(
-                "The workspace's folder is on another drive than when it was opened.",
-                "Its own drive was removed, or another one is in front of it.",
-                "Nothing was changed: tell the user to connect the drive, or to open the folder again.",
-            ) from None
-        raise WorkspaceAway(
-            "The workspace's folder is missing.",
-            "It was moved, renamed or deleted, or its drive was removed.",
-            "No path works until it is back: tell the user, and do not look for it.",
-        ) from None
-
-
 @contextmanager
 def root_in_place(jail: Jail) -> Iterator[None]:
     """Run a block that takes what it does not find for gone; raise WorkspaceAway if the folder was away."""
@@ -341,6 +323,31 @@ class PathLimits:
             raise path_refused(path, "files inside .git can make git run commands.")
         if is_below(parts, self._read_only):
             raise path_refused(path, "the system runs or obeys that file unasked.")
+
+
+class RootedJail:
+    """What the jails of all systems have: the workspace's folder as it was when it was opened."""
+
+    def __init__(self, root: Path, hidden: tuple[Path, ...] = (), read_only: tuple[Path, ...] = ()) -> None:
+        self._unresolved_root, self._root = root.absolute(), root.resolve()
+        self.limits = PathLimits(self._root, hidden, read_only)
+        self._opened_root = WorkspaceRoot(self._root)
+
+    def check_root(self) -> None:
+        try:
+            self._opened_root.check()
+        except OSError as error:
+            if error.errno == errno.ENODEV:
+                raise WorkspaceAway(
+                    "The workspace's folder is on another drive than when it was opened.",
+                    "Its own drive was removed, or another one is in front of it.",
+                    "Nothing was changed: tell the user to connect the drive, or to open the folder again.",
+                ) from None
+            raise WorkspaceAway(
+                "The workspace's folder is missing.",
+                "It was moved, renamed or deleted, or its drive was removed.",
+                "No path works until it is back: tell the user, and do not look for it.",
+            ) from None
 
 
 def near_name_hint(jail: Jail, path: str) -> str:

@@ -20,7 +20,6 @@ from helix_desktop.system.folders import (
     NEW_FILE,
     Handle,
     OpenFolders,
-    WorkspaceRoot,
     link_in,
     open_in,
     stat_in,
@@ -30,10 +29,9 @@ from helix_desktop.tools.files.jail import (
     EntryKind,
     FileStamp,
     OpenFile,
-    PathLimits,
+    RootedJail,
     SearchRoot,
     changed_file_refused,
-    check_root,
     hard_link_refused,
     parts_of,
     special_file_refused,
@@ -120,16 +118,8 @@ class _Walk(OpenFolders):
         self._pending[:0] = [part for part in target.split("/") if part not in ("", ".")]
 
 
-class PosixJail:
+class PosixJail(RootedJail):
     """The jail of a system that can open relative to a directory descriptor (Linux, macOS)."""
-
-    def __init__(self, root: Path, hidden: tuple[Path, ...] = (), read_only: tuple[Path, ...] = ()) -> None:
-        self._unresolved_root, self._root = root.absolute(), root.resolve()
-        self.limits = PathLimits(self._root, hidden, read_only)
-        self._opened_root = WorkspaceRoot(self._root)
-
-    def check_root(self) -> None:
-        check_root(self._opened_root)
 
     @contextmanager
     def open_file(self, path: str) -> Iterator[OpenFile]:

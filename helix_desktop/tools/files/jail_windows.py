@@ -17,16 +17,14 @@ from pathlib import Path
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.system.files import replace_file
-from helix_desktop.system.folders import WorkspaceRoot
 from helix_desktop.tools.files.jail import (
     DirEntry,
     EntryKind,
     FileStamp,
     OpenFile,
-    PathLimits,
+    RootedJail,
     SearchRoot,
     changed_file_refused,
-    check_root,
     hard_link_refused,
     parts_of,
     special_file_refused,
@@ -37,16 +35,8 @@ _JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT; `stat` has the name on Win
 _LOOKS = 3  # at a path after it was opened
 
 
-class WindowsJail:
+class WindowsJail(RootedJail):
     """The jail of a system without directory descriptors."""
-
-    def __init__(self, root: Path, hidden: tuple[Path, ...] = (), read_only: tuple[Path, ...] = ()) -> None:
-        self._unresolved_root, self._root = root.absolute(), root.resolve()
-        self.limits = PathLimits(self._root, hidden, read_only)
-        self._opened_root = WorkspaceRoot(self._root)
-
-    def check_root(self) -> None:
-        check_root(self._opened_root)
 
     @contextmanager
     def open_file(self, path: str) -> Iterator[OpenFile]:
