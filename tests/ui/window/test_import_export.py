@@ -145,10 +145,7 @@ async def _check_an_import_beside_a_turn(rig: WindowRig) -> None:
             await rig.pick(rig.folder / "a.helix")
             press(await rig.dialog(QuestionDialog), answer)
             if stays:
-                await until(
-                    lambda: not any(dialog.isVisible() for dialog in rig.window.findChildren(QuestionDialog)),
-                    "",
-                )
+                await until(lambda: not rig.window.findChildren(QuestionDialog), "the answer")
                 assert rig.conversation.is_running
         await until(lambda: "a.helix imported." in rig.banner_text(), "the notice")
         assert "1 unchanged." in rig.banner_text()

@@ -169,12 +169,7 @@ def _choose_effort(menu: QMenu, name: str) -> None:
 
 async def _open_menu(rig: WindowRig) -> QMenu:
     rig.window.commands.choose_effort.trigger()
-
-    def visible() -> list[QMenu]:
-        return [menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible()]
-
-    await until(visible, "the menu")
-    return visible()[0]
+    return await rig.dialog(QMenu)
 
 
 async def _check_efforts(rig: WindowRig, server: ChatServer) -> None:
