@@ -27,7 +27,6 @@ PARTIAL: dict[str, set[Any]] = {
         "left_out",
         "observed",
         "pinned",
-        "recalled_part",
     },
     "ui/outputs/source.py: _RANK": {"damaged", "elsewhere", "in_trash", "index"},
     "ui/chat/items/approval.py: _MCP_CHANGES": {""},

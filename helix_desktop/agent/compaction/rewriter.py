@@ -91,7 +91,8 @@ _State = tuple[RecordedEvent | None, ContextPolicy, PromptFrame, tuple[StandingT
 class WindowRewriter:
     """Rewrites one session's window by its policy, without a model; also measures it.
 
-    `observing_range` is the event range being observed: no fold crosses its ends.
+    `observing_range` is the event range being observed: no fold crosses its ends, nor takes any of it before
+    a handover is due. What a model writes of it would then be no shorter than the note, and paid for nothing.
     """
 
     def __init__(self, session: Session) -> None:
@@ -168,28 +169,13 @@ class WindowRewriter:
             and sweep_plans.sweep_pays_off(transcript, policy, candidates, gauge, is_cold)
             else None
         )
-        folds = fold.due_folds(
-            transcript,
-            policy,
-            gauge,
-            candidates,
-            due_sweep.masked[0] if due_sweep else 0,
-            is_cold,
-            self._protected_edges,
-        )
+        start = due_sweep.masked[0] if due_sweep else 0
+        folds = self._due_folds(gauge, candidates, start, is_cold)
         placed = await self._place_if_due(is_cold, bool(folds or due_sweep))
         if placed:  # the request is rewritten from there on anyway
             gauge = self.gauge()
             candidates = caching.sweep_with_rewrite(transcript, policy, gauge)
-            folds = fold.due_folds(
-                transcript,
-                policy,
-                gauge,
-                candidates,
-                transcript.messages.items[0].seq,
-                is_cold,
-                self._protected_edges,
-            )
+            folds = self._due_folds(gauge, candidates, transcript.messages.items[0].seq, is_cold)
         has_folded = await self._fold(folds, policy, window_size) if folds else False
         if placed or has_folded:
             reason = SweepReason.FOLD if has_folded else SweepReason.OBSERVATIONS
@@ -200,6 +186,17 @@ class WindowRewriter:
             await self._sweep(
                 lambda: sweep_plans.sweep_due(transcript, policy, self.gauge(), is_cold), reason, current
             )
+
+    def _due_folds(
+        self, gauge: UsageGauge, candidates: SweepPlan | None, rewritten_from: int, is_cold: bool
+    ) -> list[FoldPlan]:
+        transcript, policy, observed = self._session.transcript, self._session.policy, self.observing_range
+        plans = fold.due_folds(
+            transcript, policy, gauge, candidates, rewritten_from, is_cold, self._protected_edges
+        )
+        if observed is None or gauge.is_due:
+            return [*plans]
+        return [plan for plan in plans if plan.upto <= observed.after or plan.after >= observed.upto]
 
     async def _place_if_due(self, is_cold: bool, is_rewriting: bool) -> bool:
         policy = self._session.policy

@@ -145,6 +145,8 @@ class WindowRow(WindowItem, frozen=True):
 
         A second one would leave no room for the name.
         """
+        if self.is_heading and self.seq:  # of a turn whose beginning left
+            return [tr("Compacted in part")]
         is_outdated = self.changed_since > 0 and self.state not in ("cached", "excluded", "pinned")
         state = translate(OUTDATED) if is_outdated else self.unusual_state
         return [state] if state else []
@@ -178,8 +180,7 @@ class RequestGroup(msgspec.Struct, frozen=True):
             tr("{count} {state}", count=format_integer(count), state=state.lower())
             for state, count in counts.most_common()
         ]
-        is_begun_in_summary = bool(self.rows[0].is_heading and self.rows[0].seq)
-        return [*states, tr("Compacted in part")] if is_begun_in_summary else states
+        return [*states, *(self.rows[0].shown_states if self.rows[0].is_heading else ())]
 
     @property
     def shown_states(self) -> list[str]:

@@ -24,15 +24,12 @@ text = TextContext("Cache")
 tr = Translator("Cache")
 
 
-CacheState: TypeAlias = (
-    MessageState | Literal["in_part", "recalled_part", "elsewhere", "index", "damaged", "in_trash"]
-)
-"""Where a content is in the session's window: of `in_part` a part was sent as it arrived, of `recalled_part`
-some lines after it had left; `elsewhere` is in none of it."""
+CacheState: TypeAlias = MessageState | Literal["in_part", "elsewhere", "index", "damaged", "in_trash"]
+"""Where a content is in the session's window: a part of it, in none of it (`elsewhere`), or what it lists."""
 COMPACTED_STATES: tuple[CacheState, ...] = ("handed_over", "folded", "observed", "left_out", "index")
 SAME_STATES: dict[CacheState, tuple[CacheState, ...]] = {
     "in_window": ("in_window", "pinned", "in_part"),
-    "cached": ("cached", "recalled_part"),
+    "cached": ("cached",),
     "handed_over": COMPACTED_STATES,
     "excluded": ("excluded",),
     "elsewhere": ("elsewhere",),
@@ -128,7 +125,6 @@ def short_digest(digest: str) -> str:
 
 STATE_LABELS: dict[CacheState, TranslatableText] = {
     **{state: words.label for state, words in STATE_WORDS.items()},
-    "recalled_part": STATE_WORDS["cached"].label,
     "index": STATE_WORDS["handed_over"].label,
     "elsewhere": text("Not in session"),
     "damaged": text("Damaged"),
@@ -140,7 +136,6 @@ INDEX_LABELS: dict[str, TranslatableText] = dict.fromkeys(
 """What an index is, by what wrote it."""
 STATE_TIPS: dict[CacheState, TranslatableText] = {
     **{state: words.tooltip for state, words in STATE_WORDS.items()},
-    "recalled_part": text("It left the context. Some of its lines were recalled since."),
     "elsewhere": text("This session doesn't use it."),
     "index": text("The list of what was compacted. The agent looks in it for what to recall."),
     "damaged": text("Its bytes no longer match their SHA-256."),

@@ -56,10 +56,9 @@ _ALL_HANDOVERS = 10_000  # of which those of one session are chosen
 _CONTEXT_CHARS = 16  # characters of a line that are shown before the word that was found
 _ELSEWHERE: tuple[CacheState, int] = ("elsewhere", 0)
 _RANK: dict[CacheState, int] = {
-    "pinned": 7,
-    "in_window": 6,
-    "in_part": 5,
-    "recalled_part": 4,
+    "pinned": 6,
+    "in_window": 5,
+    "in_part": 4,
     "cached": 3,
     "excluded": 3,
     "folded": 2,
@@ -305,14 +304,16 @@ def content_states(transcript: Transcript, *, sees_images: bool = True) -> dict[
     An image is a marker in the window of a model without `sees_images`.
 
     A content that stands in the window in several places counts as what shows most of it; of those that show
-    as much as what saves most: a lookup of some lines has the digest of the whole. What notes and summaries
-    replaced is listed by their indexes.
+    as much as what saves most. A lookup of some lines, which has the digest of the whole, counts only where
+    nothing else stands. What notes and summaries replaced is listed by their indexes.
     """
     standings = MessageStates(transcript)
     states: dict[str, tuple[CacheState, int]] = {}
     for item in transcript.messages.items:
         for digest, state, saved in _item_states(item, transcript, standings, sees_images):
             previous = states.get(digest)
+            if previous is not None and _is_lookup(item, transcript):
+                continue
             if previous is None or (_RANK[state], saved) >= (_RANK[previous[0]], previous[1]):
                 states[digest] = (state, saved)
     rewrites = (*transcript.rewrites.by_seq.values(), *transcript.rewrites.observations.values())
@@ -322,6 +323,15 @@ def content_states(transcript: Transcript, *, sees_images: bool = True) -> dict[
         elif isinstance(rewrite, Excluded):
             states.setdefault(rewrite.digest, _ELSEWHERE)
     return states
+
+
+def _is_lookup(item: LogItem, transcript: Transcript) -> bool:
+    output = item.event
+    return (
+        isinstance(output, ToolAnswered)
+        and bool(output.recalled)
+        and not is_in_full(item.seq, output, transcript)
+    )
 
 
 def _item_states(
@@ -337,8 +347,7 @@ def _item_states(
             if in_window:  # a preview saves the rest of its output
                 sent = full if is_full else transcript.window.entry_tokens(item) - FRAMING_TOKENS
             saved = max(0, full - sent)
-            part: CacheState = "recalled_part" if output.recalled else "in_part"
-            yield output.digest, part if state == "in_window" and not is_full else state, saved
+            yield output.digest, "in_part" if state == "in_window" and not is_full else state, saved
         case AssistantSpoke() as response if response.short:
             masked = item.seq in transcript.window.masked and in_window
             saving = response.tokens - response.short_tokens

@@ -567,7 +567,7 @@ class FailureCard(TimelineCard, frozen=True):
         what = why = safe = fix = ""
         match self.event:
             case HandoverFailed(what=what, why=why) | ObservationsFailed(what=what, why=why):
-                safe = tr("The context is as it was, with every message.")
+                safe = tr("It changed nothing in the context.")
             case TurnEnded(what=what, why=why, fix=fix):
                 fix = tr("Raise the budget to continue.") if self.is_limit else fix
                 safe = tr("Every message and output until then is saved.")

@@ -17,7 +17,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import fallback_rate
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import HandoverTrigger
+from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
@@ -167,6 +167,33 @@ async def test_observations_are_made_and_refined_by_the_model(tmp_path: Path) ->
         assert_all_by_the_model(rig)
         assert {made.reflection for made in rig.events(ObservationsMade)} == {False, True}
         await rig.assert_consistent()
+
+
+async def test_what_a_model_is_summarizing_is_not_compacted_without_it(tmp_path: Path) -> None:
+    """A note made meanwhile would be as short as the summary, which was then paid for nothing."""
+    assistant, gate = Assistant(steps=3, words=60), asyncio.Event()
+
+    def script(request: dict[str, Any]) -> Reply:
+        reply = assistant(request)
+        if is_observation_request(request) and isinstance(reply, StreamedReply):
+            return StreamedReply(Wait(gate), *reply.parts)
+        return reply
+
+    async with loop_rig(tmp_path, script, window=SMALL) as rig:
+        write_files(rig.root)
+        conversation, turn = rig.conversation, 0
+        while not conversation.observations.is_running:
+            assert (await conversation.run(ask(turn))).how == "done"
+            turn += 1
+        notes = rig.events(FoldMade)
+        for more in range(4):
+            assert (await conversation.run(ask(turn + more))).how == "done"
+        assert not conversation.window.measure()[1].is_due
+        assert rig.events(FoldMade) == notes
+        gate.set()
+        await conversation.wait_for_background_work()
+        assert rig.events(ObservationsMade)
+        assert not rig.events(ObservationsFailed)
 
 
 WAITING = "[The context is full: waiting until older messages are compacted. Ctrl+C stops it.]"

@@ -202,7 +202,7 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
     assert requests.row_model.index(heading).data() == (
         "Question 50 · 3 parts, Right opens them · 30 · Compacted in part"
     )
-    assert requests.rows[heading].shown_states == ["Compacted"], "it isn't sent"
+    assert requests.rows[heading].shown_states == ["Compacted in part"], "it isn't sent"
     pane.requests.setCurrentIndex(requests.row_model.index(heading))
     with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_Space)

@@ -458,7 +458,9 @@ class ChatRows(ToolRows):
         reasoning = event.reasoning if words else ""
         return AssistantRow(RowKey(recorded.seq), words, recorded.at, name, reasoning=reasoning)
 
-    def _notice(self, recorded: RecordedEvent, event: _Notice, transcript: Transcript) -> NoticeRow | None:
+    def _notice(
+        self, recorded: RecordedEvent, event: _Notice, transcript: Transcript
+    ) -> NoticeRow | DividerRow | None:
         """Return what an event tells; that a handover isn't worth it, only once per reason."""
         if isinstance(event, HandoverFailed) and event.is_refusal:
             if event.why in self._refusals:
@@ -467,6 +469,8 @@ class ChatRows(ToolRows):
             return NoticeRow(RowKey(recorded.seq), "info", translate(event.what), translate(event.why))
         key = RowKey(recorded.seq)
         match event:
+            case ObservationsFailed(what=what, why=why, is_error=False):
+                return DividerRow(key, "note", " ".join((translate(what), translate(why))))
             case BudgetNeared(tokens=tokens, most_tokens=most_tokens, cost=cost, most_cost=most_cost):
                 usage = []
                 if most_tokens:
@@ -494,9 +498,7 @@ class ChatRows(ToolRows):
         spent = cost_text(event.spent, event.cost, demo=not event.cost, is_estimated=event.estimated)
         attempt = tr("This attempt used {usage}.", usage=spent) if spent else ""
         fix = " ".join(filter(None, (attempt, next_try_text(failures))))
-        is_late = isinstance(event, ObservationsFailed) and not event.is_error
-        level: NoticeLevel = "info" if is_late else "warning"
-        return NoticeRow(key, level, translate(event.what), translate(event.why), fix, actions)
+        return NoticeRow(key, "warning", translate(event.what), translate(event.why), fix, actions)
 
 
 def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:

@@ -11,7 +11,7 @@ from helix_desktop.domain.events.rewrite import SummaryProblem
 from helix_desktop.domain.events.summary import HandoverFailed, ObservationsFailed
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
-from helix_desktop.ui.chat.rows.row_types import NoticeRow
+from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.timeline.cards import FailureCard, FormCard
 from helix_desktop.ui.timeline.from_events import build_cards
 
@@ -79,5 +79,8 @@ def test_a_summary_that_came_too_late_is_no_error(problem: SummaryProblem | None
     (card,) = build_cards(log, Transcript(log))
     assert card.node(0) == node
     _, rows = rows_from_log(log)
-    (notice,) = [row for row in rows if isinstance(row, NoticeRow)]
-    assert notice.level == ("warning" if problem else "info")
+    levels = [row.level for row in rows if isinstance(row, NoticeRow)]
+    lines = [row.text for row in rows if isinstance(row, DividerRow)]
+    assert (levels, lines) == (
+        (["warning"], []) if problem else ([], ["A new summary wasn't used. It has 9 tokens."])
+    )

@@ -30,6 +30,7 @@ from helix_desktop.domain.events.rewrite import (
     FormChosen,
     Pinned,
     Redone,
+    SummaryProblem,
     SweepMade,
     SweepReason,
     Undone,
@@ -640,7 +641,9 @@ def test_successive_mode_changes_have_one_row(events: list[Event], expected: lis
 
 def test_failed_notes_say_what_they_used() -> None:
     """Only the usage of the session grew. They also say when the attempts end."""
-    failed = ObservationsFailed("Older messages weren't noted.", "It says nothing.", 1_794, 0.0054)
+    failed = ObservationsFailed(
+        "Older messages weren't noted.", "It says nothing.", 1_794, 0.0054, problem=SummaryProblem.SHORT
+    )
     _, rows = rows_from_log([RecordedEvent(seq, 0, failed) for seq in (1, 2, 3)])
     used = "This attempt used 1.8k tokens \N{MIDDLE DOT} $0.0054."
     later = f"{used} Helix tries again later, until 3 attempts in a row have failed."
