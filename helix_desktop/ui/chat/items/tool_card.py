@@ -93,9 +93,9 @@ _HANGING = 2  # characters that what goes on of a long line is indented by
 _TOO_LARGE = text("Cached in part: it is over the size limit.")
 _CHOOSER_SENTENCES: dict[FormChooser, TranslatableText] = {
     "rule": _TOO_LARGE,
-    "agent": text("The agent chose what of it stays."),
+    "agent": text("The agent chose which part to get."),
     "timeout": _TOO_LARGE,  # the note says that the agent didn't choose in time
-    "user": text("You chose what of it stays."),
+    "user": text("You chose which part to send."),
 }
 
 

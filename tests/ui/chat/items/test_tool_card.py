@@ -226,13 +226,13 @@ def test_the_chip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatVie
 def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     view.chat_viewport.model.reset([replace(COMPACT, original=ORIGINAL)])
     press(view, "open:card")
-    assert "The agent chose what of it stays." in words(view)
+    assert "The agent chose which part to get." in words(view)
     assert "the failing tests" in words(view)
     assert "Cached in part" in widget(view).accessibleName()
     view.chat_viewport.model.replace(
         row_key("t"), replace(with_answer(COMPACT, chosen="user"), original=ORIGINAL)
     )
-    assert "You chose what of it stays." in words(view)
+    assert "You chose which part to send." in words(view)
     row = with_answer(
         COMPACT,
         intake_note="The extract was too long.",
