@@ -361,7 +361,7 @@ def _made_room(event: Event) -> bool:
 
 def _changed_text(event: FilesChanged | ChangesRecorded) -> str:
     if isinstance(event, FilesChanged):
-        return files_changed_text(event)
+        return files_changed_text(event.files)
     lines = changed_lines_text(event.added_lines, event.removed_lines, event.binary, event.files)
     if lines and not (event.added_lines or event.removed_lines):
         lines = f"({lines})"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from helix_desktop.domain.events.session import ChangesRecorded, FilesChanged
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import (
     FileChange,
     FileCoverage,
@@ -47,12 +47,12 @@ def recorded_changes_text(event: ChangesRecorded, turn: int = 0, *, is_redo: boo
     return tr.plural(event.files, "%n file changed", "%n files changed")
 
 
-def files_changed_text(event: FilesChanged) -> str:
-    if len(event.files) > 1:
+def files_changed_text(files: Sequence[ChangedFile]) -> str:
+    if len(files) > 1:
         return tr.plural(
-            len(event.files), "%n file changed since it was read", "%n files changed since they were read"
+            len(files), "%n file changed since it was read", "%n files changed since they were read"
         )
-    return changed_file_text(event.files[0])
+    return changed_file_text(files[0])
 
 
 def changed_file_text(file: ChangedFile) -> str:

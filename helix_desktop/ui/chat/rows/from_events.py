@@ -269,6 +269,7 @@ class ChatRows(ToolRows):
         self._context = ContextLines()
         self._turns: dict[str, int] = {}  # by the id of the capture
         self._directions = RevertDirections()
+        self._changed_paths: set[str] = set()  # that lines name since the last message
         self._mode: PermissionMode = "ask"
         self._mode_before: PermissionMode | None = None  # the mode changes since the last message
         self._mode_key: RowKey | None = None  # of their row
@@ -353,6 +354,7 @@ class ChatRows(ToolRows):
         match recorded.event:
             case UserSpoke() as message:
                 self._speaker = None
+                self._changed_paths.clear()
                 if message.attachments:
                     self._keys_with_attachments.append(RowKey(seq))
                 ended = self.ends.on_user_message(new_turn=not message.steered)
@@ -402,6 +404,7 @@ class ChatRows(ToolRows):
         if has_card:
             return None
         turns = {self._turns.get(capture, 0) for capture in event.reverts}
+        self._changed_paths.update(event.paths)
         words = recorded_changes_text(event, turns.pop() if len(turns) == 1 else 0, is_redo=is_redo)
         return DividerRow(RowKey(seq), "note", words, actions=(OpenChanges(event.capture),))
 
@@ -424,9 +427,12 @@ class ChatRows(ToolRows):
                 words = hold_text(on)
             case BudgetSet() as budget:
                 words = budget_text(budget)
-            case FilesChanged(files=files) as changed:
+            case FilesChanged():
+                files = [file for file in recorded.event.files if file.path not in self._changed_paths]
+                if not files:  # as after a revert, which its own line says
+                    return None
                 each = tuple(map(changed_file_text, files)) if len(files) > 1 else ()
-                return DividerRow(key, "note", files_changed_text(changed), details=each)
+                return DividerRow(key, "note", files_changed_text(files), details=each)
             case InstructionsAdded() as added:
                 words = instructions_text(added)
             case SessionBranched(how=how, parent=parent) if how not in ("edit", "retry"):

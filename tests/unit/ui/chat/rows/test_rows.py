@@ -113,6 +113,18 @@ def test_a_divider_says_which_files_changed() -> None:
     ]
 
 
+def test_a_revert_has_one_line() -> None:
+    """What is found before the next message is the same change; what else changed has a line."""
+    log = CallLog()
+    log.add(ChangesRecorded("c-2", "", "revert", changed=1, first_path="a.py", paths=("a.py",)))
+    log.add(FilesChanged((ChangedFile("a.py"),)))
+    log.add(FilesChanged((ChangedFile("a.py"), ChangedFile("b.py"))))
+    log.add(UserSpoke("Go on.", 2))
+    log.add(FilesChanged((ChangedFile("a.py"),)))
+    rows = [row.text for row in rows_from_log(log.events)[1] if isinstance(row, DividerRow)]
+    assert rows == ["Reverted a.py", "b.py changed since it was read", "a.py changed since it was read"]
+
+
 def changes_on_cards(log: CallLog) -> list[int]:
     """Return the change that each card names, in order; all ways to it must agree."""
     rows, transcript = ChatRows(), Transcript()
