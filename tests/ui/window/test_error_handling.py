@@ -174,7 +174,9 @@ async def _check_removing(rig: WindowRig, *identities: str) -> None:
 async def test_a_full_disk_is_reported_until_saving_works_and_its_call_is_over(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    fill = StreamedReply(Call("run_command", json.dumps({"command": "cat /dev/zero > ballast; seq 9999"})))
+    # More than what an index gives back that finds no room any more.
+    command = "cat /dev/zero > ballast; head -c 500000 /dev/urandom | base64"
+    fill = StreamedReply(Call("run_command", json.dumps({"command": command})))
 
     def answer(request: dict[str, Any]) -> Reply:
         return fill if request["messages"][-1]["content"] == "Fill it" else text_reply("Hi.")
