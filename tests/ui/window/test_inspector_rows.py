@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,10 +19,10 @@ from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.inspector.request_groups import WindowRow
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
-from tests.support.window.buttons import find_button, find_buttons, press
+from tests.support.window.buttons import find_button, press
 from tests.support.window.chat_geometry import press_action
 from tests.support.window.usage_checks import inspector_rows
-from tests.support.window.window_rig import WindowRig, until
+from tests.support.window.window_rig import WindowRig, act, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -187,22 +188,17 @@ async def _check_recall_from_the_cache(rig: WindowRig) -> None:
         item = entry_menu_item(rig)
         assert not item.isEnabled()
         assert item.toolTip() == "All of it is in the context."
-        commands = rig.window.commands
-        commands.undo_compaction.trigger()
-        await until(lambda: rig.conversation.window.measure()[0].request.messages == cached, "the marker")
-        commands.redo_compaction.trigger()
-        await until(lambda: rig.conversation.window.measure()[0].request.messages != cached, "it again")
-
-        def is_cached() -> bool:
-            return rig.conversation.window.measure()[0].request.messages == cached
-
-        banners = rig.window.notices
-        await until(lambda: find_buttons(banners, "context-change:undo"), "a way back")
-        press(banners, "context-change:undo")
-        await until(is_cached, "the marker, by the notice")
-        await until(lambda: find_buttons(banners, "context-change:redo"), "the other way back")
-        press(banners, "context-change:redo")
-        await until(lambda: not is_cached(), "it again, by the notice")
+        commands, banners = rig.window.commands, rig.window.notices
+        ways: dict[str, Callable[[], object]] = {
+            "undo": commands.undo_compaction.trigger,
+            "redo": commands.redo_compaction.trigger,
+            "undo, by the notice": lambda: press(banners, "context-change:undo"),
+            "redo, by the notice": lambda: press(banners, "context-change:redo"),
+        }
+        for way, do in ways.items():
+            await act(do)
+            is_cached = rig.conversation.window.measure()[0].request.messages == cached
+            assert is_cached == way.startswith("undo"), way
 
 
 def entry_menu_item(rig: WindowRig) -> QAction:
