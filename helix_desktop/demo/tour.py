@@ -36,6 +36,7 @@ from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Redo, ShowEvent, Undo
 from helix_desktop.ui.outputs.view import CacheBrowser
 from helix_desktop.ui.window.controlled_window import ControlledWindow
+from helix_desktop.ui.window.rewrite_controller import CONTEXT_CHANGE
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator
@@ -437,6 +438,8 @@ class DemoTour:
             self._add_check(_undo_name("handover"), False, tr("nothing to undo"))
         await self._undo_below_summaries(conversation, "sweep", self._sweeps_in_sight)
         await self._undo_below_summaries(conversation, "fold", self._folds)
+        await self._screenshots.settle()
+        self._window_context.window.notices.end(CONTEXT_CHANGE)
 
     async def _undo_and_redo_one(self, conversation: Conversation, name: RewriteKind, seq: int) -> None:
         before = conversation.window.measure()[0]
