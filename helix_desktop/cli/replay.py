@@ -208,7 +208,7 @@ _ROWS: Sequence[tuple[TranslatableText, Callable[[Totals], str]]] = (
     (text("requests over the context window"), lambda totals: format_integer(totals.over_window)),
     (text("requests that couldn't be made"), lambda totals: format_integer(totals.not_made)),
     (text("times outputs were cached"), lambda totals: format_integer(totals.counts.sweeps)),
-    (text("times steps were summarized without a model"), lambda totals: format_integer(totals.counts.folds)),
+    (text("times steps were compacted without a model"), lambda totals: format_integer(totals.counts.folds)),
     (
         text("times messages were compacted in sections"),
         lambda totals: format_integer(totals.counts.handovers),

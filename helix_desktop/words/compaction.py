@@ -183,7 +183,7 @@ def divider_change_text(
         case SweepMade(reason=SweepReason.REFUSED):
             return tr("images cached")
         case SweepMade():
-            return tr("outputs cached (stored)")
+            return tr("outputs cached")
         case _:
             return summary_title(event, transcript)
 

@@ -113,7 +113,7 @@ class Observations(BackgroundJob):
         event_range = self._find_possible() if pending_seq is None else None
         if pending_seq is None and event_range is None:
             raise CompactionRefused(
-                _text("All older messages are summarized already."),
+                _text("All older messages are compacted already."),
                 _text("Only the newest complete turn is left, which always stays."),
                 _text("Send another message first."),
             )

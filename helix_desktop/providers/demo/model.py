@@ -767,7 +767,7 @@ def _folder_report(reader: RequestReader, listing: str) -> str:
         paragraphs.append(_describe_readme(str(readme_output.arguments.get("path")), readme_output.text))
     paragraphs.append(
         "**What I can do:** follow the script of the sample project *tidewatch* (reading, searching, finding "
-        "and fixing a bug, running its tests), recall cached outputs by their digest, and write handovers. "
+        "and fixing a bug, running its tests), recall cached outputs by their digest, and write summaries. "
         "Free questions need a real model."
     )
     return "\n\n".join([*paragraphs, _ADD_MODEL_HELP])

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.domain.choices import SortColumn
-from helix_desktop.domain.digest import SHORT_DIGITS
+from helix_desktop.domain.digest import EXCLUDE, SHORT_DIGITS
 from helix_desktop.domain.store import DEFAULT_FILTER, CacheEntry, EntryFilter
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.call_targets import call_verb, given_text, shown_target
@@ -168,6 +168,8 @@ def tool_name(row: CacheRow) -> str:
     """Return what a row's tool did, as the chat says it; what was compacted is of none."""
     if row.state == "index":
         return tr("Compact")
+    if row.tool == EXCLUDE:
+        return translate(STATE_WORDS["excluded"].label)
     return call_verb(row.tool, "done")
 
 
@@ -175,6 +177,8 @@ def target_name(row: CacheRow) -> str:
     """Return a row's target as the table writes it; of what a call was given, that it is this."""
     if row.state == "index":
         return translate(INDEX_LABELS.get(row.tool, row.tool))
+    if row.tool == EXCLUDE:
+        return row.first_line
     return given_text(row.tool, row.target) if row.is_argument else shown_target(row.tool, row.target)
 
 

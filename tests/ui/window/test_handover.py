@@ -398,7 +398,7 @@ async def _check_observations(rig: WindowRig, model: Summarizer, server: ChatSer
     model.observed = "- (1) Things were done."
     await rig.begin("observed", FILES, server, **BY_HAND)
     rig.window.commands.observe_now.trigger()
-    await until(lambda: "All older messages are summarized already" in rig.banner_text(), "the reason")
+    await until(lambda: "All older messages are compacted already" in rig.banner_text(), "the reason")
     for text in ("Read everything", "And now?", "And again?"):
         await rig.run_turn(text)
     rig.window.commands.observe_now.trigger()

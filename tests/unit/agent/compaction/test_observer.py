@@ -262,7 +262,7 @@ async def test_the_user_can_have_observations_made_however_little_there_is() -> 
     assert updates[-1].phase == "idle"
     covered = rig.conversation.session.transcript.messages.between(observations.after, observations.upto)
     assert {item.turn for item in covered} == {1, 2}
-    with pytest.raises(CompactionRefused, match="All older messages are summarized already"):
+    with pytest.raises(CompactionRefused, match="All older messages are compacted already"):
         rig.conversation.observations.start()
 
 

@@ -67,6 +67,11 @@ def test_an_index_is_named_after_what_it_lists(maker: str, name: str) -> None:
     assert tool_name(replace(row, state="elsewhere")) == maker
 
 
+def test_a_text_that_the_user_left_out_is_named_by_its_words() -> None:
+    row = replace(cache_row(1), tool="exclude", target="e232", first_line="Nothing else is odd:")
+    assert (tool_name(row), target_name(row)) == ("Left out", "Nothing else is odd:")
+
+
 def test_states_have_five_names_and_a_meaning_each() -> None:
     """The panel, the chat and the cache say the same of a message; a filter has each name once."""
     assert set(STATE_WORDS) == {*get_args(MessageState), "in_part"}

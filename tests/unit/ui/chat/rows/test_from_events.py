@@ -278,7 +278,7 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     saved = sum(output.tokens - output.marker_tokens for output in outputs)
     simulator.record(SweepMade(tuple(output_seqs(simulator)[:4]), saved, SweepReason.MANUAL))
     swept = simulator.gauge().used
-    words = f"Context: {format_tokens(before)} → {format_tokens(swept)} · outputs cached (stored) · by you"
+    words = f"Context: {format_tokens(before)} → {format_tokens(swept)} · outputs cached · by you"
     assert _context_lines(simulator) == [words]
     simulator.send_message("Go on. " * 300)
     assert _context_lines(simulator) == [words], "what comes later changes no figure"
@@ -333,7 +333,7 @@ def test_an_undo_while_the_model_answers_leaves_the_sizes_of_later_rewrites_true
     before = simulator.gauge().used
     simulator.record(SweepMade(tuple(output_seqs(simulator)[4:8]), sum(saved[4:8]), SweepReason.MANUAL))
     sizes = f"{format_tokens(before)} → {format_tokens(simulator.gauge().used)}"
-    words = f"Context: {sizes} · outputs cached (stored) · by you"
+    words = f"Context: {sizes} · outputs cached · by you"
     assert _context_lines(simulator)[-1] == words
 
 
@@ -363,7 +363,7 @@ def test_a_line_counts_what_the_user_had_brought_back() -> None:
     simulator.record(Undone(swept.seq))
     simulator.step("Next.", 0, usage_ratio=1.0)
     simulator.record(SweepMade(seqs, 15, SweepReason.OVERFLOW))
-    words = "outputs cached (stored) · context was full · including 2 that you had restored"
+    words = "outputs cached · context was full · including 2 that you had restored"
     assert [line for line in _context_lines(simulator) if line.endswith(words)]
     *_, last = rewrite_lines(simulator.log)
     assert last.endswith(" · including 2 that you had restored")
