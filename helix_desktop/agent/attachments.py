@@ -7,6 +7,7 @@ typed, pasted or given to `run` means the same as what was completed.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
@@ -331,7 +332,7 @@ def _numbered(part: str, first_line: int) -> str:
     return "\n".join(f"{number}:{row}" for number, row in enumerate(rows, first_line)) + end
 
 
-_MAX_PATTERN_CHARS = 48  # of a pattern, in an attachment's name
+_MAX_WORDS_CHARS = 48  # that lines were looked for by, in an attachment's name
 
 
 class RecalledMatches(msgspec.Struct, frozen=True):
@@ -428,21 +429,23 @@ class ContentAccess(AttachmentIntake):
             stored=entry.created,
         )
 
-    async def attach_matches(self, digest: str, pattern: str, context: int) -> RecalledMatches:
-        """Return the lines of a content that match a pattern, with `context` lines around each, attached.
+    async def attach_matches(self, digest: str, words: str) -> RecalledMatches:
+        """Return the lines of a content in which words stand, in upper or lower case, attached.
 
-        Raises InvalidInput for an invalid pattern, StoreError.
+        Raises InvalidInput, StoreError.
         """
         if self._line_search is None:
             raise InvalidInput(_text("Lines can't be searched here."))
         data, entry = await self.store.get(digest), await self.store.entry(digest)
         first = number_of_first_line(entry.tool, data)
-        found = await self._line_search.find(data, pattern, context, first)
+        found = await self._line_search.find(data, f"(?i){re.escape(words)}", 0, first)
         if not found.count:
             return RecalledMatches(None, 0, found.is_complete)
-        label = f"{_name_of(entry)}, lines that match {ellipsize(repr(pattern), _MAX_PATTERN_CHARS)}"
+        label = f"{_name_of(entry)}, lines with “{ellipsize(words, _MAX_WORDS_CHARS)}”"
         tokens = await self._recalled_tokens(entry, found.text)
-        attachment = Attachment(digest, label, found.text, tokens, len(data), stored=entry.created)
+        attachment = Attachment(
+            digest, label, found.text, tokens, len(data), stored=entry.created, words=words
+        )
         return RecalledMatches(attachment, found.count, found.is_complete)
 
     async def try_attach_file(

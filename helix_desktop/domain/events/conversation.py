@@ -34,9 +34,10 @@ class Attachment(msgspec.Struct, frozen=True):
     content: all of it, lines `first_line` to `last_line` of its `lines` with their numbers, or a preview of
     these, whose marker names the digest by the first `handle_digits` of its hex digits; `full_tokens` then
     counts what the preview is of. With `again` the window names it only, as an earlier message holds the same
-    text whole; `full_tokens` counts that then. `path` is a file of the workspace, as it was in `version`;
-    empty for what comes from elsewhere. `pages` are those of a PDF that were read. `stored` is when a cached
-    content was stored first, in milliseconds since 1970; 0 in older logs.
+    text whole; `full_tokens` counts that then. With `words` it holds the lines in which these stand. `path`
+    is a file of the workspace, as it was in `version`; empty for what comes from elsewhere. `pages` are those
+    of a PDF that were read. `stored` is when a cached content was stored first, in milliseconds since 1970; 0
+    in older logs.
     """
 
     digest: str
@@ -58,11 +59,12 @@ class Attachment(msgspec.Struct, frozen=True):
     pages: int = 0
     again: bool = False
     stored: int = 0
+    words: str = ""
 
     @property
     def is_whole(self) -> bool:
         """Return True if a message holds all of a text."""
-        is_part = self.form == "preview" or self.first_line or self.again
+        is_part = self.form == "preview" or self.first_line or self.again or self.words
         return not is_part and self.image is None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from contextlib import suppress
@@ -718,9 +717,7 @@ class DraftAttachments(QObject):
 
     async def _count_matches(self, digest: str, words: str) -> None:
         try:
-            found = await self._session.workspace.contents.attach_matches(
-                digest, f"(?i){re.escape(words)}", 0
-            )
+            found = await self._session.workspace.contents.attach_matches(digest, words)
         except HelixError:
             return  # a damaged content, say: the preview says so
         if found.attachment is None or digest != self._preview.digest:

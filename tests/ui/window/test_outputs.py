@@ -117,7 +117,9 @@ async def _check_the_lines_that_find_has(rig: WindowRig, digest: str) -> None:
     answer = await tool.run("c1", arguments)
     assert answer.model_text.partition("\n")[2] == matches.text
     await rig.run_turn("These lines?")
-    assert rig.events(UserSpoke)[-1].attachments[0].text == matches.text
+    (sent,) = rig.events(UserSpoke)[-1].attachments
+    assert (sent.text, sent.label.endswith(", lines with “FAILED (x)”")) == (matches.text, True)
+    assert not sent.is_whole, "all of it that is attached next is sent"
 
 
 async def _check_versions(rig: WindowRig) -> None:
