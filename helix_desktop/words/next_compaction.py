@@ -30,7 +30,22 @@ def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
     return tr("{usual}, here {here} to leave room for the answer", usual=usual, here=here)
 
 
-def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:
+def explain_context(policy: ContextPolicy) -> str:
+    """Return why parts of the context leave it, and what that means; empty where none do."""
+    if not policy.enabled:
+        return ""
+    if policy.fold_after_steps or policy.observe_at:
+        return tr(
+            "Every request sends all of this. When that saves tokens, outputs are cached (stored, can be "
+            "recalled) and older messages compacted (a summary replaces them)."
+        )
+    return tr(
+        "Every request sends all of this. When that saves tokens, outputs are cached (stored, can be "
+        "recalled). When it is full, older messages are compacted (a summary replaces them)."
+    )
+
+
+def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge) -> str:
     """Return when the conversation is compacted; if it is above the threshold and isn't, why, in a line."""
     share = limit_text(gauge.trigger.kind, gauge.trigger.limit)
     match outlook.state:
@@ -41,18 +56,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "gave_up":
             return " ".join((tr("Compaction only when you start it."), breaker_text()))
         case "room":
-            if policy.fold_after_steps or policy.observe_at:
-                return tr(
-                    "Every request sends all of this. When that saves tokens, outputs are cached (stored, "
-                    "can be recalled) and older messages compacted (a summary replaces them); at {share}, "
-                    "always.",
-                    share=share,
-                )
-            return tr(
-                "Every request sends all of this. When that saves tokens, outputs are cached (stored, can be "
-                "recalled). At {share} older messages are compacted (a summary replaces them).",
-                share=share,
-            )
+            return tr("Compacts at {share}, {room} left.", share=share, room=_distance_text(gauge.trigger))
         case "due":
             return tr("{share} is reached: compacts once a summary is written.", share=share)
         case "full" | "facts":

@@ -308,7 +308,8 @@ class HelpLink(QWidget):
     """Opens the guide at a topic.
 
     It sends Qt's event for such links to the main window, so a view needs no way to the guide. The window
-    hides it once the user has followed the link: from then on the guide is in the Help menu.
+    hides it once the user has followed the link, with what it explains: from then on the guide is in the Help
+    menu.
     """
 
     def __init__(self, topic: str) -> None:
@@ -316,7 +317,12 @@ class HelpLink(QWidget):
         self.topic = topic
         self.link = PushButton(tr("How this works"), "link", name=f"what_is:{topic}")
         self.link.clicked.connect(self._send_request)
-        self.setLayout(row(self.link))
+        self._words = SelectableText("", 12, "muted")
+        self._words.hide()
+        self.setLayout(column(self._words, row(self.link, None), gap=4))
+
+    def explain(self, words: str) -> None:
+        show_text(self._words, words)
 
     def _send_request(self) -> None:
         window = self.window()

@@ -37,7 +37,7 @@ from helix_desktop.ui.inspector.request_groups import (
 )
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.next_compaction import compaction_text
+from helix_desktop.words.next_compaction import compaction_text, explain_context
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.provider_cache import lifetime_text, miss_text, usage_text
@@ -137,7 +137,8 @@ def inspector_state(
     own_policy = transcript.session_policy
     return InspectorState(
         gauge,
-        compaction_text=compaction_text(outlook, gauge, policy),
+        compaction_text=compaction_text(outlook, gauge),
+        explanation=explain_context(policy),
         segments=_segments(rows, gauge),
         rows=rows,
         count_text=_count_text(gauge, sum(row.tokens for row in rows)),

@@ -397,8 +397,8 @@ class Inspector(Themed, QWidget):
         self.bar = ContextBar()
         self.until = SelectableText("", 12, "muted")
         used = FlowBox([self.used, self._window_text])
-        help_link = row(HelpLink("context"), None)
-        return pane(column(used, self.bar, self.until, help_link, margins=_SIDES, gap=5))
+        self._help = HelpLink("context")
+        return pane(column(used, self.bar, self.until, self._help, margins=_SIDES, gap=5))
 
     def _request(self) -> QWidget:
         show_request = PushButton(tr("Show request"), "link", name="show_request")
@@ -419,6 +419,7 @@ class Inspector(Themed, QWidget):
         threshold = gauge.handover_share if state.is_managed else 0.0
         self.bar.show_window(state.segments, gauge.used, gauge.window, threshold)
         self.until.setText(state.compaction_text)
+        self._help.explain(state.explanation)
         show_text(self.count, state.count_text)
 
     def _scroll_to_current(self, current: QModelIndex) -> None:

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QFont, QFontMetrics, QPalette
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
@@ -228,7 +228,10 @@ def _dialog_with_links(window: MainWindow) -> tuple[QDialog, HelpLink, HelpLink]
 def test_a_link_opens_the_guide_at_its_topic_once(window: MainWindow) -> None:
     """Also from a dialog of the window; afterwards it makes room, and the other links stay."""
     dialog, cached, compacted = _dialog_with_links(window)
+    cached.explain("Stored, can be recalled.")
+    assert cached.findChildren(QLabel)[0].isVisible()
     QTest.mouseClick(cached.link, Qt.MouseButton.LeftButton)
+    assert not cached.findChildren(QLabel)[0].isVisible()
     guide = window.help_windows.guide
     assert guide is not None
     assert guide.isVisible()

@@ -9,7 +9,12 @@ from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.words.compaction import limit_text, trigger_text
-from helix_desktop.words.next_compaction import compaction_text, gauge_compaction_text, threshold_text
+from helix_desktop.words.next_compaction import (
+    compaction_text,
+    explain_context,
+    gauge_compaction_text,
+    threshold_text,
+)
 
 _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
 
@@ -24,8 +29,7 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("room"),
-            "Every request sends all of this. When that saves tokens, outputs are cached (stored, can be "
-            "recalled) and older messages compacted (a summary replaces them); at {at}, always.",
+            "Compacts at {at}, 0 left.",
         ),
         (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (
@@ -55,8 +59,16 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
 )
 def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutlook, text: str) -> None:
     """Never that a compaction is due which the engine would not make."""
-    assert compaction_text(outlook, _GAUGE, ContextPolicy(handover_at=0.53)) == text.format(at="53 %")
-    assert compaction_text(outlook, _GAUGE, ContextPolicy()) == text.format(at="53 %")
+    assert compaction_text(outlook, _GAUGE) == text.format(at="53 %")
+
+
+def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> None:
+    room = compaction_text(CompactionOutlook("room"), UsageGauge(6_400, 25_000, 1_500, 21_250, True))
+    assert room == "Compacts at 85 %, 14.8k left."
+    assert "older messages compacted (a summary replaces them)" in explain_context(ContextPolicy())
+    without_notes = ContextPolicy(fold_after_steps=0, observe_at=0.0)
+    assert "When it is full, older messages are compacted" in explain_context(without_notes)
+    assert not explain_context(ContextPolicy(enabled=False))
 
 
 @pytest.mark.parametrize("kind", [kind for kind in HandoverTrigger if kind.is_by_policy])
