@@ -44,7 +44,7 @@ from helix_desktop.ui.kit.notices import NoticeArea
 from helix_desktop.ui.window.command_list import HelpWindows
 from helix_desktop.ui.window.key_bindings import KeyBindings, focus_pane, press_key
 from helix_desktop.ui.window.panes import LayoutStore, Panes
-from helix_desktop.ui.window.sidebar.rail import Rail, WorkspaceRow
+from helix_desktop.ui.window.sidebar.rail import Rail
 from helix_desktop.ui.window.sidebar.sidebar import Sidebar
 from helix_desktop.ui.window.status_lines import (
     CostLine,
@@ -54,6 +54,7 @@ from helix_desktop.ui.window.status_lines import (
     waiting_text,
 )
 from helix_desktop.ui.window.top_bar import TopBar, TopBarState
+from helix_desktop.ui.window.workspace_names import WorkspaceRow
 from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
 

@@ -30,13 +30,9 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.rows.quick_picker import Line, QuickPicker, heading, key_hint, line
 from helix_desktop.ui.window.command_list import CommandList, OfferedCommand
 from helix_desktop.ui.window.search import RunningSearch, indexing_note
-from helix_desktop.ui.window.sidebar.rail import (
-    WorkspaceRow,
-    matches_query,
-    message_query,
-    paint_workspace_badge,
-)
+from helix_desktop.ui.window.sidebar.rail import matches_query, message_query, paint_workspace_badge
 from helix_desktop.ui.window.work_badges import STATES, WorkState, state_words, work_state
+from helix_desktop.ui.window.workspace_names import WorkspaceRow
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_short_time

@@ -36,11 +36,11 @@ from helix_desktop.ui.settings.about_page import DiagnosticsDialog
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.timeline.cards import RunningCard
+from helix_desktop.ui.window.budget_dialog import BudgetDialog
 from helix_desktop.ui.window.command_list import shortcuts
 from helix_desktop.ui.window.keyboard_page import KeyboardPage
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.redaction import RedactDialog, confirmation_word
-from helix_desktop.ui.window.session_status import BudgetDialog
 from helix_desktop.ui.window.trust import TrustDialog
 from helix_desktop.ui.workspace_dialogs.cleanup import CleanupDialog, TrashDialog
 from helix_desktop.words.costs import CostState

@@ -20,10 +20,10 @@ from helix_desktop.ui.design.layout import card, column
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.window.main_window import LayoutStore, MainWindow, WindowPages
-from helix_desktop.ui.window.sidebar.rail import WorkspaceRow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.status_lines import JobAction, JobRow
 from helix_desktop.ui.window.top_bar import TopBarState
+from helix_desktop.ui.window.workspace_names import WorkspaceRow
 from helix_desktop.words.git import NO_GIT, git_text
 from tests.support.galleries import providers_gallery
 from tests.support.galleries.policy_gallery import fill_policy

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QTableView
 
-from helix_desktop.ui.window.sidebar.rail import WorkspaceRow
 from helix_desktop.ui.window.switcher import Switcher
+from helix_desktop.ui.window.workspace_names import WorkspaceRow
 
 
 def cell_texts(table: QTableView) -> list[list[str]]:

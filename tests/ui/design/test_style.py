@@ -20,7 +20,7 @@ from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, current_theme
 from helix_desktop.ui.inspector.request_groups import SEGMENT_LOOKS, SegmentKind
 from helix_desktop.ui.inspector.view import KeyValue
-from helix_desktop.ui.window.sidebar.rail import WORKSPACE_COLORS
+from helix_desktop.ui.window.workspace_names import WORKSPACE_COLORS
 from tests.support.window.looks import ShowLook
 
 AA = 4.5

@@ -13,7 +13,7 @@ from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.kit.forms import FieldRow
-from helix_desktop.ui.window.session_status import BudgetDialog, _parse_budget
+from helix_desktop.ui.window.budget_dialog import BudgetDialog, parse_budget
 from helix_desktop.ui.window.status_lines import CostLine
 from helix_desktop.words.costs import CostState
 from tests.support.window.buttons import find_button
@@ -82,12 +82,12 @@ def test_a_limit_in_dollars_says_why_it_has_no_effect(
 )
 def test_words_for_no_limit_lift_the_budget(typed: str, expected: Budget) -> None:
     """Each of them alone lifts both limits; beside a limit, a zero lifts the other one."""
-    assert _parse_budget(typed, Budget(6_000, 1.0)) == expected
+    assert parse_budget(typed, Budget(6_000, 1.0)) == expected
 
 
 def test_a_word_that_is_no_limit_names_those_that_are() -> None:
     with pytest.raises(InvalidInput) as refused:
-        _parse_budget("never", Budget(6_000, 1.0))
+        parse_budget("never", Budget(6_000, 1.0))
     assert "wasn't changed" in str(refused.value.what)
     assert "No limit: /budget off, none, 0 or $0." in str(refused.value.fix)
 

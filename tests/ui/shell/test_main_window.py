@@ -22,10 +22,10 @@ from helix_desktop.ui.kit.commands import RUNNING_AGENT, WindowCommands
 from helix_desktop.ui.kit.intents import StopAgent, ToggleTheme, WidenPanel
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.sidebar.rail import WorkspaceRow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.status_lines import JobAction, JobRow, WaitingSession
 from helix_desktop.ui.window.top_bar import TopBar, TopBarState
+from helix_desktop.ui.window.workspace_names import WorkspaceRow
 from tests.support.intents import performed
 from tests.support.window.bare_window import make_window
 from tests.support.window.buttons import find_child

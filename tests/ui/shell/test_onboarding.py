@@ -18,7 +18,7 @@ from helix_desktop.ui.kit.intents import (
     ShowWorkspace,
 )
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.sidebar.rail import WorkspaceRow
+from helix_desktop.ui.window.workspace_names import WorkspaceRow
 from tests.support.galleries.providers_gallery import DETECTED_SERVERS
 from tests.support.intents import performed
 from tests.support.window.bare_window import make_window

@@ -29,9 +29,10 @@ from helix_desktop.ui.kit.intents import (
     ShowWorkspace,
 )
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.sidebar.rail import Rail, WorkspaceRow
+from helix_desktop.ui.window.sidebar.rail import Rail
 from helix_desktop.ui.window.sidebar.session_list import FoundMessage, SessionItem
 from helix_desktop.ui.window.sidebar.sidebar import Sidebar
+from helix_desktop.ui.window.workspace_names import WorkspaceRow
 from helix_desktop.words.git import git_text
 from tests.support.intents import performed
 from tests.support.window.buttons import find_button, find_buttons, find_child

@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from helix_desktop.ui.window.sidebar.rail import (
+from helix_desktop.ui.window.sidebar.rail import matches_query
+from helix_desktop.ui.window.sidebar.session_list import day_group
+from helix_desktop.ui.window.workspace_names import (
     WorkspaceRow,
     default_color,
     default_initials,
     disambiguate,
     distinct_colors,
-    matches_query,
 )
-from helix_desktop.ui.window.sidebar.session_list import day_group
 from helix_desktop.words.times import format_short_time
 
 

@@ -14,7 +14,7 @@ from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.session import BudgetSet
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverMade, ObservationsMade
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
-from helix_desktop.ui.window.session_status import BudgetDialog
+from helix_desktop.ui.window.budget_dialog import BudgetDialog
 from helix_desktop.ui.window.sidebar.session_list import row_end
 from helix_desktop.words.costs import cost_text
 from tests.support.model_servers.chat_server import (

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import PurePath
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QLinearGradient, QPainter, QPaintEvent, QPen
@@ -26,80 +22,13 @@ from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.boxes import Pen
 from helix_desktop.ui.kit.commands import EntryMenu, WindowCommands, command_button
 from helix_desktop.ui.kit.intents import perform
-from helix_desktop.ui.window.work_badges import STATES, WorkState, state_words
-from helix_desktop.words.git import NO_GIT, GitText
+from helix_desktop.ui.window.work_badges import STATES, state_words
+from helix_desktop.ui.window.workspace_names import WorkspaceRow
 from helix_desktop.words.translation import Translator
-
-if TYPE_CHECKING:
-    pass
 
 tr = Translator("Window")
 
 _MIN_LETTERS = 2  # of a search in messages; a Chinese word may have one
-
-WORKSPACE_COLORS = ("#5753d8", "#0f766e", "#b4451f", "#1f62c4", "#a8326f", "#4d7c0f", "#7c3aed", "#475569")
-"""Grounds that keep white initials at 4.5:1 or more."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkspaceRow:
-    """One workspace in rail and switcher; `color` is #rrggbb, empty strings let the sidebar choose."""
-
-    id: str
-    name: str
-    path: str
-    color: str = ""
-    initials: str = ""
-    active: bool = False
-    badge: WorkState = ""
-    cache: str = ""  # size of its cache as text, e.g. "2.1 MB"
-    git: GitText = NO_GIT
-
-    def display_color(self) -> str:
-        return self.color or default_color(self.id)
-
-    def display_initials(self) -> str:
-        return self.initials or default_initials(self.name)
-
-
-def default_color(workspace_id: str) -> str:
-    """Return the color of a workspace id, the same on every machine."""
-    return WORKSPACE_COLORS[hashlib.sha256(workspace_id.encode()).digest()[0] % len(WORKSPACE_COLORS)]
-
-
-def default_initials(name: str) -> str:
-    """Return one or two signs for a name: the initials of two words, or the first two letters of one.
-
-    Of one word that ends with a number, its first letter and last digit: `repo` and `repo2` differ.
-    """
-    words = [word for word in name.replace("-", " ").replace("_", " ").replace(".", " ").split() if word]
-    if not words:
-        return "?"
-    if len(words) == 1:
-        if words[0][:1].isalpha() and words[0][-1].isdigit():
-            return (words[0][0] + words[0][-1]).upper()
-        return words[0][:2].upper() if words[0].isascii() else words[0][:1]
-    return (words[0][:1] + words[1][:1]).upper()
-
-
-def distinct_colors(ids: Iterable[str]) -> dict[str, str]:
-    """Return colors for workspaces, different ones while there are enough; the first come first."""
-    colors: dict[str, str] = {}
-    for workspace_id in ids:
-        first = WORKSPACE_COLORS.index(default_color(workspace_id))
-        turned = (*WORKSPACE_COLORS[first:], *WORKSPACE_COLORS[:first])
-        colors[workspace_id] = next((color for color in turned if color not in colors.values()), turned[0])
-    return colors
-
-
-def disambiguate(paths: Sequence[str]) -> list[str]:
-    """Return the shortest words that tell folders apart: as many parents as it takes, else the whole path."""
-    folders = [PurePath(path) for path in paths]
-    for parents in range(1, max((len(folder.parts) for folder in folders), default=0)):
-        tails = ["/".join(folder.parts[:-1][-parents:]) for folder in folders]
-        if len(set(tails)) == len(folders):
-            return tails
-    return list(paths)
 
 
 def message_query(typed: str) -> str:
