@@ -52,7 +52,7 @@ class _Line(Box):
 
     def _is_one_line(self, width: float) -> bool:
         links = sum(box.width() for box in (*self._links, *self._dots))
-        return self._wide + self._spare + links <= width - scaled(48)
+        return self._wide + self._spare + links <= width - scaled(16)
 
     def height(self, width: float) -> float:
         tall = self._words.height(min(self._wide, width - 8)) + scaled(16)
