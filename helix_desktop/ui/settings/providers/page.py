@@ -159,10 +159,16 @@ class ProvidersPage(Themed, QWidget):
             entry.saved, entry.status = form, status
         new = {key: entry for key, entry in self._entries.items() if not entry.saved.id and entry.draft}
         self._entries = entries | new
-        with QSignalBlocker(self.list):
-            self.list.clear()
-            for key in self._entries:
-                self._add_row(key)
+        with QSignalBlocker(self.list):  # rows stay: Qt crashed where a screen reader held one that went
+            self.list.setCurrentRow(-1)
+            while self.list.count() > len(self._entries):
+                self.list.takeItem(self.list.count() - 1)
+            for place, key in enumerate(self._entries):
+                if place == self.list.count():
+                    self._add_row(key)
+                item = self.list.item(place)
+                item.setText(self._row_text(key))
+                item.setData(_ID, key)
         self._fit_list()
         used = next((state.id for state in states if state.in_use), "")
         names = list(self._entries)
