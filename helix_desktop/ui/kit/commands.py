@@ -383,9 +383,9 @@ class WindowCommands(CommandTable):
         needs=(SENDABLE_MESSAGE,), is_in_menu=False)
     side_question = _session(text("Ask a side question…"), intents.AskSideQuestion(), "Ctrl+Shift+A", group=1,
         slash="btw", with_arguments=intents.AskSideQuestion)
-    allow_call = _agent(text("Allow call once"), intents.AnswerApproval("once"), "Ctrl+Shift+Y", group=2,
+    allow_call = _agent(text("Allow call once"), intents.AnswerApproval("once"), group=2,
         needs=(WAITING_APPROVAL,), is_in_menu=False, also=_also("approve accept yes"))
-    deny_call = _agent(text("Deny call"), intents.AnswerApproval("deny"), "Ctrl+Shift+N", group=2,
+    deny_call = _agent(text("Deny call"), intents.AnswerApproval("deny"), group=2,
         needs=(WAITING_APPROVAL,), is_in_menu=False, also=_also("reject no"))
     mode_ask = _session(text("Ask before every change"), intents.SetMode("ask"), group=3, one_of="mode",
         is_in_menu=False, also=_also("approval permissions"))

@@ -241,8 +241,8 @@ async def _check_a_turn_that_goes_on(rig: WindowRig) -> None:
         go.set()
         await until(waiting.isVisible, "that the session waits, above the settings")
         assert "waits for you" in rig.window.windowTitle()
-        _press_key(rig, Qt.Key.Key_Y, _CONTROL | Qt.KeyboardModifier.ShiftModifier)
-        await until(lambda: rig.window.page() == "chat", "the question, which the first use of the key shows")
+        rig.window.commands.allow_call.trigger()
+        await until(lambda: rig.window.page() == "chat", "the question, which its first use shows")
         assert rig.rows(ApprovalRow), "and does not answer"
         assert not waiting.isVisible(), "its card says so"
         await rig.wiring.settings.show("data")
