@@ -11,7 +11,6 @@ import msgspec
 from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Purpose, Spending
 from helix_desktop.domain.events.session import BudgetSet
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
-from helix_desktop.words.provider_cache import cache_text
 from helix_desktop.words.translation import Translator, current_language
 
 tr = Translator("Costs")
@@ -127,14 +126,6 @@ class CostState(msgspec.Struct, frozen=True):
     def _priced_text(self) -> str:
         cost = format_usd(self.spent.cost)
         return tr("≈ {cost}", cost=cost) if self.spent.estimated else cost
-
-    @property
-    def cache_text(self) -> str:
-        """Return what providers reported of their caches: "Prompt cache of own requests: 38k read"."""
-        if not (self.spent.cached or self.spent.cache_writes):
-            return ""
-        usage = cache_text(self.spent.cached, self.spent.cache_writes, self.spent.fresh)
-        return tr("Provider's discount, own requests: {usage}", usage=usage)
 
     @property
     def short_budget_text(self) -> str:

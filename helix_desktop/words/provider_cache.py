@@ -36,15 +36,12 @@ _CAUSES: dict[MissKind, TranslatableText] = {
 
 def usage_text(usage: Usage) -> str:
     """Return the input of a request as the provider reported it: "28.1k read · 1.2k written · 310 new"."""
-    return cache_text(usage.cached, usage.cache_writes, usage.fresh)
-
-
-def cache_text(cached: int, cache_writes: int, fresh: int) -> str:
-    """Return tokens read from the provider's cache, written to it and neither: "28.1k read · 310 new"."""
-    parts = [tr("{tokens} read", "from the prompt cache", tokens=format_tokens(cached))]
-    if cache_writes:
-        parts.append(tr("{tokens} written", "to the prompt cache", tokens=format_tokens(cache_writes)))
-    parts.append(tr("{tokens} new", "input tokens not in the prompt cache", tokens=format_tokens(fresh)))
+    parts = [tr("{tokens} read", "from the prompt cache", tokens=format_tokens(usage.cached))]
+    if usage.cache_writes:
+        parts.append(tr("{tokens} written", "to the prompt cache", tokens=format_tokens(usage.cache_writes)))
+    parts.append(
+        tr("{tokens} new", "input tokens not in the prompt cache", tokens=format_tokens(usage.fresh))
+    )
     return " · ".join(parts)
 
 

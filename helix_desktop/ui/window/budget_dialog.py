@@ -59,8 +59,8 @@ class BudgetDialog(FittedDialog):
         words = column(label(tr("Session budget"), "title"), label(effect, "muted", wrap=True), gap=5)
         words.addWidget(label(tr("Used so far: {usage}", usage=state.text), wrap=True))
         limits = tr("These limits come from the workspace. Changes apply to this session only.")
-        for note in filter(None, (state.cache_text, limits if state.is_default else "")):
-            words.addWidget(label(note, "muted", wrap=True))
+        if state.is_default:
+            words.addWidget(label(limits, "muted", wrap=True))
         self.setLayout(column(words, 6, self.form, 8, buttons, margins=DIALOG_MARGINS, gap=8))
         for name in self.form.fields:
             self._on_edited(name)

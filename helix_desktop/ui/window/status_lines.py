@@ -344,7 +344,6 @@ class CostLine(EnterActivates, _OneLine, QAbstractButton):
                 "large outputs."
             ),
             _budget_tr("The context gauge counts only the next request."),
-            _budget_tr("Provider's discount: input tokens of the conversation's own requests, as reported."),
             _budget_tr("Click to set a budget."),
         )
         return "\n".join(filter(None, tips))
@@ -376,15 +375,14 @@ class CostLine(EnterActivates, _OneLine, QAbstractButton):
             return ""
         return " · ".join(filter(None, self._shown_texts(self._state)))
 
-    def _shown_texts(self, state: CostState) -> tuple[str, str, str]:
-        """Return the fullest texts that fit; the cache goes first, what is left of the budget last."""
-        usage, budget, cache = _texts(state)
+    def _shown_texts(self, state: CostState) -> tuple[str, str]:
+        """Return the fullest texts that fit; what is left of the budget goes last."""
+        usage, budget = _texts(state)
         forms = (
-            (usage, budget, cache),
-            (usage, budget, ""),
-            (state.text, budget, ""),
-            (state.short_text, budget, ""),
-            (state.short_text, state.short_budget_text, ""),
+            (usage, budget),
+            (state.text, budget),
+            (state.short_text, budget),
+            (state.short_text, state.short_budget_text),
         )
         room = self.width() - _MARGIN - _END
         return next((form for form in forms if _line(state, *form).width() <= room), forms[-1])
@@ -406,18 +404,16 @@ class CostLine(EnterActivates, _OneLine, QAbstractButton):
         pen.qt.end()
 
 
-def _texts(state: CostState) -> tuple[str, str, str]:
-    return _budget_tr("Session usage: {usage}", usage=state.text), state.budget_text, state.cache_text
+def _texts(state: CostState) -> tuple[str, str]:
+    return _budget_tr("Session usage: {usage}", usage=state.text), state.budget_text
 
 
-def _line(state: CostState, usage: str, budget: str, cache: str) -> Row:
+def _line(state: CostState, usage: str, budget: str) -> Row:
     color = "warn" if state.is_near_limit else "faint"
     groups: list[Box] = [Row([Icon("gauge", color, _ICON), Text(usage, 12, color, shrink=True)], _ICON_GAP)]
     if budget:
         bar = Frame(Drawing((_BAR, 1), partial(_paint_bar, state)), wide=_BAR)
         groups.append(Row([bar, Text(budget, 12, color, shrink=True)], _ICON_GAP))
-    if cache:
-        groups.append(Text(cache, 12, "faint"))
     for group in groups:
         group.shrink = True
     return Row(groups, _GAP)

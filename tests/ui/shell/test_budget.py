@@ -93,13 +93,13 @@ def test_a_word_that_is_no_limit_names_those_that_are() -> None:
 
 
 def test_the_line_says_less_where_it_is_narrow(qtbot: QtBot) -> None:
-    """Nothing is cut: the cache goes first, then words of the usage, then the size of the budget."""
+    """Nothing is cut: words of the usage go first, then the size of the budget."""
     line = CostLine()
     qtbot.addWidget(line)
     state = CostState(Spending(8_820, estimated=True, unpriced=8_820, cached=5_000), Budget(6_000))
     line.show_cost(state)
     full_text, shown = line.text(), []
-    assert "147 % of budget (6k tokens) · Provider's discount" in full_text
+    assert "147 % of budget (6k tokens)" in full_text
     metrics = QFontMetricsF(fonts.sized(line.font(), 12))
     for width in range(1_000, 240, -10):
         line.resize(width, line.height())
@@ -108,7 +108,6 @@ def test_the_line_says_less_where_it_is_narrow(qtbot: QtBot) -> None:
     budget = "147 % of budget (6k tokens)"
     assert list(dict.fromkeys(shown)) == [
         full_text,
-        f"Session usage: {state.text} · {budget}",
         f"{state.text} · {budget}",
         f"≈ 8.8k tokens · {budget}",
         "≈ 8.8k tokens · 147 % of budget",
