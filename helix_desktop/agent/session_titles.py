@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import secrets
 from collections.abc import Callable
@@ -10,24 +11,18 @@ from contextlib import suppress
 
 from helix_desktop.agent.models import CallBill, complete
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.side_questions import _log
 from helix_desktop.agent.trust import IsTrusted
 from helix_desktop.context.window.window import TITLE_OPENING
 from helix_desktop.domain.cost import Spending, unused_calls
-from helix_desktop.domain.errors import (
-    HelixError,
-    StoreError,
-)
-from helix_desktop.domain.events.conversation import (
-    AssistantSpoke,
-    TurnEnded,
-    UserSpoke,
-)
+from helix_desktop.domain.errors import HelixError, StoreError
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import SessionRenamed
 from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.domain.text_format import plain_line
 from helix_desktop.domain.unicode_safety import is_hidden, repair_surrogates
+
+_log = logging.getLogger(__name__)
 
 _MAX_TITLE = 60  # characters
 _MAX_READ = 2_000  # characters of the message, and of the answer
