@@ -16,7 +16,7 @@ from markdown_it.common.utils import normalizeReference
 from markdown_it.parser_block import ParserBlock
 from markdown_it.parser_inline import ParserInline
 from markdown_it.ruler import RuleOptionsType
-from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import StateBlock, list_block
 from markdown_it.rules_block.table import table
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
@@ -290,6 +290,27 @@ def _take_table(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     return table(state, first, last, silent)
 
 
+_BOLD_LINE = re.compile(r"(\*\*|__)(?=\S)(?:(?!\1).)+\1:?\s*")
+_NUMBERED = re.compile(r"\d{1,9}[.)][ \t]+\S")
+
+
+def _take_list(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """Read a list as the library does; below a bold line, which is a heading, its numbers begin anywhere.
+
+    Below other words a list has to begin with 1: a line of a paragraph may begin with a year.
+    """
+    line, above = (
+        state.src[state.bMarks[at] + state.tShift[at] : state.eMarks[at]] for at in (first, state.line)
+    )
+    is_below_one_line = silent and state.parentType == "paragraph" and state.line == first - 1
+    if not (is_below_one_line and _NUMBERED.match(line) and _BOLD_LINE.fullmatch(above)):
+        return list_block(state, first, last, silent)
+    state.parentType = "root"
+    begins = list_block(state, first, last, silent)
+    state.parentType = "paragraph"
+    return begins
+
+
 class _PermissiveMarkdownIt(MarkdownIt):
     """Lets every link pass, so that one of a foreign scheme is shown as its words; spans check schemes."""
 
@@ -314,6 +335,7 @@ def _markdown_it() -> MarkdownIt:
     parser.disable(["html_block", "html_inline"])
     interrupts: RuleOptionsType = {"alt": ["paragraph", "reference"]}
     parser.block.ruler.at("table", _take_table, interrupts)
+    parser.block.ruler.at("list", _take_list, {"alt": ["paragraph", "reference", "blockquote"]})
     parser.block.ruler.before("reference", "footnote", _take_note, interrupts)
     parser.inline.ruler.before("link", "footnote_number", _take_number)
     parser.inline.ruler.before("escape", "formula", _take_formula)

@@ -14,6 +14,7 @@ from helix_desktop.ui.chat.markdown.parser import (
     Code,
     DisplayedFormula,
     MarkdownParser,
+    Paragraph,
     Prose,
     Span,
     Table,
@@ -26,19 +27,17 @@ _PIECES = (
     "$$\na\\\\\n  b\n$$\n",
     "a", "word ", "- ", "* ", "1. ", "2. ", "\n", "\n\n", "  ", "    ", "```", "```py\n", "~~~\n", "`", "**",
     "> ", "# ", "| a | b |\n|--|--|\n", "---\n", "\n```\n", "[x](http://a.b)", "![i](file:///x)",
-    "[^1]: ", "\n\n[^n]: A note.\n    On.\n\n",
+    "[^1]: ", "\n\n[^n]: A note.\n    On.\n\n", "**a**\n",
 )  # fmt: skip
 
 
-def _spans(text: str) -> list[Span]:
+def _leaves(text: str) -> list[Paragraph]:
     blocks = [block for chunk in MarkdownParser().parse(text) for block in chunk.blocks]
-    return [
-        span
-        for block in blocks
-        if isinstance(block, Prose)
-        for leaf in block.paragraphs
-        for span in leaf.spans
-    ]
+    return [leaf for block in blocks if isinstance(block, Prose) for leaf in block.paragraphs]
+
+
+def _spans(text: str) -> list[Span]:
+    return [span for leaf in _leaves(text) for span in leaf.spans]
 
 
 @pytest.mark.parametrize(
@@ -82,14 +81,7 @@ def test_code_in_a_list_item_is_a_separate_block_within_the_item() -> None:
 
 def test_tasks_are_marked_open_or_done_and_other_brackets_are_text() -> None:
     text = "- [ ] open\n- [X] **done**\n- [y] words\n- [x](https://x.org)\n- `[x] code`\n1. [x] numbered"
-    leaves = [
-        leaf
-        for chunk in MarkdownParser().parse(text)
-        for block in chunk.blocks
-        if isinstance(block, Prose)
-        for leaf in block.paragraphs
-    ]
-    assert [(leaf.marker, "".join(span.text for span in leaf.spans)) for leaf in leaves] == [
+    assert [(leaf.marker, "".join(span.text for span in leaf.spans)) for leaf in _leaves(text)] == [
         ("▢", "open"),
         ("✓", "done"),
         ("•", "[y] words"),
@@ -97,6 +89,20 @@ def test_tasks_are_marked_open_or_done_and_other_brackets_are_text() -> None:
         ("•", "[x] code"),
         ("1.", "[x] numbered"),
     ]
+
+
+@pytest.mark.parametrize("heading", ["## Open", "**Open**", "__Open:__", "**Open**:", "- **Open**"])
+def test_a_list_below_a_heading_may_begin_with_any_number(heading: str) -> None:
+    inside = "  " if heading.startswith("-") else ""
+    lines = [heading, f"{inside}6. Ask for it.", f"{inside}7. Write it."]
+    markers = [leaf.marker for leaf in _leaves("\n".join(lines))]
+    assert markers == ["•" if inside else "", "6.", "7."]
+
+
+@pytest.mark.parametrize("above", ["It was in", "It was **late** in", "One line\n**and a bold one**"])
+def test_a_number_that_a_line_of_a_paragraph_begins_with_is_text(above: str) -> None:
+    (leaf,) = _leaves(f"{above}\n1989. A good year.")
+    assert not leaf.marker
 
 
 def test_tables_keep_cells_and_alignments() -> None:

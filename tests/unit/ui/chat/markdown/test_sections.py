@@ -15,7 +15,7 @@ _PIECES = (
     "\n   ```\n", "\n- item\n",
     "\n2. two\n   ```sh\n   run\n   ```\n", "[x][r]", "\n\n[r]: http://a.b\n\n", "\t",
     "[^1]", "[^1]: ", "\n\n[^n]: A note.\n    On.\n\n",
-    "- - -\n", "-\n", "$$", "$$\na\\\\\n  b\n$$\n",
+    "- - -\n", "-\n", "$$", "$$\na\\\\\n  b\n$$\n", "**a**\n",
 )  # fmt: skip
 
 
