@@ -287,7 +287,7 @@ class InspectorPresenter(WindowPart):
         if past is not None and step is not None:
             title = sent_at_text(step)
             if wire is not None:
-                notes.append(tr("In today's format, without what was asked for the provider's discount."))
+                notes.append(tr("In today's format, which may differ from what was sent."))
         elif conversation.window.policy.enabled and not conversation.session.transcript.on_hold:
             notes.append(tr("Caching or compaction that is due when you send changes it first."))
         if wire is None:

@@ -144,9 +144,6 @@ def form_choice_text(row: ToolRow) -> str:
 
 def _form_cost(shown: ToolAnswered | FormChosen) -> str:
     tokens = tr("{tokens} tokens", tokens=format_tokens(shown.intake_tokens))
-    if shown.intake_cached:
-        spent, cached = format_tokens(shown.intake_tokens), format_tokens(shown.intake_cached)
-        tokens = tr("{tokens} tokens ({cached} at the provider's discount)", tokens=spent, cached=cached)
     return " · ".join(filter(None, (tokens, format_exact_duration(shown.intake_ms), shown.intake_model)))
 
 

@@ -237,6 +237,7 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
         COMPACT,
         intake_note="The extract was too long.",
         intake_tokens=1_200,
+        intake_cached=900,  # the provider's discount is in the panel's breakdown alone
         intake_ms=800,
         intake_model="fast",
     )
