@@ -36,12 +36,11 @@ def explain_context(policy: ContextPolicy) -> str:
         return ""
     if policy.fold_after_steps or policy.observe_at:
         return tr(
-            "Every request sends all of this. When that saves tokens, outputs are cached (stored, can be "
-            "recalled) and older messages compacted (a summary replaces them)."
+            "To save tokens, outputs are cached (recalled on demand) and older messages compacted (summarized)."
         )
     return tr(
-        "Every request sends all of this. When that saves tokens, outputs are cached (stored, can be "
-        "recalled). When it is full, older messages are compacted (a summary replaces them)."
+        "To save tokens, outputs are cached (recalled on demand). When the context is full, older messages "
+        "are compacted (summarized)."
     )
 
 

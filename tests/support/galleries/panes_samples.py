@@ -540,8 +540,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     return InspectorState(
         gauge, parts, window_rows(count),
         f"Compacts at 85 %, {format_tokens(max(0, 20_400 - used))} left.",
-        "Every request sends all of this. When that saves tokens, outputs are cached (stored, can be "
-        "recalled) and older messages compacted (a summary replaces them).",
+        "To save tokens, outputs are cached (recalled on demand) and older messages compacted (summarized).",
         "These parts add up to 11.7k by Helix's count. Your provider counts 14.6k for them.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip
