@@ -13,9 +13,9 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from helix_desktop.agent.attachments import ContentAccess
 from helix_desktop.agent.branches import SessionBranches, continuation
 from helix_desktop.agent.budget import SessionBudget
+from helix_desktop.agent.content_recall import ContentAccess
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.models import ConfiguredModels, ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import Model, Store

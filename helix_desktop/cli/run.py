@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from helix_desktop.agent.attachments import ContentAccess, attach_mentioned_files
+from helix_desktop.agent.attachments import attach_mentioned_files
+from helix_desktop.agent.content_recall import ContentAccess
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Model

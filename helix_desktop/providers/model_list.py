@@ -22,7 +22,7 @@ from helix_desktop.providers.dialect import get_object
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, HttpError
 from helix_desktop.providers.retry import TransientError
-from helix_desktop.providers.server_errors import body_excerpt
+from helix_desktop.providers.server_errors import body_excerpt, error_for_status, network_error
 
 text = TextContext("Providers")
 
@@ -148,9 +148,9 @@ async def list_models(endpoint: Endpoint) -> dict[str, ModelSpec]:
         async with endpoint.send("GET", DIALECTS[endpoint.dialect].models_path) as reply:
             status, body, headers = reply.status, await reply.text(), reply.headers
     except HttpError as fault:
-        raise as_model_error(endpoint.network_error(fault)) from fault
+        raise as_model_error(network_error(endpoint, fault)) from fault
     if status != HTTPStatus.OK:
-        raise as_model_error(endpoint.error_for_status(status, body, headers))
+        raise as_model_error(error_for_status(endpoint, status, body, headers))
     try:
         return parse_model_list(body)
     except ValueError as fault:

@@ -32,7 +32,13 @@ from helix_desktop.providers.dialect import AnswerAssembler, Dialect, Exchange, 
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, HttpResponse
 from helix_desktop.providers.retry import RetryPolicy, RetryState, TransientError
-from helix_desktop.providers.server_errors import body_excerpt, error_in, status_of_error
+from helix_desktop.providers.server_errors import (
+    body_excerpt,
+    error_for_status,
+    error_in,
+    network_error,
+    status_of_error,
+)
 
 _text = TextContext("Providers")
 
@@ -331,7 +337,8 @@ class StreamedModel:
         def error_of(
             status: int, text: str, headers: Mapping[str, str], *, is_streamed: bool = False
         ) -> ModelError | TransientError:
-            return self._endpoint.error_for_status(
+            return error_for_status(
+                self._endpoint,
                 status,
                 text,
                 headers,
@@ -363,7 +370,7 @@ class StreamedModel:
         except HttpError as fault:
             # After its finish reason the answer is complete, even if the connection breaks.
             if not assembler.is_complete:
-                raise self._endpoint.network_error(fault) from fault
+                raise network_error(self._endpoint, fault) from fault
         effort = exchange.effort
         yield msgspec.structs.replace(
             self._finished_answer(assembler, had_no_mark), effort=effort.level, effort_refusal=effort.refusal
@@ -478,7 +485,7 @@ class StreamedModel:
                     is_refused = answer.stop == "refusal"  # that says more
                     return answer if is_refused else msgspec.structs.replace(answer, stop="no-end-mark")
         fault = _NoEndMark("cut", "the stream ended without its end marker")
-        raise self._endpoint.network_error(fault) from (fault if assembler.progress else None)
+        raise network_error(self._endpoint, fault) from (fault if assembler.progress else None)
 
     def _invalid_response(self, why: TranslatableText) -> InvalidModelResponse:
         return InvalidModelResponse(

@@ -7,7 +7,8 @@ import os
 from collections import deque
 from pathlib import Path
 
-from helix_desktop.agent.attachments import MAX_FILE_BYTES, ContentAccess
+from helix_desktop.agent.attachments import MAX_FILE_BYTES
+from helix_desktop.agent.content_recall import ContentAccess
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.text_format import format_bytes

@@ -28,6 +28,7 @@ from helix_desktop.domain.translatable_text import OptionalText, TextContext, Tr
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, is_loopback
 from helix_desktop.providers.model_list import as_model_error
+from helix_desktop.providers.server_errors import error_for_status, network_error
 
 text = TextContext("Models")
 
@@ -131,7 +132,7 @@ class ProviderCheck:
                 duration_ms = round((time.perf_counter() - started_at) * 1000)
                 status, tls, body, headers = reply.status, reply.tls, await reply.text(), reply.headers
         except HttpError as fault:
-            error = as_model_error(self._endpoint.network_error(fault))
+            error = as_model_error(network_error(self._endpoint, fault))
             if fault.kind == "tls":
                 self._mark("reach", "ok", text("A server answers at this address."))
             self._mark("tls" if fault.kind == "tls" else "reach", "failed", error=error)
@@ -149,7 +150,9 @@ class ProviderCheck:
             self._mark("auth", "running", text("The server listed its models. Asking the model…"))
         elif status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             self._mark(
-                "auth", "failed", error=as_model_error(self._endpoint.error_for_status(status, body, headers))
+                "auth",
+                "failed",
+                error=as_model_error(error_for_status(self._endpoint, status, body, headers)),
             )
             return False
         else:

@@ -36,7 +36,8 @@ def explain_context(policy: ContextPolicy) -> str:
         return ""
     if policy.fold_after_steps or policy.observe_at:
         return tr(
-            "To save tokens, outputs are cached (recalled on demand) and older messages compacted (summarized)."
+            "To save tokens, outputs are cached (recalled on demand) and older messages compacted "
+            "(summarized)."
         )
     return tr(
         "To save tokens, outputs are cached (recalled on demand). When the context is full, older messages "

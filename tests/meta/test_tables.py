@@ -17,7 +17,7 @@ PACKAGE = Path(helix_desktop.__file__).parent
 PARTIAL: dict[str, set[Any]] = {
     "context/summaries/artifact_ledger.py: FLAGS": {"command", "other"},
     "context/window/window_breakdown.py: _PROBLEMS": {"", "cut"},
-    "providers/endpoint.py: _BROKEN_OFF_TEXTS": {"address", "connect", "tls"},
+    "providers/server_errors.py: _BROKEN_OFF_TEXTS": {"address", "connect", "tls"},
     "ui/outputs/rows.py: COLUMN_BY_KEY": {"stored"},
     "ui/outputs/rows.py: COLUMN_INDEX": {"stored"},
     "ui/outputs/rows.py: SAME_STATES": {

@@ -7,22 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from math import ceil
 
-from PySide6.QtCore import (
-    QRectF,
-    QSignalBlocker,
-    QSize,
-    Qt,
-    QTimer,
-    Signal,
-)
-from PySide6.QtGui import (
-    QColor,
-    QPainter,
-    QPaintEvent,
-    QResizeEvent,
-    QSyntaxHighlighter,
-    QTextCharFormat,
-)
+from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent, QSyntaxHighlighter, QTextCharFormat
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QStyle, QVBoxLayout, QWidget
 
 from helix_desktop.context.summaries.handover import UNSUPPORTED
@@ -46,7 +32,8 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import TextRole, Themed, current_theme, restyle
-from helix_desktop.ui.handover.versions import RangeChoice, Version
+from helix_desktop.ui.handover.ranges import RangeChoice
+from helix_desktop.ui.handover.versions import Version
 from helix_desktop.ui.kit.boxes import Box, Column, Frame, Pen, Row, Text
 from helix_desktop.ui.kit.boxes import Pill as BoxPill
 from helix_desktop.ui.kit.intents import EditHandover, Intent, perform

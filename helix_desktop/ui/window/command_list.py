@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMainWindow, QMenu, QMenuBar, QWidget
 
+from helix_desktop.domain.text_search import matches_query
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.cards import HelpLink
 from helix_desktop.ui.kit.boxes import Box, Frame, Row, Text, face
@@ -19,7 +20,6 @@ from helix_desktop.ui.kit.intents import OpenSwitcher, ShowCommands, ShowGuide, 
 from helix_desktop.ui.rows.quick_picker import Line, QuickPicker, line
 from helix_desktop.ui.window.key_bindings import COMMANDS, KeyBindings, command_title
 from helix_desktop.ui.window.panes import LayoutStore
-from helix_desktop.ui.window.sidebar.rail import matches_query
 from helix_desktop.words.translation import Translator, translate
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section, S
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.handover.versions import DRAFT, WHOLE_CONVERSATION, HandoverRange
+from helix_desktop.ui.handover.ranges import WHOLE_CONVERSATION, HandoverRange
+from helix_desktop.ui.handover.versions import DRAFT
 from helix_desktop.ui.handover.window import HandoverWindow
 from tests.support.histories import build_history
 

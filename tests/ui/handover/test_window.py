@@ -31,16 +31,9 @@ from helix_desktop.ui.design.cards import Disclosure, Pill
 from helix_desktop.ui.design.focus import tab_stops
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.handover.versions import (
-    DRAFT,
-    FORMER_DRAFT,
-    NOTHING,
-    NOW,
-    HandoverRange,
-    handover_ranges,
-    sizes_as_sent,
-    sweep_note,
-)
+from helix_desktop.ui.handover.drafts import sizes_as_sent, sweep_note
+from helix_desktop.ui.handover.ranges import HandoverRange, handover_ranges
+from helix_desktop.ui.handover.versions import DRAFT, FORMER_DRAFT, NOTHING, NOW
 from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import ContinueSession, CopyText, Intent
 from tests.support.galleries.handover_gallery import (

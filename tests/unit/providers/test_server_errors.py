@@ -21,15 +21,15 @@ from helix_desktop.domain.errors import (
     ModelRequestRejected,
     ModelUnreachable,
 )
+from helix_desktop.providers.context_overflow import Overflow, read_overflow
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, HttpResponse
 from helix_desktop.providers.retry import TransientError
 from helix_desktop.providers.server_errors import (
     MAX_QUOTE_CHARS,
-    Overflow,
+    error_for_status,
     extract_error_text,
     is_quota_used_up,
-    read_overflow,
 )
 from tests.support.model_servers.canned_http import CannedResponse
 
@@ -39,7 +39,7 @@ ENDPOINT = Endpoint("here", "https://here.test/v1/", KEY, HttpClient())
 
 def refusal(status: int, body: Any, **headers: str) -> ModelError | TransientError:
     text = body if isinstance(body, str) else json.dumps(body)
-    return ENDPOINT.error_for_status(status, text, headers, model="m", now_s=0.0)
+    return error_for_status(ENDPOINT, status, text, headers, model="m", now_s=0.0)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_the_server_s_own_message_is_found(body: Any, message: str) -> None:
 )
 def test_every_error_is_explained_without_the_key(status: int, body: Any, leak: bool) -> None:
     text = (body if isinstance(body, str) else json.dumps(body)) + (f" {KEY} " * 50 if leak else "")
-    failure = ENDPOINT.error_for_status(
-        status, text, {"location": f"https://x/{KEY}", "retry-after": "5"}, model="m"
+    failure = error_for_status(
+        ENDPOINT, status, text, {"location": f"https://x/{KEY}", "retry-after": "5"}, model="m"
     )
     error = failure.error if isinstance(failure, TransientError) else failure
     assert error.what
@@ -306,7 +306,7 @@ def test_a_login_in_the_url_is_used_and_never_shown(login: str) -> None:
     endpoint = Endpoint("here", f"https://{login}@here.test:8443/v1/", "", HttpClient())
     assert endpoint.base_url == "https://here.test:8443/v1"
     assert endpoint.redact(f"no route to {login}@here.test") == "no route to [login]@here.test"
-    error = endpoint.error_for_status(404, f"nothing for {login}", {}, model="m")
+    error = error_for_status(endpoint, 404, f"nothing for {login}", {}, model="m")
     assert login not in str(error)
 
 
@@ -336,13 +336,13 @@ def test_a_refused_image_is_distinguished_from_other_errors(status: int, message
     """Only where the request had images at all."""
     body = json.dumps({"error": {"message": message}})
     endpoint = Endpoint("box", "http://host/v1", "", HttpClient())
-    assert isinstance(endpoint.error_for_status(status, body, {}, has_images=True), ImagesRejected)
-    assert not isinstance(endpoint.error_for_status(status, body, {}), ImagesRejected)
+    assert isinstance(error_for_status(endpoint, status, body, {}, has_images=True), ImagesRejected)
+    assert not isinstance(error_for_status(endpoint, status, body, {}), ImagesRejected)
     assert not isinstance(
-        endpoint.error_for_status(503, "busy with images", {}, has_images=True), ImagesRejected
+        error_for_status(endpoint, 503, "busy with images", {}, has_images=True), ImagesRejected
     )
     assert not isinstance(
-        endpoint.error_for_status(429, "too many images per minute", {}, has_images=True), ImagesRejected
+        error_for_status(endpoint, 429, "too many images per minute", {}, has_images=True), ImagesRejected
     )
 
 
@@ -369,7 +369,7 @@ def test_a_refused_image_is_distinguished_from_other_errors(status: int, message
 )
 def test_a_model_without_tools_is_named_and_not_asked_again(status: int, message: str) -> None:
     body = json.dumps({"error": {"message": message}})
-    error = ENDPOINT.error_for_status(status, body, {}, model="m", is_streamed=not status)
+    error = error_for_status(ENDPOINT, status, body, {}, model="m", is_streamed=not status)
     assert isinstance(error, ModelRequestRejected)
     assert error.what == "m can't call tools."
 

@@ -28,20 +28,6 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
 
-_MIN_LETTERS = 2  # of a search in messages; a Chinese word may have one
-
-
-def message_query(typed: str) -> str:
-    """Return the words of a search that messages are searched for; empty while they are too short."""
-    words = typed.strip()
-    return words if len(words) >= _MIN_LETTERS or not words.isascii() else ""
-
-
-def matches_query(needle: str, *texts: str) -> bool:
-    """Return True if every word of a search stands somewhere in the texts, upper and lower case alike."""
-    haystack = " ".join(texts).casefold()
-    return all(word in haystack for word in needle.casefold().split())
-
 
 def paint_workspace_badge(painter: QPainter, rect: QRectF, workspace: WorkspaceRow, theme: Theme) -> None:
     """Paint square and initials; a workspace whose folder is missing turns gray."""

@@ -14,6 +14,7 @@ from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QStyle, QStyleOptionViewItem, QWidget
 
 from helix_desktop.domain.store import ListPlace
+from helix_desktop.domain.text_search import matches_query
 from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.key_names import pressed_key
@@ -24,7 +25,6 @@ from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, PaintState, Pen, 
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, SessionCommands
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.choice_list import ROW_ROLE, ChoiceList, RowDelegate
-from helix_desktop.ui.window.sidebar.rail import matches_query
 from helix_desktop.ui.window.work_badges import STATES, WORKING, WorkState, state_words
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_integer, format_whole_percent

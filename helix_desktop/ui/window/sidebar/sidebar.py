@@ -10,6 +10,7 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
+from helix_desktop.domain.text_search import message_query
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import mark_pane_stop
@@ -21,7 +22,6 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.kit.commands import WindowCommands, action_shortcut, command_button
 from helix_desktop.ui.kit.intents import SearchEverything, perform
-from helix_desktop.ui.window.sidebar.rail import message_query
 from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:

@@ -1,0 +1,215 @@
+"""How far a handover reaches: the ranges to choose from, each with its price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
+
+from helix_desktop.agent.compaction.handover_writer import WHOLE_SESSION, HandoverScope
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.handover import CutPoint, covered_counts
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.text_format import ellipsize, one_line
+from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.design.fields import ComboBox, TextField
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout import row
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.words.call_targets import call_title
+from helix_desktop.words.costs import estimate_text
+from helix_desktop.words.models import writer_name
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Handover")
+
+WHOLE_CONVERSATION = -1
+"""Stands for the range of every message, whose handover another session begins with."""
+_MAX_TEXT_CHARS = 28  # characters of the last message that a range covers
+_MIN_CHARS = 24  # of a range that are shown at least; the whole is its tooltip
+_LEAST_NAME_PX = 60
+_COUNTS_ROLE = Qt.ItemDataRole.UserRole + 1
+
+
+class HandoverRange(msgspec.Struct, frozen=True):
+    """How far a handover could reach: the last event it covers, and that as text that ends with `counts`."""
+
+    upto: int
+    text: str
+    counts: str = ""
+
+
+def handover_ranges(
+    cuts: Sequence[CutPoint], transcript: Transcript, *, is_same_first: bool = False
+) -> Iterator[HandoverRange]:
+    """Return the ranges that a user can choose from: the proposed one, or that of the active handover, first.
+
+    A new handover replaces the active one, too, which is counted with the messages it stands for. When that
+    one is written again, its messages are in the context no more, and have no figure.
+    """
+    active_tokens = transcript.window.handover[1].tokens if transcript.window.handover else 0
+    furthest = max((cut.upto for cut in cuts), default=0)
+    if is_same_first:
+        first = tr("The same messages")
+    else:
+        first = tr("As far as possible") if cuts and cuts[0].upto == furthest else tr("Older messages")
+    for place, cut in enumerate(cuts):
+        name = first if place == 0 else _end_text(cut.upto, transcript)
+        counts = covered_counts(transcript, cut.upto, cut.kept_seq)
+        count = format_tokens(cut.tokens + active_tokens)
+        tokens = "" if is_same_first else tr("{tokens} tokens in context", tokens=count)
+        yield _named_range(cut.upto, name, counts.text, tokens)
+
+
+def _named_range(upto: int, name: str, messages: str, tokens: str = "") -> HandoverRange:
+    counts = "".join(f" · {part}" for part in (translate(messages), tokens) if part)
+    return HandoverRange(upto, f"{name}{counts}", counts)
+
+
+def _end_text(upto: int, transcript: Transcript) -> str:
+    item = transcript.messages.item(upto)
+    match item.event if item is not None else None:
+        case UserSpoke(text=text) | AssistantSpoke(text=text):
+            last = text
+        case ToolAnswered(name=name, target=target):
+            last = call_title(name, target)
+        case _:
+            last = ""
+    excerpt = ellipsize(one_line(last), _MAX_TEXT_CHARS)
+    if not excerpt:
+        return tr("Up to e{number}", number=str(upto))
+    return tr("Up to “{excerpt}” (e{number})", excerpt=excerpt, number=str(upto))
+
+
+class RangeBox(ComboBox):
+    """Shows the counts of a range whole: where room ends, its name is cut."""
+
+    def __init__(self) -> None:
+        super().__init__(least_chars=_MIN_CHARS)
+        self.setAccessibleName(tr("Range"))
+
+    def show_ranges(self, ranges: Sequence[HandoverRange]) -> None:
+        self.clear()
+        for place, handover_range in enumerate(ranges):
+            self.addItem(handover_range.text, handover_range.upto)
+            self.setItemData(place, handover_range.counts, _COUNTS_ROLE)
+
+    def showPopup(self) -> None:
+        view = self.view()
+        view.ensurePolished()  # its style has a frame
+        around_px = view.verticalScrollBar().sizeHint().width() + 2 * view.frameWidth()
+        view.setMinimumWidth(view.sizeHintForColumn(0) + around_px)
+        super().showPopup()
+
+    def fit(self, text: str, room: int) -> str:
+        """Return a range as it fits: a part of its name, all of its counts where there is room for them."""
+        counts = str(self.currentData(_COUNTS_ROLE) or "")
+        name_room = room - self.fontMetrics().horizontalAdvance(counts)
+        if name_room < scaled(_LEAST_NAME_PX):
+            return super().fit(text, room)
+        return super().fit(text.removesuffix(counts), name_room) + counts
+
+
+class RangeChoice(QWidget):
+    """Range and focus of what is to be written; `price` and `warning` stand elsewhere in the window."""
+
+    chosen = Signal()
+    """Another range."""
+    priced = Signal()
+
+    def __init__(self, conversation: Conversation, start: StartCoroutine) -> None:
+        super().__init__()
+        self._conversation, self._start = conversation, start
+        self.scope: int | None = None
+        """The handover that is written again, 0 for none, whose ranges are offered; None: of none yet."""
+        self._ranges: dict[int, list[HandoverRange]] = {}  # by scope
+        self.box, self.focus = RangeBox(), TextField(tr("Focus, for example open questions"))
+        self.focus.setAccessibleName(tr("Focus"))
+        self.price, self.warning = label("", "muted"), label("", "note", wrap=True)
+        self.price.setObjectName("handover-price")
+        self.warning.setObjectName("gain-warning")
+        fields = row(self.box, self.focus, gap=8)
+        fields.setStretch(0, 1)
+        fields.setStretch(1, 1)
+        self.setLayout(fields)
+        self.box.currentTextChanged.connect(self.box.setToolTip)
+        self.box.currentIndexChanged.connect(lambda _: self._on_chosen())
+
+    @property
+    def upto(self) -> int | None:
+        """Return the last event of the chosen range; None while there is none to choose."""
+        upto: int | None = self.box.currentData()
+        return upto
+
+    def scope_of(self, upto: int) -> HandoverScope:
+        return WHOLE_SESSION if upto == WHOLE_CONVERSATION else HandoverScope(self.scope or 0)
+
+    def choose(self, upto: int) -> None:
+        """Choose the range that ends at an event: as near before it as can be, else the shortest."""
+        ends = {int(self.box.itemData(at)): at for at in range(self.box.count())}
+        events = [end for end in ends if end > 0]
+        nearest = max((end for end in events if end <= upto), default=min(events, default=upto))
+        self.box.setCurrentIndex(ends.get(upto, ends.get(nearest, 0)))
+
+    def offer(self, scope: int, upto: int) -> None:
+        """Offer the ranges of a scope, once they are known, with the one that ends at an event chosen."""
+        if scope in self._ranges:
+            self.show_ranges(scope, self._ranges[scope])
+        else:
+            self.scope = scope
+            self.box.show_ranges(())
+            self._start(self._read(scope, upto), "handover ranges")
+
+    def read_again(self) -> None:
+        """Read what is offered again, as the log went on."""
+        self._ranges.clear()
+        if self.scope is not None:
+            self._start(self._read(self.scope, self.upto or 0), "handover ranges")
+
+    async def _read(self, scope: int, upto: int) -> None:
+        try:
+            cuts = await self._conversation.handovers.writer.cuts(max(0, upto), HandoverScope(scope))
+        except HelixError:
+            cuts = []  # what there is to say stands where the price does
+        if isValid(self) and scope == self.scope:
+            self.show_cuts(scope, cuts)
+            if upto:
+                self.choose(upto)
+
+    def show_cuts(self, scope: int, cuts: Sequence[CutPoint]) -> None:
+        transcript = self._conversation.session.transcript
+        ranges = list(handover_ranges(cuts, transcript, is_same_first=bool(scope)))
+        if not scope:
+            words, counts = tr("Whole conversation, for a new session"), transcript.messages.counts().text
+            ranges.append(_named_range(WHOLE_CONVERSATION, words, counts))
+        self.show_ranges(scope, ranges)
+
+    def show_ranges(self, scope: int, ranges: list[HandoverRange]) -> None:
+        self._ranges[scope], self.scope = ranges, scope
+        self.box.show_ranges(ranges)
+
+    def _on_chosen(self) -> None:
+        if (upto := self.upto) is not None:
+            self.price.setText(tr("Counting tokens…"))
+            self._start(self._show_price(upto), "estimate-handover")
+            self.chosen.emit()
+
+    async def _show_price(self, upto: int) -> None:
+        writer, scope = self._conversation.handovers.writer, self.scope_of(upto)
+        try:
+            estimate = await writer.estimate(upto, scope)
+            text = f"{estimate_text(estimate)} · {writer_name(estimate.model, estimate.demo)}"
+            frees_little = writer.frees_little(upto, scope)
+        except HelixError as error:
+            text, frees_little = translate(error.what), False
+        if isValid(self) and upto == self.upto:
+            self.price.setText(text)
+            words = tr("This may free little: a summary can be as long as what it replaces.")
+            self.warning.setText(words if frees_little else "")
+            self.priced.emit()
