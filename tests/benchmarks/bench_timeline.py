@@ -52,7 +52,7 @@ def main() -> list[tuple[str, float, str]]:
     stylesheet.apply(app, LIGHT)
     pane = Timeline(lambda: NOW_MS)
     pane.resize(804, 846)
-    state = TimelineState(tuple(cards()), usage_points(), 14_600, 24_000)
+    state = TimelineState(tuple(cards()), usage_points(), 24_000)
 
     def first_paint() -> None:
         pane.set_state(state)

@@ -69,9 +69,9 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
-Group: TypeAlias = Literal["summaries", "cached", "yours"]
-"""What the filter shows alone: `summaries` with those that were not sent, `cached` with large outputs of
-which the agent got a part, `yours` what the user chose, undid or redid."""
+Group: TypeAlias = Literal["handovers", "compacted", "cached", "yours"]
+"""What the filter shows alone: `compacted` with all `handovers`, those that were not sent too; `cached` with
+large outputs of which the agent got a part, `yours` what the user chose, undid or redid."""
 Node: TypeAlias = Literal["", "live", "handover", "compacted", "sweep", "failure", "limit", "mark"]
 Phase: TypeAlias = Literal["read", "summarize", "check", "write"]
 PHASES: tuple[Phase, ...] = get_args(Phase)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -47,7 +46,7 @@ from helix_desktop.ui.timeline.summary_cards import Continuation, ContinuedRow, 
 from helix_desktop.ui.timeline.usage_chart import UsageChart
 from helix_desktop.ui.timeline.usage_points import UsagePoint, usage_points, with_current_usage
 from helix_desktop.words.message_states import STATE_WORDS
-from helix_desktop.words.numbers import format_integer, format_tokens
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.steps import about_tokens, looking_at_text
 from helix_desktop.words.summaries import explain_fallback, fallback_advice, fallback_text
@@ -63,14 +62,12 @@ MIN_CARDS = 10  # cards; a shorter timeline needs no filter
 class TimelineState(msgspec.Struct, frozen=True):
     """All of it: cards newest first, points oldest first, tokens of the window.
 
-    `is_estimated`: the provider has not reported `used`.
     `is_managed` is False while the policy is off: nothing is compacted by itself.
     `fallbacks` are those of all sessions of the workspace, `steps` what the scrubber can look at.
     """
 
     cards: tuple[TimelineCard, ...] = ()
     points: tuple[UsagePoint, ...] = ()
-    used: int = 0
     window: int = 0
     threshold: float = 0.85  # of the window, from which on it is compacted
     running: RunningCard | None = None
@@ -78,7 +75,6 @@ class TimelineState(msgspec.Struct, frozen=True):
     continuations: tuple[Continuation, ...] = ()
     fallbacks: FallbackRate = NO_SUMMARIES
     steps: tuple[Step, ...] = ()
-    is_estimated: bool = False
 
 
 class TimelineFilterBar(HostedRow):
@@ -90,16 +86,17 @@ class TimelineFilterBar(HostedRow):
         self.group: Group | None = None
         self._buttons: dict[Group | None, PushButton] = {}
         choice = QButtonGroup(self)
+        about_handovers = tr("Summaries in six sections, also those prepared for the next compaction.")
         about_compacted = tr("Summaries that replaced older messages, or are to replace them.")
         about_cached = tr("What tools returned or were called with, and large outputs of which a part left.")
         about_yours = tr("What you pinned, left out, undid, or sent to the agent in another form.")
         words: dict[Group | None, tuple[str, str]] = {
             None: (tr("All"), ""),
-            "summaries": (translate(STATE_WORDS["folded"].label), about_compacted),
+            "handovers": (tr("Handovers"), about_handovers),
+            "compacted": (translate(STATE_WORDS["folded"].label), about_compacted),
             "cached": (translate(STATE_WORDS["cached"].label), about_cached),
-            "yours": (tr("By you"), about_yours),
+            "yours": (tr("Yours", "timeline filter: what the user did"), about_yours),
         }
-        self._names = {group: name for group, (name, _) in words.items()}
         for group, (name, tip) in words.items():
             button = PushButton(name, "filter")
             button.setToolTip(tip)
@@ -121,17 +118,14 @@ class TimelineFilterBar(HostedRow):
             self.changed.emit()
 
     def set_cards(self, cards: Sequence[TimelineCard]) -> None:
-        groups = Counter[Group | None](group for card in cards for group in card.groups)
-        groups[None] = sum(map(_is_change, cards))
+        groups = {group for card in cards for group in card.groups}
         for group, button in self._buttons.items():
-            count = format_integer(groups[group])
-            button.setText(tr("{filter} ({count})", filter=self._names[group], count=count))
             button.setVisible(group is None or group in groups)
-        if self.group not in groups:
+        if self.group not in {*groups, None}:
             self.choose(None)
         self._flow.rearrange()
         has_hidden = not all(map(_is_change, cards))
-        self.is_needed = has_hidden or (len(cards) >= MIN_CARDS and len(groups.keys() - {None}) > 1)
+        self.is_needed = has_hidden or (len(cards) >= MIN_CARDS and len(groups) > 1)
 
     def matches(self, card: TimelineCard) -> bool:
         return self.group in card.groups if self.group is not None else _is_change(card)
@@ -194,14 +188,12 @@ class Timeline(Themed, QWidget):
         self.set_running(state.running)
 
     def show_usage(self, gauge: UsageGauge, seq: int, at_ms: int) -> None:
-        """Show how full the context is after event `seq`, before the rest of the log has been read again."""
+        """Draw how full the context is after event `seq`, before the rest of the log has been read again."""
         state = replace(
             self._state,
             points=with_current_usage(self._state.points, seq, gauge, at_ms),
-            used=gauge.used,
             window=gauge.window,
             threshold=gauge.handover_share,
-            is_estimated=not gauge.is_reported,
         )
         if state == self._state:
             return
@@ -309,11 +301,12 @@ class Timeline(Themed, QWidget):
         self._show_usage()
 
     def _show_usage(self) -> None:
-        """Show how full the context is, or what the step that is looked at sent."""
+        """Show what the step that is looked at sent; how full the context is now, panel or top bar say."""
         state, step = self._state, self._past_step
         has_summary = any(isinstance(card, HandoverCard) for card in state.cards)
         self.handovers_button.setVisible(step is None and has_summary)
         self.now_button.setVisible(step is not None)
+        texts = ("", "", tr("Drag ○ to see earlier requests") if state.steps else "")
         if step is not None:
             used = about_tokens(step, format_tokens(step.tokens))
             answered = next((point.used for point in state.points if point.seq == step.seq), 0)
@@ -321,17 +314,10 @@ class Timeline(Themed, QWidget):
             total = format_tokens(answered)
             if answered > step.tokens and total != format_tokens(step.tokens):
                 request = tr("tokens in the request, {tokens} with the answer", tokens=total)
-            captions = (request if step.tokens else "", looking_at_text(replace(step, tokens=0)))
-        else:
-            used = ("≈ " if state.is_estimated else "") + format_tokens(state.used)
-            captions = (
-                tr("of {size} tokens in context", size=format_tokens(state.window)),
-                tr("Drag ○ to see earlier requests") if state.steps else "",
-            )
-        self._used.set_text(used)
-        for caption, words in zip(self._captions, captions, strict=True):
-            caption.set_text(words)
-            caption.setVisible(bool(words))
+            texts = (used, request if step.tokens else "", looking_at_text(replace(step, tokens=0)))
+        for line, words in zip((self._used, *self._captions), texts, strict=True):
+            line.set_text(words)
+            line.setVisible(bool(words))
 
     def show_fallbacks(self, rate: FallbackRate) -> None:
         """Show how many summaries of the workspace needed a fallback, if any, and what to do if many did."""
@@ -385,7 +371,6 @@ class Timeline(Themed, QWidget):
             TimelineState(
                 cards,
                 points,
-                gauge.used,
                 gauge.window,
                 gauge.handover_share,
                 self._state.running,
@@ -393,7 +378,6 @@ class Timeline(Themed, QWidget):
                 continuations,
                 self._fallback_rate,
                 steps,
-                is_estimated=not gauge.is_reported,
             )
         )
         self.reveal(self._pending_reveal or self._first_card, at_top=not self._pending_reveal)

@@ -16,6 +16,7 @@ from helix_desktop.agent.session import (
 from helix_desktop.domain.cost import tokens_by_purpose
 from helix_desktop.domain.messages import RetryScheduled
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.chat.composer.composer import ContextGauge
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.kit.intents import SetBudget, TogglePane, handles
 from helix_desktop.ui.window.budget_dialog import BudgetDialog, parse_budget
@@ -58,12 +59,14 @@ def _cost_state(conversation: Conversation) -> CostState:
 class SessionStatus(WindowPart):
     def __init__(self, window: MainWindow, windows: WindowGroup) -> None:
         super().__init__(window, windows)
-        self._gauge = window.pages.chat.composer.gauge
+        self._gauges = window.pages.chat.composer.gauge, ContextGauge()
+        window.top_bar.add_gauge(self._gauges[1])
         window.cost_line.tell_purposes = self._purposes_text
         commands = window.commands
-        self._gauge.clicked.connect(lambda: window.perform(TogglePane("inspector")))
-        self._gauge.addActions((commands.toggle_inspector, commands.hold_compaction, commands.compact_now))
-        self._gauge.addActions((commands.undo_compaction, commands.redo_compaction, commands.change_policy))
+        for gauge in self._gauges:
+            gauge.clicked.connect(lambda: window.perform(TogglePane("inspector")))
+            gauge.addActions((commands.toggle_inspector, commands.hold_compaction, commands.compact_now))
+            gauge.addActions((commands.undo_compaction, commands.redo_compaction, commands.change_policy))
         session = self._session
         session.changed.connect(self._show)
         session.on(_SHOWN, lambda _: session.schedule_refresh())
@@ -77,7 +80,9 @@ class SessionStatus(WindowPart):
             return
         transcript, window = self._session.transcript, conversation.window
         policy_text = policy_in_use(transcript.session_policy, self._session.workspace.policy)
-        self._gauge.show_usage(window.measure()[1], window.policy, policy_text, transcript.on_hold)
+        usage = window.measure()[1]
+        for gauge in self._gauges:
+            gauge.show_usage(usage, window.policy, policy_text, transcript.on_hold)
 
     def _purposes_text(self) -> str:
         """Return what the session's tokens were spent on; its time grows with the log."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import (
@@ -39,6 +39,9 @@ from helix_desktop.ui.window.work_badges import STATES, WorkState, state_words
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.translation import Translator, translate
+
+if TYPE_CHECKING:
+    from helix_desktop.ui.chat.composer.composer import ContextGauge  # comes with the engine
 
 tr = Translator("Window")
 text = TextContext("Window")
@@ -259,13 +262,15 @@ class TopBar(Themed, QWidget):
         self._facts = ""
         self._git_text = NO_GIT
         self._added: QWidget | None = None
+        self._page, self._panel = "chat", commands.toggle_inspector
+        self._panel.toggled.connect(self.shorten)
+        self._gauge: ContextGauge | None = None
         self.title = EditableTitle()
         self._dot = Dot("seg_assistant")
         self._state = _StateLine()
         self._git = GitLabel()
         self._git.clicked.connect(commands.commit_changes.trigger)
         self.pages = PageSwitch()
-        self.show_page = self.pages.select
         self.inspector = command_button(commands.toggle_inspector, "panel-right", tr("Context panel"))
         self.sidebar = command_button(commands.toggle_sidebar, "panel-left", tr("Show sidebar"))
         self.more = IconButton("ellipsis", tr("More actions"))
@@ -285,6 +290,17 @@ class TopBar(Themed, QWidget):
         """Put a button before the pages, where it comes and goes without moving them."""
         self._added = button
         self._line.insertWidget(self._line.indexOf(self.pages), button)
+
+    def add_gauge(self, gauge: ContextGauge) -> None:
+        """Show how full the context is where neither the panel nor the composer's line says it."""
+        self._gauge = gauge
+        self._line.insertWidget(self._line.indexOf(self.pages), gauge)
+        self.shorten()
+
+    def show_page(self, page: str) -> None:
+        self._page = page
+        self.pages.select(page)
+        self.shorten()
 
     def apply_theme(self) -> None:
         super().apply_theme()
@@ -347,12 +363,16 @@ class TopBar(Themed, QWidget):
             has_buttons = form != "icons" or free_width >= _LEAST_TITLE_PX * scale
             self.inspector.setVisible(has_buttons)
             free_width += 0 if has_buttons else button_width
+        if self._gauge is not None:
+            is_said = self._page == "chat" or self._panel.isChecked() or not has_pages
+            self._gauge.fit(0 if is_said else round(free_width - _LEAST_TITLE_PX * scale))
         self._show_what_fits(free_width - _TITLE_PX * scale)
 
     def _show_what_fits(self, room: float) -> None:
         """Show state and git, in this order, as far as some pixels beside the title last."""
-        if self._added is not None and self._added.isVisibleTo(self):
-            room -= self._added.sizeHint().width() + 8
+        for part in (self._gauge, self._added):
+            if part is not None and part.isVisibleTo(self):
+                room -= part.sizeHint().width() + 8
         words = self._state.text
         self._dot.setVisible(bool(words))  # it says it, too: no part of a word
         state_px = self._state.sizeHint().width() + _DOT_PX

@@ -316,7 +316,7 @@ def quiet_timeline_state() -> TimelineState:
     rate = FallbackRate(24, 3, "The summary model's window is too small.")
     after = (Continuation("s-2", "Flush the stream (3)"), Continuation("s-3", "Flush the stream (4)"))
     return TimelineState(
-        cards, usage_points(), 3_360, 24_000, continuations=after,
+        cards, usage_points(), 24_000, continuations=after,
         fallbacks=rate,
     )  # fmt: skip
 
@@ -345,7 +345,7 @@ def timeline_state() -> TimelineState:
     answered = tuple(
         Step(seq, 31, number, at) for number, seq in enumerate((130, 300, 400, 460, 480, 495), 1)
     )
-    return TimelineState(cards, usage_points(), 14_600, 24_000, steps=steps() + answered)
+    return TimelineState(cards, usage_points(), 24_000, steps=steps() + answered)
 
 
 _FOLD_NOTE = """[Folded steps] Earlier steps, for reference; 31 outputs in recall_cached_content("9f3a1c04…")
@@ -425,7 +425,7 @@ def long_timeline_state() -> TimelineState:
                    before=19_100, after=12_000, is_undone=True),
         *short.cards[2:],
     )  # fmt: skip
-    return TimelineState(cards, usage_points(kinds=("fold", "sweep", "observations")), 14_600, 24_000)
+    return TimelineState(cards, usage_points(kinds=("fold", "sweep", "observations")), 24_000)
 
 
 def usage_points(turns: int = 120, kinds: tuple[PointKind, ...] = ("sweep",)) -> tuple[UsagePoint, ...]:

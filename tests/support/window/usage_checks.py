@@ -13,6 +13,7 @@ from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.store import EntryFilter
 from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.ui.chat.composer.composer import ContextGauge
 from helix_desktop.ui.inspector.request_groups import WindowRow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.words.numbers import format_tokens
@@ -84,8 +85,10 @@ async def check_usage_displays(rig: WindowRig) -> None:
         session for session in await rig.workspace.sessions() if session.id == rig.conversation.session.id
     ]
     assert rig.workspace.usage.of(line) == gauge.share
-    pill = rig.composer.gauge.accessibleName()
-    assert f"{share} · {used} / {window}" in pill, "composer"
+    pills = rig.window.findChildren(ContextGauge)
+    assert len(pills) == 2
+    for pill in pills:
+        assert f"{share} · {used} / {window}" in pill.accessibleName(), "composer, or top bar"
     inspector = rig.views.inspector
     counted = rig.conversation.window.measure()[0].estimate
     assert sum(row.tokens for row in inspector_rows(rig)) == counted, "rows of the inspector"

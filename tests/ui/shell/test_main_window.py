@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
@@ -12,6 +13,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.ui.chat.composer.composer import ContextGauge
 from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.cards import Dot
 from helix_desktop.ui.design.labels import TextLine
@@ -143,6 +147,34 @@ def test_a_panel_that_the_user_opened_in_a_narrow_window_stays_open(
     window.commands.toggle_inspector.trigger()
     window.resize(1440, 900)
     assert not inspector_of(window).isVisible()
+
+
+@pytest.mark.parametrize("width", [720, 1024, 1440])
+def test_how_full_the_context_is_stands_once_outside_the_panel(
+    qtbot: QtBot, window: MainWindow, width: int
+) -> None:
+    """In the composer's line; on pages without one in the top bar, unless the panel says it."""
+    bar, gauge = window.top_bar, ContextGauge()
+    bar.add_gauge(gauge)
+    work(window)
+    window.resize(width, 680)
+    gauge.show_usage(UsageGauge(900, 1_000, 0, 850, is_reported=True), ContextPolicy())
+    line = bar.layout()
+    assert line is not None
+
+    def is_shown_once(page: str) -> bool:
+        others = inspector_of(window).isVisible() or page == "chat"
+        return gauge.isVisible() != others and (others or bar.rect().contains(gauge.geometry()))
+
+    for _ in range(2):
+        places = list[QRect]()
+        for page in ("cache", "chat", "timeline", "changes", "chat"):
+            window.show_page(page)
+            qtbot.waitUntil(partial(is_shown_once, page))
+            line.activate()
+            places.append(bar.pages.geometry())
+        assert len({(place.x(), place.width()) for place in places}) == 1, "a second click hits the same page"
+        window.commands.toggle_inspector.trigger()
 
 
 def test_the_top_bar_drops_text_but_no_control(qtbot: QtBot, window: MainWindow) -> None:

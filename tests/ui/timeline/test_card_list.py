@@ -53,7 +53,7 @@ def _state(is_undone: bool, *newer: TimelineCard) -> TimelineState:
     """Return a long timeline with a handover, event 100, in the middle."""
     sweeps = [SweepCard(number, NOW_MS, 2, SWEPT, before=9_900, after=9_000) for number in range(40, 0, -1)]
     cards = (*newer, *sweeps[:20], handover_card(1, 100, is_undone), *sweeps[20:])
-    return TimelineState(cards, usage_points(), 14_600, 24_000)
+    return TimelineState(cards, usage_points(), 24_000)
 
 
 @pytest.fixture

@@ -187,7 +187,7 @@ def test_it_changes_nothing_yet_and_stands_among_the_handovers_only(qtbot: QtBot
     pane = open_timeline(qtbot, TimelineState((checkpoint_card(2, 431),)))
     assert shown_seqs(pane) == []
     pane.reveal(431)
-    assert (pane.filter_bar.group, shown_seqs(pane)) == ("summaries", [431])
+    assert (pane.filter_bar.group, shown_seqs(pane)) == ("handovers", [431])
 
 
 def test_it_can_be_compared_edited_and_started_from_and_there_is_nothing_to_undo(qtbot: QtBot) -> None:
@@ -211,7 +211,7 @@ def test_a_handover_says_which_checkpoint_it_was_made_from(qtbot: QtBot) -> None
 def test_checkpoints_are_found_with_handovers() -> None:
     state = quiet_timeline_state()
     groups = [one.groups for one in state.cards]
-    assert [group for group in groups if "summaries" in group]
+    assert [group for group in groups if "compacted" in group]
 
 
 def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
@@ -296,7 +296,7 @@ def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: T
     )
     pane.set_state(TimelineState((placed,)))
     assert card(pane, 468).accessible_name.startswith("Compacted turns 1–46")
-    assert placed.groups == ("summaries",)
+    assert placed.groups == ("compacted",)
 
 
 def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:

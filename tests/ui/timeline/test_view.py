@@ -33,6 +33,7 @@ from helix_desktop.ui.kit.intents import (
 from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.cards import FailureCard, RunningCard, SweepCard, TimelineCard, UndoCard
+from helix_desktop.ui.timeline.summary_cards import HandoverCard
 from helix_desktop.ui.timeline.usage_chart import downsample, point_text
 from helix_desktop.ui.timeline.usage_points import PointKind, UsagePoint
 from helix_desktop.ui.timeline.view import Timeline, TimelineState
@@ -141,7 +142,7 @@ def test_unchanged_cards_are_reused(pane: Timeline) -> None:
 def test_many_cards_are_built_as_they_become_visible(qtbot: QtBot, pane: Timeline) -> None:
     """Few at first, more on the way down, a requested one at once."""
     cards = tuple(handover_card(number, number * 10) for number in range(120, 0, -1))
-    pane.set_state(TimelineState(cards, usage_points(), 14_600, 24_000))
+    pane.set_state(TimelineState(cards, usage_points(), 24_000))
     bar = pane.cards.verticalScrollBar()
     few = len(pane.cards.cards._items)
     assert few < 20
@@ -360,7 +361,7 @@ def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) 
         with performed(pane) as intents:
             press(pane, 497, name)
         assert intents == [intent]
-    pane.set_state(TimelineState((fold_card(497, is_undone=True),), usage_points(), 14_600, 24_000))
+    pane.set_state(TimelineState((fold_card(497, is_undone=True),), usage_points(), 24_000))
     assert card(pane, 497).accessible_name.endswith("Undone")
     assert has(pane, 497, "redo")
     assert fold_card(497).event.text in words(pane, 497), "it stays open"
@@ -368,7 +369,7 @@ def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) 
 
 def test_a_long_note_is_shown_in_part_until_all_of_it_is_asked_for(pane: Timeline) -> None:
     text = "\n".join(f"did: read_file part{n}.txt" for n in range(900))
-    pane.set_state(TimelineState((fold_card(5, text=text),), usage_points(), 14_600, 24_000))
+    pane.set_state(TimelineState((fold_card(5, text=text),), usage_points(), 24_000))
     press(pane, 5, "fold:note")
     assert max(map(len, words(pane, 5))) < 3_100
     press(pane, 5, "all:note")
@@ -438,7 +439,7 @@ def test_what_happened_between_two_handovers_is_one_line_that_opens(pane: Timeli
         handover_card(1, 10),
         SweepCard(5, NOW_MS, 1, SWEPT, before=900, after=800),
     )
-    pane.set_state(TimelineState(cards, usage_points(), 14_600, 24_000))
+    pane.set_state(TimelineState(cards, usage_points(), 24_000))
     assert shown_seqs(pane) == [60, 50, 10, 5]
     key = ("folded", 20)
     assert card(pane, key).accessible_name == "3 context changes · 38k → 35k tokens"
@@ -448,7 +449,7 @@ def test_what_happened_between_two_handovers_is_one_line_that_opens(pane: Timeli
     pane.reveal(30)
     assert top(pane, 30) is not None
     cards = (*cards[:2], sweeps[0], failure, *sweeps[1:], *cards[-2:])
-    pane.set_state(TimelineState(cards, usage_points(), 14_600, 24_000))
+    pane.set_state(TimelineState(cards, usage_points(), 24_000))
     assert 35 in shown_seqs(pane), "what can be tried again stays in sight"
 
 
@@ -458,7 +459,7 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     points = (small, UsagePoint(2, 2_050_000, "turn", 128_000), UsagePoint(3, 322_000, "sweep", 128_000))
     height = pane.chart.sizeHint().height()
     drop, current = UsagePoint(4, 38_000, "handover", 128_000), UsagePoint(4, 61_000, window=128_000)
-    pane.set_state(TimelineState((), (*points, drop, current), 61_000, 128_000))
+    pane.set_state(TimelineState((), (*points, drop, current), 128_000))
     assert pane.chart.is_overfull
     assert pane.chart.sizeHint().height() > height
     floor = pane.chart.plot.y_of(0)
@@ -471,7 +472,7 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     words = point_text(small, 128_000)
     assert words == "38,000 tokens in context · 119 % of 32k · after older messages were compacted · e1"
     assert "now 61k of 128k, at most 2.05M, reduced 3 times" in pane.chart.accessibleName()
-    pane.set_state(TimelineState((), usage_points(), 14_600, 24_000))
+    pane.set_state(TimelineState((), usage_points(), 24_000))
     assert not pane.chart.is_overfull
 
 
@@ -482,15 +483,15 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
     pane.set_state(state)
     assert pane.filter_bar.isVisible()
     chips = pane.filter_bar.findChildren(QAbstractButton)
-    names, counts = zip(*(chip.text().removesuffix(")").split(" (") for chip in chips), strict=True)
-    assert names == ("All", "Compacted", "Cached", "By you")
-    for chip, count in zip(chips[1:], counts[1:], strict=True):
+    assert [chip.text() for chip in chips] == ["All", "Handovers", "Compacted", "Cached", "Yours"]
+    for chip in chips[1:]:
         chip.click()
         group = pane.filter_bar.group
         assert group is not None
         assert shown_seqs(pane) == [one.seq for one in state.cards if group in one.groups] != []
-        assert count == str(len(shown_seqs(pane)))
-    find_button(pane.filter_bar, "timeline-filter-summaries").click()
+    find_button(pane.filter_bar, "timeline-filter-handovers").click()
+    assert {type(one) for one in state.cards if one.seq in shown_seqs(pane)} == {HandoverCard}
+    find_button(pane.filter_bar, "timeline-filter-compacted").click()
     assert not any(isinstance(one, UndoCard) for one in state.cards if one.seq in shown_seqs(pane))
     pane.reveal(470)
     assert top(pane, 470) is not None
@@ -509,10 +510,10 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
 def test_the_filter_can_be_used_with_keys(qtbot: QtBot, pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
     pane.activateWindow()
-    folds = find_button(pane.filter_bar, "timeline-filter-summaries")
+    folds = find_button(pane.filter_bar, "timeline-filter-compacted")
     folds.setFocus(Qt.FocusReason.TabFocusReason)
     QTest.keyClick(folds, Qt.Key.Key_Space)
-    assert pane.filter_bar.group == "summaries"
+    assert pane.filter_bar.group == "compacted"
     assert folds.isChecked()
 
 
@@ -545,7 +546,7 @@ def test_the_author_pill_states_calls_and_prompt(pane: Timeline) -> None:
     """Calls, instructions, the user's own changes; the reason for a fallback."""
     card_5 = handover_card(1, 5, model="gpt-oss:20b", demo=False, calls=3, prompt="handover 2", edited=True)
     card_9 = observations_card(9, calls=2, prompt="observe 1", fallback="The first model said nothing.")
-    pane.set_state(TimelineState((card_9, card_5), usage_points(), 14_600, 24_000))
+    pane.set_state(TimelineState((card_9, card_5), usage_points(), 24_000))
     press(pane, 5, "fold:details")
     assert pills(pane, 5)["gpt-oss:20b · 3 calls"] == "Prompt version: handover 2"
     assert "Edited by you" in pills(pane, 5)
