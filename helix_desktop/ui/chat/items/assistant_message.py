@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 from PySide6.QtCore import QRectF, Qt
@@ -111,22 +112,11 @@ def silence_text(silent_s: float) -> str:
     return tr("Last text {time} ago", time=format_elapsed(int(silent_s))) if silent_s >= _SILENT_S else ""
 
 
-class _Section(BlockStack):
-    """A stretch of an answer; `tall` is its height, which is estimated until it is laid out for a width."""
-
-    def __init__(self, source: MarkdownSection, tools: ItemTools, number: int) -> None:
-        super().__init__(tools, number * TEXTS_PER_SECTION)
-        self.source = source
-        self.is_built = False
-        self.top = self.tall = self.width_laid_out = 0.0
-
-
-class _GrowingSection(_Section):
+class _GrowingSection(BlockStack):
     """What arrives of an answer: only what more text may still change is built again; open code grows."""
 
     def __init__(self, tools: ItemTools, number: int, text: str, references: dict[str, Any]) -> None:
-        super().__init__(MarkdownSection("markdown", 0, 0), tools, number)
-        self.is_built = True
+        super().__init__(tools, number * TEXTS_PER_SECTION)
         self._stream = MarkdownStream(references)
         self._frozen_chunks = self._frozen_parts = 0
         self._fence: CodeBlock | None = None
@@ -183,10 +173,8 @@ class AssistantMessageItem(RowItem):
         if markdown is None or markdown.source != row.text:
             markdown = LazyMarkdown(row.text)
         self._row, self._tools, self._markdown = row, tools, markdown
-        sources = markdown.sections[: -_OPEN_SECTIONS if row.streaming else None]
-        self._sections = [_Section(source, tools, number) for number, source in enumerate(sources)]
-        self._tops = [0.0]  # of the sections, and the end of the last one
-        self._built: list[int] = []  # sections, in order
+        sources = self._sections = markdown.sections[: -_OPEN_SECTIONS if row.streaming else None]
+        self._built: dict[int, BlockStack] = {}  # sections by their place in the text
         self._wrapped_fences = {
             source.fence for source in sources if source.joiner == "" and source.kind == "code"
         }
@@ -198,8 +186,10 @@ class AssistantMessageItem(RowItem):
             text = markdown.text[rest[0].start :] if rest else ""
             self._tail = _GrowingSection(tools, at, text, markdown.references)
             self._tail.block_above = self._block_above(at)
-            self._sections.append(self._tail)
-            self._built.append(at)
+            self._sections = [*sources, MarkdownSection("markdown", 0, 0)]
+            self._built[at] = self._tail
+        self._heights = [0.0] * len(self._sections)  # estimated until a section is laid out for a width
+        self._tops = [0.0, *self._heights]  # of the sections, and the end of the last one
         self._thoughts_text: TextBlock | None = None
         if "thoughts" in context.expanded and row.reasoning:
             self._thoughts_text = paragraph(row.reasoning, tools, tools.style.theme.muted)
@@ -252,16 +242,16 @@ class AssistantMessageItem(RowItem):
         if not self._is_ready(at):
             self._build_section(at)
             self._place_again()
-        return self._sections[at].blocks[part].text
+        return self._built[at].blocks[part].text
 
     def block_texts(self) -> Iterator[BlockText]:
         if self._thoughts_text is not None:
             yield text_of_layout(self._thoughts_text.text)
-        for at, section in enumerate(self._sections):
-            if section.is_built:
-                yield from (text_of_layout(part.text) for part in section.blocks)
+        for at, source in enumerate(self._sections):
+            if at in self._built:
+                yield from (text_of_layout(part.text) for part in self._built[at].blocks)
                 continue
-            joiner = section.source.joiner
+            joiner = source.joiner
             for number, block in enumerate(self._markdown.blocks(at), at * TEXTS_PER_SECTION):
                 yield text_of_block(block, number, joiner)
                 joiner = None
@@ -277,8 +267,7 @@ class AssistantMessageItem(RowItem):
         return thoughts
 
     def _blocks(self, at: int) -> Sequence[Block]:
-        section = self._sections[at]
-        return section.markdown_blocks if section.is_built else self._markdown.blocks(at)
+        return self._built[at].markdown_blocks if at in self._built else self._markdown.blocks(at)
 
     def _block_above(self, at: int) -> Block | None:
         blocks = (self._blocks(above) for above in range(at - 1, -1, -1))
@@ -290,10 +279,10 @@ class AssistantMessageItem(RowItem):
         return range(first, min(len(self._sections), bisect_left(self._tops, bottom)))
 
     def _is_ready(self, at: int) -> bool:
-        return self._sections[at].is_built and self._sections[at].width_laid_out == self.width
+        return at in self._built and self._built[at].rect.width() == self.width
 
-    def _ready_sections(self) -> Iterator[_Section]:
-        return (self._sections[at] for at in self._built if self._is_ready(at))
+    def _ready_sections(self) -> Iterator[BlockStack]:
+        return (self._built[at] for at in sorted(self._built) if self._is_ready(at))
 
     def scroll_anchor(self, top: float, bottom: float, *, at_end: bool) -> int:
         """Return what must stay still while sections between two heights are built: the first that is ready.
@@ -328,7 +317,7 @@ class AssistantMessageItem(RowItem):
                 isinstance(block, Code | DisplayedFormula) for block in self._blocks(at)
             ):
                 self._build_section(at)
-                if self._sections[at].areas:
+                if self._built[at].areas:
                     break
         self._place_again()
 
@@ -343,33 +332,33 @@ class AssistantMessageItem(RowItem):
 
     def lazy_markdown(self) -> LazyMarkdown:
         """Return the text as far as it is read, and the heights that are known, for another look."""
-        heights = [section.tall / self.style.zoom for section in self._sections]
-        self._markdown.heights = heights if self.width else []
+        heights = self._heights if self.width else []
+        self._markdown.heights = [height / self.style.zoom for height in heights]
         return self._markdown
 
     def copy_text(self, number: int) -> str | None:
-        section = self._sections[number // TEXTS_PER_SECTION]
-        if section.source.kind == "code":
-            return self._markdown.text[slice(*section.source.fence)]
-        return source_of(section.blocks, number)
+        at = number // TEXTS_PER_SECTION
+        source = self._sections[at]
+        if source.kind == "code":
+            return self._markdown.text[slice(*source.fence)]
+        return source_of(self._built[at].blocks, number) if at in self._built else None
 
     def _build_section(self, at: int) -> None:
         """Build a section and lay it out for the current width; the sections below it do not move yet."""
-        section, source = self._sections[at], self._sections[at].source
-        if not section.is_built:
+        section, source = self._built.get(at), self._sections[at]
+        if section is None:
+            section = BlockStack(self._tools, at * TEXTS_PER_SECTION)
             for block in self._markdown.blocks(at):
                 if isinstance(block, Code) and (source.continues_above or source.continues_below):
                     code = CodeBlock(self._tools, block, source, self._lexer_of(source, block))
                     section.add(block, code)
                 else:
                     section.add(block)
-            section.is_built = True
             if section.blocks:
                 section.blocks[0].text.joiner = source.joiner
                 section.block_above = self._block_above(at) if source.joiner is None else None
-            insort(self._built, at)
-        section.width_laid_out = self.width
-        section.tall = section.arrange(0, section.top, self.width)
+            self._built[at] = section
+        self._heights[at] = section.arrange(0, self._tops[at], self.width)
 
     def _lexer_of(self, section: MarkdownSection, code: Code) -> SharedLexer | None:
         start, end = section.fence
@@ -378,12 +367,11 @@ class AssistantMessageItem(RowItem):
             self._lexers[section.fence] = lexer
         return self._lexers.get(section.fence)
 
-    def _estimate_height(self, section: _Section) -> float:
+    def _estimate_height(self, at: int) -> float:
         """Return a likely height: lines by the mean width of a letter."""
-        source, style = section.source, self.style
-        if section.is_built and section.width_laid_out:
-            is_code = source.kind == "code"
-            return section.tall * (1.0 if is_code else section.width_laid_out / self.width)
+        source, style = self._sections[at], self.style
+        if at in self._built and (before := self._built[at].rect).width():
+            return before.height() * (1.0 if source.kind == "code" else before.width() / self.width)
         chars = source.end - source.start
         if source.kind == "line":
             return chars * style.px(BODY) * 0.49 / self.width * style.px(24)
@@ -397,9 +385,10 @@ class AssistantMessageItem(RowItem):
 
     def _arrange(self, width: float) -> float:
         heights, self._markdown.heights = self._markdown.heights, []
-        is_known = len(heights) == len(self._sections)
-        for at, section in enumerate(self._sections):
-            section.tall = self.style.px(heights[at]) if is_known else self._estimate_height(section)
+        if len(heights) == len(self._sections):
+            self._heights = [self.style.px(height) for height in heights]
+        else:
+            self._heights = [self._estimate_height(at) for at in range(len(self._sections))]
         if self._tail is not None:
             self._build_section(len(self._sections) - 1)
         return self._place()
@@ -422,14 +411,11 @@ class AssistantMessageItem(RowItem):
             tall = self._thoughts.height(self.width)
             self._thoughts.place(QRectF(0, y, self.width, tall))
             y += tall
-        self._built_texts, self._tops = None, [y]
-        for at, section in enumerate(self._sections):
-            if section.top != y:
-                section.top = y
-                if self._is_ready(at):
-                    section.arrange(0, y, self.width)
-            y += section.tall
-            self._tops.append(y)
+        self._built_texts, self._tops = None, [*accumulate(self._heights, initial=y)]
+        for at, section in self._built.items():
+            if self._is_ready(at) and section.rect.y() != self._tops[at]:
+                section.arrange(0, self._tops[at], self.width)
+        y = self._tops[-1]
         thoughts = [area for box in self._thoughts.parts() for area in box.areas]
         self.hit_areas = [*thoughts, *(area for ready in self._ready_sections() for area in ready.areas)]
         self.room_below = min(BOTTOM_GAP, style.px(WAITING_HEIGHT)) if row.streaming else 0.0
@@ -458,7 +444,7 @@ class AssistantMessageItem(RowItem):
         self._thoughts.paint(pen)
         for at in self._sections_between(state.clip.top(), state.clip.bottom()):
             if self._is_ready(at):
-                self._sections[at].paint(pen)
+                self._built[at].paint(pen)
         if self._row.streaming:
             self._paint_arrival(pen)
         self.paint_focus(pen)

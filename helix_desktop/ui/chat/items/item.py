@@ -308,7 +308,6 @@ class BlockStack(Box):
         self.markdown_blocks: list[Block] = []
         self.block_above: Block | None = None
         self._bottoms: list[float] = []  # of the parts that are placed, below the top
-        self._place = (0.0, 0.0, 0.0)
 
     def add(self, block: Block, part: TextBlock | None = None) -> TextBlock:
         part = part or make_block(block, self._tools)
@@ -325,10 +324,10 @@ class BlockStack(Box):
 
         Return the height.
         """
-        if self._place == (x, y, width):
+        if (self.rect.x(), self.rect.y(), self.rect.width()) == (x, y, width):
             del self._bottoms[-1:]
         else:
-            self._place, self._bottoms = (x, y, width), []
+            self._bottoms = []
         for at in range(len(self._bottoms), len(self.blocks)):
             above = self.markdown_blocks[at - 1] if at else self.block_above
             top = self._bottoms[-1] if at else 0.0
@@ -336,7 +335,8 @@ class BlockStack(Box):
             height = self.blocks[at].height(width)
             self.blocks[at].place(QRectF(x, y + top, width, height))
             self._bottoms.append(top + height)
-        return self._bottoms[-1] if self._bottoms else 0.0
+        self.rect = QRectF(x, y, width, self._bottoms[-1] if self._bottoms else 0.0)
+        return self.rect.height()
 
     @property
     def areas(self) -> Sequence[HitArea]:
@@ -344,7 +344,7 @@ class BlockStack(Box):
 
     def paint(self, pen: Pen) -> None:
         clip = pen.state.clip
-        for part in self.blocks[bisect_left(self._bottoms, clip.top() - self._place[1]) :]:
+        for part in self.blocks[bisect_left(self._bottoms, clip.top() - self.rect.y()) :]:
             if part.rect.top() > clip.bottom():
                 break
             part.paint(pen)

@@ -93,7 +93,8 @@ class LazyMarkdown:
     def __init__(self, source: str, *, is_plain: bool = False) -> None:
         self.source = source
         # Markdown knows nothing of other line ends, and of zero signs.
-        self.text = source.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+        lines = source.replace("\r\n", "\n").replace("\r", "\n") if "\r" in source else source
+        self.text = lines.replace("\0", "\ufffd")
         self.sections = list(
             _plain_sections(self.text, 0, len(self.text)) if is_plain else split_sections(self.text)
         )

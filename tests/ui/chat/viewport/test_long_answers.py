@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from itertools import pairwise
 
@@ -101,6 +102,22 @@ def test_a_pinned_slice_stays_while_more_is_built(text: str, chance: random.Rand
         sheet.build(top - 300, top + 600, _FOR_EVER)
         if ready:
             assert abs((ready[0].y - y) - (sheet.anchor_top(pin) - stood)) < 1e-6
+
+
+def test_what_is_not_built_of_a_long_line_is_one_object_a_section() -> None:
+    gc.collect()
+    before = len(gc.get_objects())
+    sheet = _laid_out_item("x" * 3_600_000)
+    added = len(gc.get_objects()) - before
+    assert added < 2 * len(sheet.lazy_markdown().sections), "the first frame would wait for them"
+
+
+def test_a_width_that_returns_brings_its_height_back() -> None:
+    sheet = _laid_out_item(_long(20))
+    sheet.build(0.0, _FOR_EVER, _FOR_EVER)
+    height = sheet.height
+    sheet.layout(400.0)
+    assert sheet.layout(600.0) == height
 
 
 def _long(paragraphs: int) -> str:
