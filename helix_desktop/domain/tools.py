@@ -286,9 +286,9 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     links lead them. `offers_demo_calls`: one answer may let the demo model make all calls of its script.
     `asked_part` is the part of a command that may do more than read, where all others only read.
     `is_reading`: the command only reads, and whoever allows it, it runs so that it can do nothing else.
-    `effect` says in a line what it may do (empty: `summary` does), `lasting_refusal` why it is allowed once
-    only, if so. `uncovering_rule` allows a part of it, but not all; if only because of variables that it
-    sets, these are `variables`.
+    `effect` says in a line what it may do (empty: `summary` does), `effect_details` what else there is to it,
+    which no answer depends on, `lasting_refusal` why it is allowed once only, if so. `uncovering_rule` allows
+    a part of it, but not all; if only because of variables that it sets, these are `variables`.
     """
 
     call_id: str
@@ -327,6 +327,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     is_reading: bool = False
     asked_part: str = ""
     effect: str = ""
+    effect_details: tuple[str, ...] = ()
     lasting_refusal: LastingRefusal = ""
     variables: tuple[str, ...] = ()
     uncovering_rule: str = ""

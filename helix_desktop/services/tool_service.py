@@ -31,7 +31,13 @@ from helix_desktop.tools.files.file_versions import JailedFileVersionChecker
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
-from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, confines, describe_sandbox
+from helix_desktop.tools.shell.sandbox import (
+    NoSandbox,
+    Sandbox,
+    confines,
+    describe_sandbox,
+    describe_unreached,
+)
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import temporary_base
 from helix_desktop.tools.tool import ToolGrants, ToolRegistry, clean_environment
@@ -206,7 +212,9 @@ class ToolService:
         """Return a sentence on the sandbox of a workspace's commands, and whether there is one."""
         sandbox, contains_home = await self._sandbox(workspace_id)
         kind, network = sandbox.kind, self.grants(workspace_id).network
-        description = describe_sandbox(kind, network, contains_home, sandbox.network_reach)
+        reach = sandbox.network_reach
+        limits = describe_sandbox(kind, network, contains_home, reach)
+        description = join_sentences(limits, describe_unreached(network, reach))
         missing = kind == "none" and self.grants(workspace_id).sandbox
         return (join_sentences(description, NO_SANDBOX_ADVICE) if missing else description), kind != "none"
 

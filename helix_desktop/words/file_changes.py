@@ -204,12 +204,15 @@ def uncovered_line(coverage: FileCoverage) -> str:
     if not coverage.uncovered:
         return "" if coverage.is_complete else tr("Can't be undone in files that are not copied yet")
     names = ", ".join(escape_hidden_name(place.path) for place in coverage.places[:_LISTED])
-    if coverage.uncovered > _LISTED:
-        names = tr("{names} …", names=names)
+    if not names:
+        return tr.plural(coverage.uncovered, "Can't be undone in %n place", "Can't be undone in %n places")
+    more = coverage.uncovered - len(coverage.places[:_LISTED])
+    if more <= 0:
+        return tr("Can't be undone in {names}", names=names)
     return tr.plural(
-        coverage.uncovered,
-        "Can't be undone in %n place: {names}",
-        "Can't be undone in %n places: {names}",
+        more,
+        "Can't be undone in {names} and %n more place",
+        "Can't be undone in {names} and %n more places",
         names=names,
     )
 

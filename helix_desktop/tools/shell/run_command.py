@@ -25,7 +25,7 @@ from helix_desktop.domain.tools import (
     ToolResult,
     ignore_output,
 )
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
 from helix_desktop.permissions.data_loss import find_effects
 from helix_desktop.permissions.reading_commands import asked_part, split_command
@@ -39,7 +39,14 @@ from helix_desktop.tools.files.jail import IGNORE_FILE, Jail
 from helix_desktop.tools.process import ProcessResult, ProcessSpec, held, run_process
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.reading_access import ReadingAccess
-from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, SandboxScope, confines, describe_sandbox
+from helix_desktop.tools.shell.sandbox import (
+    NoSandbox,
+    Sandbox,
+    SandboxScope,
+    confines,
+    describe_sandbox,
+    describe_unreached,
+)
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import ScratchDir
 from helix_desktop.tools.tool import CurrentGrants, Tool
@@ -195,8 +202,8 @@ class RunCommand(Tool[RunCommandArguments]):
             text("Sandboxed: it can only read the workspace; no network.")
             if is_reading
             else describe_sandbox(sandbox.kind, network, contains_home, sandbox.network_reach),
-            *(() if is_reading else self._ignore_sentence()),
         )
+        details = (describe_unreached(network, sandbox.network_reach), self._ignore_sentence())
         in_folder = f"{cd_command(args.folder)} && {subject}" if has_folder and confined else subject
         part = await self._asked_part(args) if confined and not is_reading else ""
         offers = suggest_command_rules(subject, confined, exact=in_folder, root=root, asked_part=part)
@@ -221,6 +228,7 @@ class RunCommand(Tool[RunCommandArguments]):
             is_reading=is_reading,
             asked_part=part,
             effect=effect,
+            effect_details=() if is_reading else tuple(filter(None, details)),
             lasting_refusal=refusal,
         )
 
@@ -253,11 +261,11 @@ class RunCommand(Tool[RunCommandArguments]):
         has_git = any(simple.words[0].text == "git" for simple in split_command(part.others) or ())
         return "" if has_git and not runs_project_code(part.command, root) else part.command
 
-    def _ignore_sentence(self) -> tuple[TranslatableText, ...]:
-        """Return what the user has to know of a command where an ignore file says what tools may not read."""
+    def _ignore_sentence(self) -> str:
+        """Return what holds of a command where an ignore file says what tools may not read."""
         if not self._context.jail.limits.ignore_file.exists:
-            return ()
-        return (text("It can read what {file} excludes: commands can't be held to it.", file=IGNORE_FILE),)
+            return ""
+        return text("It can read what {file} excludes: commands can't be held to it.", file=IGNORE_FILE)
 
     async def run(
         self, call_id: str, args: RunCommandArguments, on_output: OutputCallback = ignore_output

@@ -103,30 +103,22 @@ def confines(kind: SandboxKind, contains_home: bool, network: bool) -> bool:
 
 
 _BUBBLEWRAP, _BUBBLEWRAP_WITH_NETWORK = (
-    text("Sandboxed: writes only in the workspace and a temporary folder; no network."),
-    text("Sandboxed: writes only in the workspace and a temporary folder; network allowed."),
+    text("Sandboxed: writes only in the workspace; no network."),
+    text("Sandboxed: writes only in the workspace; network allowed."),
 )
 _AROUND_HOME, _AROUND_HOME_WITH_NETWORK = (
     text("Sandboxed, but your home folder is inside the workspace; no network."),
     text("Sandboxed, but your home folder is inside the workspace; network allowed."),
 )
 _LANDLOCK, _LANDLOCK_WITH_NETWORK = (
-    text(
-        "Sandboxed (Landlock): writes only in the workspace, including .git/hooks, and a temporary folder; "
-        "no network."
-    ),
-    text(
-        "Sandboxed (Landlock): writes only in the workspace, including .git/hooks, and a temporary folder; "
-        "network allowed."
-    ),
+    text("Sandboxed (Landlock): writes only in the workspace, including .git/hooks; no network."),
+    text("Sandboxed (Landlock): writes only in the workspace, including .git/hooks; network allowed."),
 )
 _LANDLOCK_AROUND_HOME, _LANDLOCK_AROUND_HOME_WITH_NETWORK = (
     text("Sandboxed (Landlock), but your home folder is inside the workspace; no network."),
     text("Sandboxed (Landlock), but your home folder is inside the workspace; network allowed."),
 )
-_REACHES_PROGRAMS = text(
-    "With network access, it can also reach other programs of yours, such as your display and keyboard."
-)
+_REACHES_PROGRAMS = text("It can also reach your other programs, such as your display and keyboard.")
 
 
 _REACHES_NO_LOCALHOST = text("It can't reach servers on your computer's localhost.")
@@ -137,9 +129,14 @@ def describe_sandbox(
 ) -> TranslatableText:
     """Return for the user, in one or two sentences, what a command run this way can access."""
     limits = _describe_limits(kind, network, contains_home)
-    if not network or kind == "none" or network_reach == "network":
+    if not network or kind == "none" or network_reach != "programs":
         return limits
-    return join_sentences(limits, _REACHES_PROGRAMS if network_reach == "programs" else _REACHES_NO_LOCALHOST)
+    return join_sentences(limits, _REACHES_PROGRAMS)
+
+
+def describe_unreached(network: bool, network_reach: NetworkReach) -> str:
+    """Return what a sandboxed command with network can't reach; empty: nothing, or it has no network."""
+    return _REACHES_NO_LOCALHOST if network and network_reach == "other computers" else ""
 
 
 def _describe_limits(kind: SandboxKind, network: bool, contains_home: bool) -> TranslatableText:

@@ -77,7 +77,7 @@ def row_key_of_event(transcript: Transcript, seq: int) -> RowKey:
 
 
 RowSection: TypeAlias = Literal[
-    "about", "card", "changed_lines", "changes", "detail", "details", "more", "places", "thoughts"
+    "about", "card", "changed_lines", "changes", "detail", "details", "more", "thoughts"
 ]
 ApprovalAnswer: TypeAlias = Literal["once", "session", "always", "deny", "never", "demo"]
 

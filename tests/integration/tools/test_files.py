@@ -448,7 +448,7 @@ async def test_no_tool_touches_what_the_ignore_file_lists(root: Path) -> None:
         assert answer.endswith("(what .agentignore lists is left out)\n")
     request = await make_tools(root).approval(make_call("run_command", command="cat a.keys.txt"))
     assert isinstance(request, ApprovalRequest)
-    assert "It can read what .agentignore excludes: commands can't be held to it." in request.effect
+    assert "It can read what .agentignore excludes: commands can't be held to it." in request.effect_details
 
     (root / ".agentignore").unlink()
     (root / ".agentignore").symlink_to("/etc/hostname")

@@ -309,7 +309,7 @@ async def test_the_approval_names_the_limits_of_the_command(bubblewrap_rig: Sand
     assert await approval_of(bubblewrap_rig.box) == (
         True,
         "make",
-        "Sandboxed: writes only in the workspace and a temporary folder; no network.",
+        "Sandboxed: writes only in the workspace; no network.",
     )
     assert (await approval_of(bubblewrap_rig.box, network=True))[:2] == (False, "make  # with network")
     bubblewrap_rig.grants = ToolGrants(sandbox=False)
@@ -384,7 +384,7 @@ async def test_no_variable_leads_to_other_programs(sandbox_rig: SandboxRig) -> N
 
 async def test_the_card_says_where_programs_can_be_reached_with_network(bubblewrap_rig: SandboxRig) -> None:
     """With a kernel that can't keep a command from sockets without a path."""
-    sentence = "it can also reach other programs of yours, such as your display and keyboard."
+    sentence = "It can also reach your other programs, such as your display and keyboard."
     program = shutil.which("bwrap")
     assert program is not None
     for abi, says_so in ((5, True), (6, False)):
@@ -488,5 +488,5 @@ async def test_the_card_says_what_a_network_of_its_own_does_not_reach(own_networ
     for network in (False, True):
         ask = await own_network_rig.box.approval(make_call("run_command", command="make", network=network))
         assert isinstance(ask, ApprovalRequest)
-        assert (sentence in ask.effect) == network
+        assert ask.effect_details == ((sentence,) if network else ())
         assert "other programs" not in ask.effect

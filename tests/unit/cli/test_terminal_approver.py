@@ -85,6 +85,6 @@ async def test_where_a_call_cannot_be_undone_is_printed_once_before_it_runs(
     approver = TerminalApprover("once")
     for _ in range(2):
         assert (await approver.decide("s", ask)).decision == "once"
-    assert capsys.readouterr().err == "Can't be undone in 1 place: dist\\u202e\n"
+    assert capsys.readouterr().err == "Can't be undone in dist\\u202e\n"
     await TerminalApprover("deny").decide("s", ask)
     assert capsys.readouterr().err == ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
@@ -20,6 +20,7 @@ from helix_desktop.ui.chat.actions import (
 )
 from helix_desktop.ui.chat.items.changed_files import FileBlock
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem, TextBlock, paragraph
+from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
 from helix_desktop.ui.chat.rows.changed_files import (
     MAX_EDITED_LINES,
     FileLines,
@@ -27,8 +28,8 @@ from helix_desktop.ui.chat.rows.changed_files import (
     edited_file_lines,
     fits_card,
 )
-from helix_desktop.ui.chat.rows.row_types import MAX_REASON_PLACES, ApprovalRow
-from helix_desktop.ui.chat.style import BODY, SMALL, UI
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.chat.style import BODY, UI
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
 from helix_desktop.ui.kit.boxes import Box, Button, Column, Flow, Frame, Icon, Pill, Row, Text, push_button
 from helix_desktop.words.file_changes import line_counts_texts
@@ -46,9 +47,10 @@ _LABELS: dict[ApprovalAnswer, TranslatableText] = {
 }
 _DENY_WITH_MESSAGE = text("Deny with your message")
 _REFUSALS: dict[LastingRefusal, TranslatableText] = {
-    "destroys": text("Always allow isn't offered: the command can destroy files or commits."),
-    "leaves": text("Always allow isn't offered: the command leaves the sandbox."),
+    "destroys": text("Always allow isn't offered for what can destroy files or commits."),
+    "leaves": text("Always allow isn't offered for what reaches outside the sandbox."),
 }
+_NAMED_PLACES = 5  # before the others are counted
 _MAX_DETAIL_LINES = 12  # of an edit, until the user wants all: the answers are in sight with the card
 _FIRST, _FIRST_OF_COMMAND, _LAST = (12, 740), (7, 480), (5, 260)
 """Lines and characters of a longer text: what a command ends with counts as much."""
@@ -83,8 +85,8 @@ def _always_offer(row: ApprovalRow) -> tuple[int, str]:
 
 
 def _first_places(places: Sequence[str]) -> str:
-    names = ", ".join(map(escape_invisible, places[:MAX_REASON_PLACES]))
-    more = len(places) - MAX_REASON_PLACES
+    names = ", ".join(map(escape_invisible, places[:_NAMED_PLACES]))
+    more = len(places) - _NAMED_PLACES
     return (
         tr.plural(more, "{names} and %n more place", "{names} and %n more places", names=names)
         if more > 0
@@ -92,40 +94,51 @@ def _first_places(places: Sequence[str]) -> str:
     )
 
 
-def _reason_texts(row: ApprovalRow) -> list[str]:
-    request, reasons = row.request, list[str]()
+def _warnings(row: ApprovalRow) -> Iterator[str]:
+    """Yield what nobody may allow without having read it, the gravest first."""
+    request = row.request
+    if request.data_loss:
+        names = _first_places([place.path for place in request.data_loss])
+        yield tr("Destroys what can't be undone: {names}.", names=names)
+    elif request.lasting_refusal == "destroys":
+        yield tr("Can destroy files or commits.")
+    if request.effect and not row.is_safely_held:
+        yield translate(request.effect)
+    elif request.lasting_refusal == "leaves":
+        yield tr("Reaches outside the sandbox.")
+    if request.kind == "mcp":
+        yield tr("MCP servers run outside the sandbox: only files in this folder can be undone.")
+    if request.auto_executed:
+        names = _first_places(request.auto_executed)
+        yield tr("Other programs may run what it writes: {names}.", names=names)
+    if request.secrets:
+        names = _first_places(request.secrets)
+        yield tr("May show keys or passwords to the model: {names}.", names=names)
+    if request.is_too_long:
+        yield tr("Too long or too nested to be checked.")
+    if request.kind == "read":
+        yield tr("It may hold keys or passwords. What the agent reads is sent to the model.")
+    if row.uncovered:
+        yield tr("{sentence}.", "a whole sentence", sentence=row.uncovered)
+
+
+def _further_lines(row: ApprovalRow) -> Iterator[str]:
+    """Yield what stands behind “More”: what asks, why no rule covers it, and each place by its reason."""
+    request = row.request
     if request.asking_rule:
         matched = escape_command(request.asking_rule)
-        reasons.append(tr("Approval required by rule: {rule}", rule=matched))
+        yield tr("Approval required by rule: {rule}", rule=matched)
     if request.uncovering_rule and not request.variables:
         rule = escape_command(request.uncovering_rule)
-        reasons.append(tr("Your rule “{rule}” doesn't cover it: it may do more than that.", rule=rule))
+        yield tr("Your rule “{rule}” doesn't cover it: it may do more than that.", rule=rule)
     if request.variables:
         names = ", ".join(map(escape_invisible, request.variables))
         rule = escape_command(request.uncovering_rule)
-        reasons.append(
-            tr("Your rule “{rule}” doesn't cover it: {names} can change what runs.", rule=rule, names=names)
-        )
-    if request.data_loss:
-        names = _first_places([place.path for place in request.data_loss])
-        reasons.append(tr("Auto mode asks because this can't be undone: {names}", names=names))
-    if request.auto_executed:
-        names = _first_places(request.auto_executed)
-        reasons.append(tr("Auto mode asks because other programs may run this: {names}", names=names))
-    if request.secrets:
-        names = _first_places(request.secrets)
-        reasons.append(
-            tr("Auto mode asks because this may show keys or passwords to the model: {names}", names=names)
-        )
-    if request.is_too_long:
-        reasons.append(tr("Auto mode asks because this command is too long or too nested to be checked."))
+        yield tr("Your rule “{rule}” doesn't cover it: {names} can change what runs.", rule=rule, names=names)
     if request.lasting_refusal:
-        reasons.append(translate(_REFUSALS[request.lasting_refusal]))
-    if request.kind == "read":
-        reasons.append(tr("It may hold keys or passwords. What the agent reads is sent to the model."))
-    if request.kind == "mcp":
-        reasons.append(tr("MCP servers run outside the sandbox: only files in this folder can be undone."))
-    return reasons
+        yield translate(_REFUSALS[request.lasting_refusal])
+    yield from map(translate, request.effect_details)
+    yield from row.uncovered_places
 
 
 def _file_text(file: FileLines) -> str:
@@ -139,7 +152,7 @@ def _allow_together(row: ApprovalRow) -> str:
 
 
 class ApprovalItem(RowItem):
-    """Asks the user to approve a call; what would save a rule is in a menu, with the rule."""
+    """Asks the user to approve a call; what saves another rule than “Always allow” is behind “More”."""
 
     def __init__(self, row: ApprovalRow, context: ItemContext, tools: ItemTools) -> None:
         self._row, self._expanded = row, context.expanded
@@ -148,11 +161,8 @@ class ApprovalItem(RowItem):
         is_command, theme = row.request.kind == "command", tools.style.theme
         edits = row.request.edits
         detail = self._edits(tools) if edits else self._detail(tools)
-        summary = row.request.effect if is_command and row.request.effect else row.request.summary
-        size = UI if is_command else BODY
-        texts: list[Box] = [paragraph(escape_invisible(summary), tools, theme.text, size)]
-        texts += self._description(tools)
-        texts += [paragraph(reason, tools, theme.muted) for reason in _reason_texts(row)]
+        about = [] if is_command else [paragraph(escape_invisible(row.summary), tools, theme.text, BODY)]
+        texts: list[Box] = [*about, *self._line(tools), *self._description(tools)]
         if len(edits) > 1:  # the lines of the first may leave no room for the others
             names = "\n".join(_file_text(edited_file_lines(edit, 0)) for edit in edits)
             texts.append(_plain(names, theme.muted, UI, tools))
@@ -167,18 +177,25 @@ class ApprovalItem(RowItem):
         )
         answers = Flow(self._buttons(context), 8, line_gap=8)
         # As high without a pill: one comes with another call that waits, and the answers must not move.
-        parts = [
-            Frame(head, (0, 0, 0, 4), least=_HEAD_PX),
-            *body,
-            *self._uncovered(tools),
-            Frame(answers, (0, 6, 0, 0)),
-        ]
+        parts = [Frame(head, (0, 0, 0, 4), least=_HEAD_PX), *body, Frame(answers, (0, 6, 0, 0))]
+        parts += self._more(tools)
         if row.others:  # below the answers, which must not move when another call comes to wait
             names = escape_invisible(" · ".join(row.others))
             also = tr("“{allow}” also allows: {names}", allow=_allow_together(row), names=names)
             parts.append(paragraph(also, tools, theme.muted))
         card = Frame(Column(parts, 6), (16, 12, 16, 15), "surface", "warn")
         super().__init__(row, context, tools, card)
+
+    def _line(self, tools: ItemTools) -> list[Box]:
+        """Return the line on what the call may do; none where the summary above it says all."""
+        row, spans = self._row, list[Span]()
+        effect = translate(row.request.effect) or row.summary
+        warnings = [*_warnings(row)]
+        calm = [effect] if row.request.kind == "command" and effect not in warnings else []
+        for words in (*warnings, *calm):
+            spans += [Span(" "), Span(escape_invisible(words), is_warning=words in warnings)]
+        prose = Prose((Paragraph(tuple(spans[1:])),))
+        return [TextBlock(tools.writer.write_prose(prose, tools.style.theme.text, UI))] if spans else []
 
     def _description(self, tools: ItemTools) -> list[Box]:
         """Return what the server says of its tool, as untrusted text; what changed since comes first.
@@ -272,20 +289,15 @@ class ApprovalItem(RowItem):
         escape = escape_command if self._row.request.kind == "command" else escape_invisible
         return escape(self._row.detail).rstrip("\n")
 
-    def _uncovered(self, tools: ItemTools) -> list[Box]:
-        """Return the line on what can't be undone; a click shows each place with its reason."""
-        row, is_open = self._row, "places" in self._expanded
-        if not row.uncovered:
+    def _more(self, tools: ItemTools) -> list[Box]:
+        """Return what “More” shows below the answers, which it does not move."""
+        if "more" not in self._expanded:
             return []
-        words = Text(row.uncovered, 12, "muted", grow=True, shrink=True)
-        icon = Icon("chevron-down" if is_open else "chevron-right", "faint", 14)
-        parts: list[Box] = [
-            Button("open:places", ToggleSection("places"), Row([icon, words], 8), row.uncovered, "words")
-        ]
-        places = "\n".join(row.uncovered_places)
-        if is_open and places:
-            parts.append(Frame(_plain(places, tools.style.theme.muted, SMALL, tools), (22, 2, 0, 0)))
-        return parts
+        further = "\n".join(_further_lines(self._row))
+        lines: list[Box] = [_plain(further, tools.style.theme.muted, UI, tools)] if further else []
+        tip = tr("For this session, for this alone, or never")
+        menu = push_button("menu:rules", OpenMenu(), tr("Save a rule…"), "chevron-down", tip=tip, high=30)
+        return [Frame(Column([*lines, Flow([menu])], 8), (0, 4, 0, 0))]
 
     def _buttons(self, context: ItemContext) -> list[Box]:
         """Return the answers: the button that allows all calls that wait must not move the others."""
@@ -311,10 +323,9 @@ class ApprovalItem(RowItem):
             label = tr("Always allow {command} here", command=escape_command(always))
             action = Decide(row.key.call_id, "always", number)
             buttons.append(push_button("decide:always", action, label, tip=saved, high=30))
-        tip = tr("Save a rule: for this session, for this alone, or never") if always else ""
-        more = tr("More…") if always else tr("Save a rule…")
-        menu = push_button("menu:rules", OpenMenu(), more, "chevron-down", tip=tip, look="ghost", high=30)
-        buttons.append(menu)
+        icon = "chevron-up" if "more" in self._expanded else "chevron-down"
+        more = tr("More", "about a request for approval")
+        buttons.append(push_button("open:more", ToggleSection("more"), more, icon, look="ghost", high=30))
         if row.allowed_together:
             together = AllowAllOnce(row.allowed_together)
             buttons.append(push_button("decide:all", together, _allow_together(row), high=30))
@@ -332,9 +343,8 @@ class ApprovalItem(RowItem):
     def _pills(self) -> list[Pill]:
         row, pills = self._row, list[Pill]()
         if self.sandbox_text:
-            is_safe = row.is_sandboxed and not row.request.has_network
-            icon = "shield-check" if is_safe else "shield-alert"
-            pills.append(Pill(self.sandbox_text, "ok" if is_safe else "warn", icon))
+            icon = "shield-check" if row.is_safely_held else "shield-alert"
+            pills.append(Pill(self.sandbox_text, "ok" if row.is_safely_held else "warn", icon))
         if row.position:
             pills.insert(0, Pill(row.position))
         if row.request.subagent_title:

@@ -383,6 +383,8 @@ class DocumentWriter:
             form.setFontItalic(True)
         if span.strike:
             form.setFontStrikeOut(True)
+        if span.is_warning:
+            form.setForeground(self._style.color(self._style.theme.warn))
         if span.raised:
             form.setVerticalAlignment(QTextCharFormat.VerticalAlignment.AlignSuperScript)
         if span.link:

@@ -175,7 +175,7 @@ def _is_formula(text: str, begin: str, start: int, end: int) -> bool:
 class Span(msgspec.Struct, frozen=True):
     """A run of words in one style; `link` is a target with an allowed scheme, or empty.
 
-    A formula is its source, and code where it can't be drawn.
+    A formula is its source, and code where it can't be drawn. No Markdown makes a warning.
     """
 
     text: str
@@ -186,6 +186,7 @@ class Span(msgspec.Struct, frozen=True):
     formula: bool = False
     link: str = ""
     raised: bool = False
+    is_warning: bool = False
 
 
 class Paragraph(msgspec.Struct, frozen=True):

@@ -337,10 +337,6 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
         return self.answer.excerpt is not None
 
 
-MAX_REASON_PLACES = 5
-"""Places that a reason on an approval card names before it counts the others."""
-
-
 class ApprovalRow(msgspec.Struct, frozen=True):
     """A tool call that waits for the user; `position` says which of several that wait.
 
@@ -368,6 +364,11 @@ class ApprovalRow(msgspec.Struct, frozen=True):
         return self.request.confined or self.request.is_sandboxed
 
     @property
+    def is_safely_held(self) -> bool:
+        """Return True if a sandbox holds it, without network."""
+        return self.is_sandboxed and not self.request.has_network
+
+    @property
     def rules(self) -> tuple[PermissionRule, ...]:
         """Return the rules that may be saved, narrowest first."""
         return self.request.suggested_rules or (self.request.rule,)
@@ -393,9 +394,9 @@ class ApprovalRow(msgspec.Struct, frozen=True):
 
     @property
     def uncovered(self) -> str:
-        """Return in one line where its changes can't be undone, unless its reasons name all of that."""
-        is_named = 0 < len(self.request.data_loss) <= MAX_REASON_PLACES
-        return uncovered_line(self._coverage) if self._coverage and not is_named else ""
+        """Return in one line where its changes can't be undone, but for what it destroys."""
+        coverage = self.request.coverage
+        return uncovered_line(coverage) if coverage and not self.request.data_loss else ""
 
     @property
     def uncovered_places(self) -> tuple[str, ...]:

@@ -46,6 +46,17 @@ def _shown(qtbot: QtBot, request: ApprovalRequest) -> tuple[ApprovalRow, Approva
     return row, item
 
 
+def _more(qtbot: QtBot, request: ApprovalRequest) -> str:
+    """Return what a click on “More” shows."""
+    view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(view)
+    AskRows(view.chat_viewport.model).show(request)
+    row = view.chat_viewport.model.raw_rows()[0]
+    before = {text.text() for text in view.chat_viewport.item(0).texts}
+    view.toggle(row.key, "more")
+    return "".join(text.text() for text in view.chat_viewport.item(0).texts if text.text() not in before)
+
+
 def _keys(item: ApprovalItem) -> list[str]:
     """Return what the tooltips of its answers say."""
     item.layout(900)
@@ -115,7 +126,7 @@ def test_a_button_saves_the_rule_that_its_tooltip_says(qtbot: QtBot) -> None:
 
 @pytest.mark.parametrize(
     ("refusal", "why"),
-    [("destroys", "can destroy files or commits."), ("leaves", "leaves the sandbox.")],
+    [("destroys", "Can destroy files or commits."), ("leaves", "Reaches outside the sandbox.")],
 )
 def test_what_destroys_or_leaves_the_sandbox_is_never_allowed_always(
     qtbot: QtBot, refusal: LastingRefusal, why: str
@@ -123,7 +134,7 @@ def test_what_destroys_or_leaves_the_sandbox_is_never_allowed_always(
     row, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, lasting_refusal=refusal))
     item.layout(900)
     assert not any(area.name == "decide:always" for area in item.hit_areas)
-    assert any(text.text().endswith(why) for text in item.texts)
+    assert item.texts[1].text().startswith(why), "not only where a click shows it"
     menu = QMenu()
     qtbot.addWidget(menu)
     fill_rule_menu(menu, row, lambda _: None)
@@ -135,13 +146,12 @@ def test_it_says_why_a_saved_rule_does_not_cover_a_command(qtbot: QtBot) -> None
     near = msgspec.structs.replace(
         _CONFINED, variables=("PYTHONPATH",), uncovering_rule="python3 -m unittest *"
     )
-    words = _shown(qtbot, near)[1].accessible_text()
+    words = _more(qtbot, near)
     assert "Your rule “python3 -m unittest *” doesn't cover it: PYTHONPATH can change what runs." in words
 
 
 def test_it_says_that_a_saved_rule_covers_only_a_part_of_a_command(qtbot: QtBot) -> None:
-    near = msgspec.structs.replace(_CONFINED, uncovering_rule="pytest *")
-    words = _shown(qtbot, near)[1].accessible_text()
+    words = _more(qtbot, msgspec.structs.replace(_CONFINED, uncovering_rule="pytest *"))
     assert "Your rule “pytest *” doesn't cover it: it may do more than that." in words
 
 
@@ -160,12 +170,42 @@ def test_it_names_what_a_call_destroys_and_not_what_it_leaves(qtbot: QtBot) -> N
     coverage = FileCoverage(places=places, uncovered=7, is_complete=True)
     few = msgspec.structs.replace(_CONFINED, coverage=coverage, data_loss=places[:2])
     row, item = _shown(qtbot, few)
-    assert item.texts[2].text() == "Auto mode asks because this can't be undone: 0.log, 1.log"
+    assert item.texts[1].text() == "Destroys what can't be undone: 0.log, 1.log. Run it"
     assert row.uncovered == ""
-    row, item = _shown(qtbot, msgspec.structs.replace(few, data_loss=places[:6]))
-    assert item.texts[2].text().endswith(": 0.log, 1.log, 2.log, 3.log, 4.log and 1 more place")
-    assert row.uncovered == "Can't be undone in 6 places: 0.log, 1.log, 2.log …"
-    assert len(row.uncovered_places) == 6
+    many = msgspec.structs.replace(few, data_loss=places[:6])
+    assert ": 0.log, 1.log, 2.log, 3.log, 4.log and 1 more place." in _shown(qtbot, many)[1].texts[1].text()
+    assert all(f"{number}.log · " in _more(qtbot, many) for number in range(6))
+    _, item = _shown(qtbot, msgspec.structs.replace(few, data_loss=()))
+    assert item.texts[1].text() == "Can't be undone in 0.log, 1.log, 2.log and 4 more places. Run it"
+
+
+def test_what_it_may_do_is_one_line_with_the_gravest_first(qtbot: QtBot) -> None:
+    """Why it is asked, and why no rule is offered, is behind “More”."""
+    coverage = FileCoverage(places=(UncoveredPlace(".git", "git"),), uncovered=1, is_complete=True)
+    effect = "Sandboxed: writes only in the workspace; no network."
+    request = msgspec.structs.replace(
+        _CONFINED, effect=effect, coverage=coverage, lasting_refusal="destroys", asking_rule="Ask: rm *",
+        secrets=(".env",), effect_details=("It can read what .agentignore excludes.",),
+    )  # fmt: skip
+    _, item = _shown(qtbot, request)
+    assert [text.text() for text in item.texts] == [
+        "git push",
+        "Can destroy files or commits. May show keys or passwords to the model: .env. "
+        f"Can't be undone in .git. {effect}",
+    ]
+    assert _more(qtbot, request).splitlines() == [
+        "Approval required by rule: Ask: rm *",
+        "Always allow isn't offered for what can destroy files or commits.",
+        "It can read what .agentignore excludes.",
+        ".git · Belongs to git",
+    ]
+    free = msgspec.structs.replace(request, effect="Not sandboxed.", confined=False, is_sandboxed=False)
+    words = _shown(qtbot, free)[1].texts[1].text()
+    assert words.startswith("Can destroy files or commits. Not sandboxed. May show"), "it is a warning itself"
+    plain = msgspec.structs.replace(_CONFINED, effect=effect)
+    _, item = _shown(qtbot, plain)
+    assert item.texts[1].text() == effect
+    assert not _more(qtbot, plain)
 
 
 def test_it_says_that_a_server_is_held_by_no_sandbox(qtbot: QtBot) -> None:
@@ -173,25 +213,25 @@ def test_it_says_that_a_server_is_held_by_no_sandbox(qtbot: QtBot) -> None:
         qtbot, msgspec.structs.replace(_CONFINED, kind="mcp", confined=False, is_sandboxed=False)
     )
     assert item.sandbox_text == "Not sandboxed"
-    assert any(text.text().endswith("only files in this folder can be undone.") for text in item.texts)
+    assert item.texts[1].text().endswith("only files in this folder can be undone.")
 
 
 def test_it_says_that_a_command_is_too_long_to_be_checked(qtbot: QtBot) -> None:
     _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, is_too_long=True))
-    assert item.texts[2].text().endswith("this command is too long or too nested to be checked.")
+    assert item.texts[1].text().startswith("Too long or too nested to be checked.")
 
 
 def test_it_says_that_other_programs_may_run_what_is_written(qtbot: QtBot) -> None:
     _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, auto_executed=(".envrc", ".npmrc")))
-    assert item.texts[2].text() == "Auto mode asks because other programs may run this: .envrc, .npmrc"
+    assert item.texts[1].text().startswith("Other programs may run what it writes: .envrc, .npmrc.")
     hooks = tuple(f".husky/{number}" for number in range(7))
     _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, auto_executed=hooks))
-    assert item.texts[2].text().endswith(".husky/4 and 2 more places")
+    assert ".husky/4 and 2 more places." in item.texts[1].text()
 
 
 def test_it_says_which_keys_or_passwords_a_command_may_show(qtbot: QtBot) -> None:
     _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, secrets=(".env",)))
-    assert item.texts[2].text().endswith("this may show keys or passwords to the model: .env")
+    assert item.texts[1].text().startswith("May show keys or passwords to the model: .env.")
 
 
 def test_the_first_of_several_cards_alone_names_the_keys(qtbot: QtBot) -> None:

@@ -127,7 +127,7 @@ async def test_before_a_call_only_those_of_its_own_files_are_named_that_are_not_
     of_command = FileCoverage(is_complete=True)
     of_edit = FileCoverage(places=places[1:], uncovered=1, is_complete=True)
     assert [update.ask.coverage for update in rig.updates_of(ApprovalRequested)] == [of_command, of_edit]
-    assert uncovered_line(of_edit) == "Can't be undone in 1 place: b.txt"
+    assert uncovered_line(of_edit) == "Can't be undone in b.txt"
 
 
 async def test_mode_auto_asks_before_a_command_destroys_what_is_not_covered() -> None:
