@@ -1,4 +1,4 @@
-"""Text cut to fit or in chunks to count, and sizes, counts and days as text."""
+"""Text cut to fit or in chunks to count, sizes, counts and days as text, and the words of a search."""
 
 from __future__ import annotations
 
@@ -115,3 +115,18 @@ def split_text(text: str, max_chars: int = MAX_CHUNK_CHARS) -> list[str]:
         start = cut
     chunks.append(text[start:])
     return chunks
+
+
+_MIN_LETTERS = 2  # of a search in messages; a Chinese word may have one
+
+
+def message_query(typed: str) -> str:
+    """Return the words of a search that messages are searched for; empty while they are too short."""
+    words = typed.strip()
+    return words if len(words) >= _MIN_LETTERS or not words.isascii() else ""
+
+
+def matches_query(needle: str, *texts: str) -> bool:
+    """Return True if every word of a search stands somewhere in the texts, upper and lower case alike."""
+    haystack = " ".join(texts).casefold()
+    return all(word in haystack for word in needle.casefold().split())

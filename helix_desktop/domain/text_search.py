@@ -462,18 +462,3 @@ def _end(line: str, end: int, limit: int) -> int:
         return len(line)
     space = line.rfind(" ", end, limit + 1)
     return space if space >= 0 else max(end, limit)
-
-
-_MIN_LETTERS = 2  # of a search in messages; a Chinese word may have one
-
-
-def message_query(typed: str) -> str:
-    """Return the words of a search that messages are searched for; empty while they are too short."""
-    words = typed.strip()
-    return words if len(words) >= _MIN_LETTERS or not words.isascii() else ""
-
-
-def matches_query(needle: str, *texts: str) -> bool:
-    """Return True if every word of a search stands somewhere in the texts, upper and lower case alike."""
-    haystack = " ".join(texts).casefold()
-    return all(word in haystack for word in needle.casefold().split())

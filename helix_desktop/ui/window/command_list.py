@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMainWindow, QMenu, QMenuBar, QWidget
 
-from helix_desktop.domain.text_search import matches_query
+from helix_desktop.domain.text_format import matches_query
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.cards import HelpLink
 from helix_desktop.ui.kit.boxes import Box, Frame, Row, Text, face

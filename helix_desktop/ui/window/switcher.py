@@ -17,7 +17,8 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import InvalidInput, StoreError
 from helix_desktop.domain.store import SessionSummary, SessionVersions
-from helix_desktop.domain.text_search import ExcerptSize, matches_query, message_query, word_spans
+from helix_desktop.domain.text_format import matches_query, message_query
+from helix_desktop.domain.text_search import ExcerptSize, word_spans
 from helix_desktop.services.search import SearchFindings, SearchHit, SearchRequest
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from helix_desktop.domain.text_search import matches_query
+from helix_desktop.domain.text_format import matches_query
 from helix_desktop.ui.window.sidebar.session_list import day_group
 from helix_desktop.ui.window.workspace_names import (
     WorkspaceRow,

@@ -14,7 +14,7 @@ from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QStyle, QStyleOptionViewItem, QWidget
 
 from helix_desktop.domain.store import ListPlace
-from helix_desktop.domain.text_search import matches_query
+from helix_desktop.domain.text_format import matches_query
 from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.key_names import pressed_key
