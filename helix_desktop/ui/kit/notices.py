@@ -1,8 +1,8 @@
 """Notices: what happened, why, and what can be done about it, over the page that is on screen.
 
 `notify(Notice(...))` shows one. A notice carries what its buttons do, and what ends it. It lies over the top
-of the chat, or the end of another page, and never moves it; after a while it folds into a button of the top
-bar, or goes if it is brief.
+of the chat, or that end of another page where the mouse isn't, and never moves it; after a while it folds
+into a button of the top bar, or goes if it is brief.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, QUrl
+from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
     QAccessible,
     QColor,
@@ -248,6 +248,9 @@ class NoticeArea(QWidget):
     answers what the user just did, and the others on request.
     """
 
+    appears = Signal()
+    """The first card comes: whoever lays the area out chooses the place."""
+
     def __init__(self) -> None:
         """Start empty and hidden; `folded` is a button for the top bar."""
         super().__init__()
@@ -411,6 +414,8 @@ class NoticeArea(QWidget):
             if card.notice not in visible:
                 self._focus_return.give_back_from(card)
             card.setVisible(card.notice in visible)
+        if visible and self.isHidden():
+            self.appears.emit()
         self.setVisible(bool(visible))
         self.raise_()
         self.follow_cards()

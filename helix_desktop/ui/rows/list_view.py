@@ -189,7 +189,7 @@ class ListMouse(QObject):
         self._rows, self.selection, self.viewport = rows, Selection(rows.source), viewport
         self.hovered: AreaId | None = None
         self.pressed: AreaId | None = None
-        self._last_pressed: AreaId | None = None
+        self.last_pressed: AreaId | None = None
         self._press_place = QPointF()
         self.last_index = -1
         self._link = ""
@@ -206,10 +206,10 @@ class ListMouse(QObject):
             return
         self.last_index = located.row_index
         area = located.item.hit_area_at(located.x, located.y)
-        before, self._last_pressed = self._last_pressed, (located.item.key, area.name) if area else None
+        before, self.last_pressed = self.last_pressed, (located.item.key, area.name) if area else None
         if area is not None:
             is_second = event.type() == QEvent.Type.MouseButtonDblClick
-            if not is_second or self._last_pressed == before:  # else the first click put it there
+            if not is_second or self.last_pressed == before:  # else the first click put it there
                 self._press_place = event.position()
                 self._press_area(located, area)
             return

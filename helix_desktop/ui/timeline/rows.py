@@ -27,7 +27,7 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.rows.item import ListItem
-from helix_desktop.ui.rows.list_view import ListMouse, RowListView
+from helix_desktop.ui.rows.list_view import AreaId, ListMouse, RowListView
 from helix_desktop.ui.rows.viewport import ListViewport
 from helix_desktop.ui.timeline.cards import (
     CardLook,
@@ -60,6 +60,7 @@ _DIMMED = 0.6  # opacity of what came later
 _TOP_PX = 5  # between two cards, half of it
 _SIDE, _BOTTOM = 22, 20  # pixels beside the column, below the last card
 _MARK_MS = 2_500  # in which a card that something led to stands out
+_IN_ITS_PLACE = {"undo": "redo", "redo": "undo"}  # the button that a click puts there
 _MIN_FOLDED = 3  # entries between two handovers; fewer stay as they are
 
 
@@ -332,13 +333,11 @@ class CardList(RowListView):
 
     def show_rows(self, rows: Sequence[Row]) -> None:
         """Show these rows; what the mouse points at stays where it is, or the first whose top is in sight."""
-        layout = self.rows.scroll_layout
+        layout, held = self.rows.scroll_layout, self._held()
         known = {key_of(row) for row in rows}
         shown = (row for row in layout.placed if row.y >= 0)
         tops = {self.cards.key(row.row_index): row.y + self.cards.gap(row.row_index) for row in shown}
         anchor = next((key for key in tops if key in known), None) if layout.position > 0 else None
-        pointed = self._mouse.hovered[0] if self._mouse.hovered is not None else None
-        anchor = pointed if pointed in tops and pointed in known else anchor
         if [*map(key_of, self.cards.rows)] != [*map(key_of, rows)]:
             self._selection.clear()  # it is from row number to row number
         self.cards.set_rows(rows)
@@ -346,10 +345,36 @@ class CardList(RowListView):
         index = self.cards.index_of(anchor)
         if index is not None:
             layout.scroll_to_row(index, tops[anchor] - self.cards.gap(index))
-        self.refresh()
+        self._lay_out(held)
 
     def refresh(self) -> None:
-        """Lay out and paint again."""
+        """Lay out and paint again; what the mouse points at stays where it is."""
+        self._lay_out(self._held())
+
+    def _held(self) -> tuple[AreaId, float, float] | None:
+        """Return what the mouse points at, where its row's top is in the viewport, and its own in the row."""
+        hovered = self._mouse.hovered
+        index = self.cards.index_of(hovered[0]) if hovered is not None else None
+        placed = self.rows.placed_row(index) if index is not None else None
+        if hovered is None or placed is None:
+            return None
+        area = self.rows.item(placed.row_index).hit_area(hovered[1])
+        top = placed.y + self.cards.gap(placed.row_index)
+        return (hovered, top, area.rect.y()) if area is not None else None
+
+    def _lay_out(self, held: tuple[AreaId, float, float] | None) -> None:
+        """Lay out and paint; what is held stays where it was.
+
+        If it was clicked, a second click hits it, or what is there instead; below the last row is room then.
+        """
+        index = self.cards.index_of(held[0][0]) if held is not None else None
+        if held is not None and index is not None:
+            (key, name), top, inner = held
+            layout, item, pressed = self.rows.scroll_layout, self.rows.item(index), self._mouse.last_pressed
+            area = item.hit_area(name) or item.hit_area(_IN_ITS_PLACE.get(name, ""))
+            top += inner - area.rect.y() if area is not None else 0
+            layout.scroll_to_row(index, top - self.cards.gap(index))
+            layout.has_room = layout.has_room or (pressed is not None and pressed[0] == key)
         self.rows.refresh()
         self.rows.repaint()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QCloseEvent,
+    QCursor,
     QDragEnterEvent,
     QDragMoveEvent,
     QDropEvent,
@@ -283,6 +284,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             for lazy_page in lazy_pages.values():
                 lazy_page.when_built(partial(self._add_page, area))
         self.inspector_pane.setLayout(column(pages.inspector))
+        self.notices.appears.connect(lambda: self._place_news(self.page()))
         self.show_center_page("opening")
         self.help_windows.hide_followed_links()
 
@@ -457,13 +459,20 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self.settings_left.emit()
 
     def _place_news(self, page: str) -> None:
-        """Keep jobs, waiting sessions and notices off a toolbar or a chart that a page begins with."""
+        """Keep jobs, waiting sessions and notices off a toolbar or a chart that a page begins with.
+
+        No notice comes to lie where the user may be about to click once more.
+        """
         is_text = page in ("chat", "settings")
-        edge = Qt.AlignmentFlag.AlignTop if is_text else Qt.AlignmentFlag.AlignBottom
+        top, bottom = Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignBottom
+        edge = top if is_text else bottom
         line = 0 if is_text else 2
         self._body.addWidget(self.jobs, line, 0)
         self._body.addWidget(self.waiting_sessions, line, 1, edge)
-        self._body.addWidget(self.notices, 1, 0, 1, 2, Qt.AlignmentFlag.AlignHCenter | edge)
+        mouse = self._center.mapFromGlobal(QCursor.pos())
+        is_low = self._center.rect().contains(mouse) and mouse.y() > self._center.height() / 2
+        notices_edge = top if is_low else edge
+        self._body.addWidget(self.notices, 1, 0, 1, 2, Qt.AlignmentFlag.AlignHCenter | notices_edge)
 
     def focus_page(self, name: str) -> None:
         """Give the keyboard to a page that is shown, or Qt hands it to whatever comes next."""

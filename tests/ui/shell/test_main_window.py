@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QCloseEvent, QFont
+from PySide6.QtGui import QCloseEvent, QCursor, QFont
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
@@ -373,6 +373,26 @@ def test_nothing_that_comes_by_itself_moves_a_page(qtbot: QtBot, window: MainWin
     qtbot.wait(1)
     bottom = window.jobs.mapTo(window, window.jobs.rect().bottomLeft()).y()
     assert bottom < notices.mapTo(window, QPoint()).y(), "above the messages"
+
+
+@pytest.mark.parametrize("page", ["cache", "timeline", "changes"])
+def test_a_notice_comes_where_the_mouse_is_not(qtbot: QtBot, window: MainWindow, page: str) -> None:
+    """A second click on a button of the page hit one of the notice about the first."""
+    work(window)
+    window.show_page(page)
+    shown = window.session_pages
+
+    def lies(*, above: bool) -> bool:
+        place = window.notices.mapTo(window, window.notices.rect().center())
+        return (place.y() < shown.mapTo(window, shown.rect().center()).y()) == above
+
+    for share in (0.9, 0.1):
+        mouse = shown.mapToGlobal(QPoint(shown.width() // 2, round(share * shown.height())))
+        QCursor.setPos(mouse)
+        window.notices.notify(Notice("undone", "Undone"))
+        qtbot.waitUntil(partial(lies, above=share > 0.5), timeout=5_000)
+        window.notices.end("undone")
+    QCursor.setPos(QPoint(5_000, 5_000))
 
 
 @pytest.mark.parametrize(

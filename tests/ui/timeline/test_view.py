@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from itertools import chain
+from typing import Literal
 
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, QRectF, Qt
+from PySide6.QtGui import QCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -69,6 +71,7 @@ from tests.support.window.looks import ShowLook
 
 @pytest.fixture
 def pane(qtbot: QtBot) -> Timeline:
+    QCursor.setPos(QPoint(5_000, 5_000))  # on no card that another test has clicked
     return open_timeline(qtbot, timeline_state())
 
 
@@ -206,8 +209,8 @@ def test_the_mouse_presses_shows_tips_and_selects(qtbot: QtBot, pane: Timeline) 
     assert "Highlighting inside an open fence still lexes the whole fence." in QApplication.clipboard().text()
 
 
-def place_of_undo(pane: Timeline, seq: int) -> QPoint:
-    index, area = pane.cards.cards.index_of(seq), card(pane, seq).hit_area("undo")
+def place_of_undo(pane: Timeline, seq: int, name: str = "undo") -> QPoint:
+    index, area = pane.cards.cards.index_of(seq), card(pane, seq).hit_area(name)
     assert area is not None
     assert index is not None
     return pane.cards.rows.place_of(index, area).center()
@@ -244,6 +247,42 @@ def test_what_the_mouse_points_at_stays_there_when_rows_come_on_top(pane: Timeli
     QTest.mouseMove(pane.cards.viewport(), before)
     pane.set_running(RunningCard("summarize", "word " * 400))
     assert place_of_undo(pane, 492) == before
+
+
+@pytest.mark.parametrize("height", [420, 1_600])
+@pytest.mark.parametrize("width", [520, 800])
+def test_a_click_on_undo_leaves_redo_under_the_mouse(
+    qtbot: QtBot, pane: Timeline, width: int, height: int
+) -> None:
+    """Also in a list that is shorter than the page, in a row that becomes higher or lower, and at the end."""
+    cards = tuple(
+        SweepCard(seq, NOW_MS, 2, SWEPT, before=24_000 + seq, after=9_000 - seq) for seq in range(19, 10, -1)
+    )
+    for seq in (19, 15, 11):
+        pane.resize(width, height)
+        pane.set_state(TimelineState(cards, usage_points(), 24_000))
+        pane.cards.rows.go_to_end()
+        if (at := top(pane, seq)) is None:
+            continue
+        pane.cards.rows.scroll_by(at - 200)
+        places, marks = [QPoint()], list[TimelineCard]()
+
+        def is_still(seq: int = seq, places: list[QPoint] = places) -> bool:
+            places.append(place_of_undo(pane, seq))
+            return places[-1] == places[-2]
+
+        qtbot.waitUntil(is_still)  # the chart above has its height
+        place = places[-1]
+        QTest.mouseMove(pane.cards.viewport(), place)
+        kinds: tuple[Literal["undo", "redo"], ...] = ("undo", "redo")
+        for number, name in enumerate(kinds * 3):
+            assert abs(place_of_undo(pane, seq, name).y() - place.y()) <= 1, (seq, number)
+            with performed(pane) as intents:
+                QTest.mouseClick(pane.cards.viewport(), Qt.MouseButton.LeftButton, pos=place)
+            assert intents == [(Undo if name == "undo" else Redo)((seq,))]
+            marks.insert(0, UndoCard(100 + number, NOW_MS, name, seq, "2 outputs cached"))
+            changed = (replace(one, is_undone=name == "undo") if one.seq == seq else one for one in cards)
+            pane.set_state(TimelineState((*marks, *changed), usage_points(), 24_000))
 
 
 def test_the_last_change_is_undone_and_redone_with_the_usual_keys(qtbot: QtBot, pane: Timeline) -> None:
