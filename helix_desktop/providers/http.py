@@ -318,7 +318,7 @@ def _tls_error(error: BaseException | None) -> ssl.SSLError | None:
 
 _CONNECT_S, _READ_S = 10.0, 20.0
 _HEADERS = {
-    "User-Agent": f"HelixDesktop/{__version__} (fetches single pages for a person)",
+    "User-Agent": f"HelixDesktop/{__version__} (fetches single pages for a user)",
     "Accept": "text/html,text/plain,application/json;q=0.9,*/*;q=0.5",
     "Accept-Encoding": ACCEPT_ENCODING,
 }

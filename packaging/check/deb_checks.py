@@ -115,7 +115,7 @@ def _upgrade(chroot: Chroot, package: str, table: Table) -> None:
 
 
 def _purge(chroot: Chroot, table: Table) -> None:
-    with table.step("purge leaves nothing but the person's data") as step:
+    with table.step("purge leaves nothing but the user's data") as step:
         chroot.run(f"apt-get purge -qq -y {PROGRAM}").must()
         left = [
             line for line in chroot.run(_STRAY).output.splitlines() if not line.startswith(("/proc", "find:"))
@@ -124,7 +124,7 @@ def _purge(chroot: Chroot, table: Table) -> None:
         if left or leftovers.output.strip():
             raise Wrong(" ".join([*left, leftovers.output]))
         if not (chroot.home(USER) / ".local/share" / PROGRAM).is_dir():
-            raise Wrong("the person's data is gone")
+            raise Wrong("the user's data is gone")
         step.detail = "found by name in the whole system, and in the lists of applications and kinds of file"
 
 

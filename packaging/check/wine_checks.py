@@ -96,7 +96,7 @@ def _life(windows: Windows, table: Table, setup_files: tuple[str, str]) -> None:
             raise Wrong(f"the workspace does not know its output any more: {listed.output}")
     _use_app(windows, table)
     _check_window(windows, table, setup)
-    with table.step("removed: nothing left but the person's data") as step:
+    with table.step("removed: nothing left but the user's data") as step:
         step.detail = _remove(windows, files, registry)
     with table.step("clicked through, page by page") as step:
         step.detail = _clicked_through(windows, setup)
@@ -230,7 +230,7 @@ def _remove(windows: Windows, files: set[str], registry: set[str]) -> str:
         raise Wrong(f"left: {sorted(left)[:10]} {sorted(strange)[:10]}")
     count = sum(1 for path in (windows.local / "helix-desktop").rglob("*") if path.is_file())
     if not count:
-        raise Wrong("the person's data is gone, too")
+        raise Wrong("the user's data is gone, too")
     return f"in {done.seconds:.0f} s; {count} files of data kept, no other file, no key of the registry"
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from check.model import serving
 from environment import SetupFailed
 
-_PERSONS = {"LD_LIBRARY_PATH": "/nonexistent/of-the-person", "LANG": "C.UTF-8"}
+_USERS = {"LD_LIBRARY_PATH": "/nonexistent/of-the-user", "LANG": "C.UTF-8"}
 _OURS = ("_PYI_", "_MEI", "PYINSTALLER_", "QT_", "QML", "SSL_CERT", "PYTHONHOME", "PYTHONPATH")
 _PATIENCE_S = 60
 _COMMAND = "env > seen-by-command"
@@ -50,12 +50,12 @@ def _judge(who: str, values: dict[str, str], program: Path) -> None:
             f"a {who} that the app starts sees {', '.join(sorted(set(strange)))}, which are ours."
         )
     # The sandbox takes what leads to other libraries; an MCP server gets what every program needs.
-    if values.get("LD_LIBRARY_PATH", _PERSONS["LD_LIBRARY_PATH"]) != _PERSONS["LD_LIBRARY_PATH"]:
+    if values.get("LD_LIBRARY_PATH", _USERS["LD_LIBRARY_PATH"]) != _USERS["LD_LIBRARY_PATH"]:
         raise SetupFailed(f"a {who} that the app starts sees LD_LIBRARY_PATH={values['LD_LIBRARY_PATH']}.")
 
 
 def _run(program: Path, folder: Path, *words: str) -> None:
-    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), **_PERSONS}
+    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), **_USERS}
     line = [str(program), "run", "--workspace", str(folder / "project"), "--message", "Go.", *words]
     done = subprocess.run(
         line, env=environ, capture_output=True, text=True, check=False, timeout=_PATIENCE_S, cwd=folder
@@ -86,4 +86,4 @@ def _add_server(folder: Path, project: Path) -> None:
 
 if __name__ == "__main__":
     verify(Path(sys.argv[1]).resolve())
-    sys.stdout.write("a command and an MCP server see the person's environment\n")
+    sys.stdout.write("a command and an MCP server see the user's environment\n")
