@@ -76,7 +76,7 @@ def test_the_wheel_contains_each_resource_once(wheel: Path) -> None:
     assert {f"helix_desktop/{name}" for name in listed} <= set(names)
     assert not [name for name in names if name.startswith(("resources/", "tests/", "packaging/"))]
     fonts = Counter(Path(name).name for name in names if name.endswith((".ttf", ".tiktoken")))
-    assert len(fonts) >= 11
+    assert set(fonts) == {Path(name).name for name in listed if name.endswith((".ttf", ".tiktoken"))}
     assert set(fonts.values()) == {1}
 
 
