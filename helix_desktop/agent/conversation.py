@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 
 from helix_desktop.agent.budget import BudgetedSettings, SessionBudget, SpendApprovals
 from helix_desktop.agent.change_recorder import ChangeRecorder
@@ -45,6 +46,7 @@ from helix_desktop.domain.cost import BackgroundWork, Spending, SpendReply, Spen
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import Attachment, MessageQueued, TurnEnded
 from helix_desktop.domain.events.session import (
+    ChangesRecorded,
     HoldSet,
     ModeChanged,
     PolicyChosen,
@@ -131,6 +133,12 @@ class Conversation:
         self._stopping: asyncio.Task[TurnEnded] | None = None
         self._count_lock = asyncio.Lock()
         self.session.on(ApprovalRequested | QuestionAsked | SpendRequestsChanged, self._unarchive)
+        self.session.on(ChangesRecorded, partial(self._check_reverted_files, file_versions))
+
+    def _check_reverted_files(self, file_versions: FileVersionTracker, event: ChangesRecorded) -> None:
+        """Let what shows reverted files be outdated at once, or no longer: not from the next message on."""
+        if event.source == "revert":
+            self.session.scope.start(file_versions.record(), f"check files {self.session.id}")
 
     def _create_tool_runner(self, extractor: Extractor, file_versions: FileVersionTracker) -> ToolRunner:
         session, services = self.session, self._services

@@ -79,15 +79,29 @@ class FileVersionTracker:
         return (*found, *(file for file in await self._pending() if file.path in paths))
 
     async def _pending(self) -> tuple[ChangedFile, ...]:
-        """Return what nothing told the agent of yet, without files that are again as it knows them."""
-        pending = self._staleness.unannounced.values()
+        """Return what nothing told the agent of yet, without files that are again as it knows them.
+
+        Records which of them changed once more since they were found.
+        """
+        pending = dict(self._staleness.unannounced)
         if self._checker is None or not pending:
             return ()
-        versions = await _in_time(self._checker.versions([file.path for file in pending]))
+        versions = await _in_time(self._checker.versions(list(pending)))
         if versions is None:
-            return tuple(pending)
+            return tuple(pending.values())
         present = {version.path: version.fingerprint for version in versions}
-        return tuple(file for file in pending if not file.before or present.get(file.path) != file.before)
+        now = {
+            path: ChangedFile(path, file.before, present.get(path, ""), is_gone=path not in present)
+            for path, file in pending.items()
+        }
+
+        def decide() -> list[FilesChanged]:
+            found = self._staleness.unannounced
+            again = [now[path] for path, file in pending.items() if found.get(path) == file != now[path]]
+            return [FilesChanged(tuple(again), unannounced=True)] if again else []
+
+        await self._session.record_decided(decide)
+        return tuple(file for file in now.values() if not file.before or file.after != file.before)
 
     async def _record(self, versions: Sequence[FileVersion], event: FilesChanged) -> tuple[ChangedFile, ...]:
         if self._checker is None or not versions:

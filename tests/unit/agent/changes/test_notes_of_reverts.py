@@ -83,6 +83,26 @@ async def test_a_message_that_steers_the_turn_tells_it_too_and_once() -> None:
     assert any(message.text == f"{told}\n\nFaster." for message in requests[-1])
 
 
+async def test_what_shows_a_reverted_file_is_outdated_at_once_until_it_is_redone() -> None:
+    """And the file is followed on, as if nothing had been."""
+    rig = await started([EDIT, reads("a.txt")], [], [])
+    await rig.run()
+    stale = rig.conversation.session.transcript.staleness.stale_digests
+    digest = rig.events(ToolAnswered)[-1].digest
+    for _ in range(2):
+        await revert(rig)
+        await rig.wait_until(lambda: digest in stale)
+        await redo(rig)
+        await rig.wait_until(lambda: digest not in stale)
+    await rig.run("Again.")
+    rig.files.write("a.txt", b"mine\n")
+    await rig.run("And again.")
+    *earlier, told = notes(rig)
+    assert earlier == ["", ""]
+    assert "changed: a.txt" in told
+    assert digest in stale
+
+
 async def test_of_a_revert_that_was_undone_nothing_is_said() -> None:
     rig = await started([EDIT, WAIT, reads("b.txt")], [])
     await begin_turn(rig)
