@@ -135,9 +135,8 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 class PolicyField(msgspec.Struct, frozen=True):
     """What a field of the policy is: its words on the page of Settings, if that shows it, and its bounds.
 
-    A share of the window (`is_share`) is stored as a part of 1. What has no `maximum` is bounded by
-    `most_typed` only where it is typed. One that `is_scaled` is less in a window below 128,000 tokens.
-    `is_names`: the names of tools.
+    A share of the window (`is_share`) is stored as a part of 1. What has no `maximum` is bounded only where
+    it is typed. One that `is_scaled` is less in a window below 128,000 tokens. `is_names`: names of tools.
     """
 
     label: str = ""
@@ -145,7 +144,6 @@ class PolicyField(msgspec.Struct, frozen=True):
     hint: str = ""
     minimum: float = 0
     maximum: float | None = None
-    most_typed: float = 10_000_000
     is_share: bool = False
     is_scaled: bool = False
     is_names: bool = False
@@ -216,15 +214,9 @@ FIELDS: Mapping[str, PolicyField] = {
     "anchor_tokens": _SCALED,
     "panic_at": _share(0.5, 1.0),
     "panic_to": _share(0.1, 0.9),
-    "budget_tokens": PolicyField(
-        _text("Tokens sent and received"), _text("tokens, 0: no limit"),
-        _text("A session that has spent this stops."), most_typed=10**12),
-    "budget_cost": PolicyField(
-        _text("Cost"), _text("US dollars, 0: no limit"),
-        _text("The same in money. Only models with known prices count."), most_typed=10**6),
-    "ask_above": PolicyField(
-        _text("Ask before background work"), _text("tokens, 0: never"),
-        _text("Summaries for which a model reads more than this wait for your approval.")),
+    "budget_tokens": _COUNT,
+    "budget_cost": _COUNT,
+    "ask_above": _COUNT,
 }  # fmt: skip
 """The numbers and names of a policy; `CHOICES` are the fields with a few values."""
 CHOICES = frozenset(("profile", "enabled", "subagent_profile", "intake_ask", "sweep"))
@@ -233,7 +225,6 @@ FORM: Sequence[tuple[str, Sequence[str]]] = (
                       "previous_turn_share", "never_cache")),
     (_text("Compact"), ("handover_at", "handover_cooldown_s", "checkpoint_tokens", "observe_at",
                         "reflect_at")),
-    (_text("Session budget"), ("budget_tokens", "budget_cost", "ask_above")),
 )  # fmt: skip
 """The fields that people change, in the order of the page of Settings; the others are in the file alone."""
 

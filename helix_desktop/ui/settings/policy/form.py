@@ -161,6 +161,7 @@ FILE_FIELDS = (
     frozenset(ContextPolicy.__struct_fields__) - SLIDER_FIELDS - {name for _, names in FORM for name in names}
 )
 """What only `policy.toml` has; the form leaves it as it is."""
+_MOST_TYPED = 10_000_000  # of a number that has no maximum
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -229,7 +230,7 @@ class Number(PolicyLine, frozen=True, kw_only=True):
     """A number with bounds. With `is_percent` it is stored as a part of 1 and shown times 100."""
 
     minimum: float = 0
-    maximum: float = 10_000_000
+    maximum: float = _MOST_TYPED
     is_percent: bool = False
     width_px: int = 110
 
@@ -329,7 +330,7 @@ def _line(name: str) -> PolicyLine:
         field.hint,
         unit=field.unit,
         minimum=field.minimum,
-        maximum=field.most_typed if field.maximum is None else field.maximum,
+        maximum=_MOST_TYPED if field.maximum is None else field.maximum,
         is_percent=field.is_share,
     )
 
