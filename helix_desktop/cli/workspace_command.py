@@ -22,12 +22,7 @@ from helix_desktop.cli.output import ProgressPrinter, print_err, print_notice
 from helix_desktop.config.data_dir import open_reading_copy, remove_reading_copy
 from helix_desktop.config.log_file import close_log, open_log
 from helix_desktop.config.paths import DATA_DIR_VARIABLE, DataDir
-from helix_desktop.domain.errors import (
-    DataDirUnavailable,
-    InvalidInput,
-    WorkspaceMissing,
-    WorkspaceUntrusted,
-)
+from helix_desktop.domain.errors import DataDirUnavailable, InvalidInput, WorkspaceMissing, WorkspaceUntrusted
 from helix_desktop.domain.question import Question, QuestionReply, ServerQuestion
 from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest
 from helix_desktop.domain.translatable_text import TextContext, system_reason
@@ -36,7 +31,7 @@ from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.instructions import RunInstructions
 from helix_desktop.system.exit_codes import HUNG_UP, TERMINATED
-from helix_desktop.tools.environment import MAX_FILE_BYTES
+from helix_desktop.tools.instruction_files import MAX_FILE_BYTES
 from helix_desktop.words.file_changes import uncovered_line
 from helix_desktop.words.translation import Translator, error_text
 from helix_desktop.workspaces.registry import WorkspaceRecord, check_is_folder

@@ -17,18 +17,17 @@ from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, system_reason
 from helix_desktop.domain.unicode_safety import repair_surrogates
 from helix_desktop.system.files import open_regular, write_text_durably
-from helix_desktop.tools.environment import (
+from helix_desktop.tools.environment import WorkspaceEnvironment, describe_environment
+from helix_desktop.tools.files.jail import WorkspaceAway, root_in_place
+from helix_desktop.tools.files.skills import SkillCatalog, read_skills
+from helix_desktop.tools.instruction_files import (
     MAX_FILE_BYTES,
-    WorkspaceEnvironment,
-    as_changed,
-    deleted,
-    describe_environment,
+    change_text,
+    deletion_text,
     read_folder,
     read_for_run,
     read_own,
 )
-from helix_desktop.tools.files.jail import WorkspaceAway, root_in_place
-from helix_desktop.tools.files.skills import SkillCatalog, read_skills
 
 text = TextContext("Services")
 
@@ -255,9 +254,9 @@ def _changes(
         if previous is None:
             changes.append((text, False))
         elif (text.sha256, text.size) != (previous.sha256, previous.size):
-            changes.append((as_changed(text), True))
+            changes.append((change_text(text), True))
     changes += [
-        (deleted(previous), True)
+        (deletion_text(previous), True)
         for key, previous in in_force.items()
         if previous.kind in watched and key not in now and previous.problem != "gone"
     ]

@@ -38,9 +38,9 @@ class SharingService:
     def __init__(
         self,
         borrow_store: Callable[[str], AbstractAsyncContextManager[Store]],
-        redaction: Callable[[], Awaitable[PrivateDetails]],
+        private_details: Callable[[], Awaitable[PrivateDetails]],
     ) -> None:
-        self._borrow_store, self._redaction = borrow_store, redaction
+        self._borrow_store, self._private_details = borrow_store, private_details
 
     async def session_text(
         self, workspace_id: str, session_id: str, suffix: str, upto: int = 0
@@ -57,17 +57,17 @@ class SharingService:
         if upto:
             logs[session_id] = logs[session_id][:upto]
         title = next((summary.title for summary in listed if summary.id == session_id), "")
-        redaction = await self._redaction()
-        return await asyncio.to_thread(_document, title, session_id, logs, suffix, redaction)
+        private_details = await self._private_details()
+        return await asyncio.to_thread(_document, title, session_id, logs, suffix, private_details)
 
     async def handover_text(
         self, session_id: str, recorded: RecordedEvent, markdown: str, suffix: str
     ) -> SharedText:
         """Return a handover, and what it says as Markdown, in the format of a file's ending; as above."""
-        redaction = await self._redaction()
+        private_details = await self._private_details()
         if suffix == JSON_LINES_SUFFIX:
-            return await asyncio.to_thread(_json_lines, {session_id: [recorded]}, redaction)
-        shared = await asyncio.to_thread(_redacted, markdown, redaction)
+            return await asyncio.to_thread(_json_lines, {session_id: [recorded]}, private_details)
+        shared = await asyncio.to_thread(_redacted, markdown, private_details)
         return _page(tr("Summary"), shared) if suffix == HTML_SUFFIX else shared
 
     async def save(self, path: Path, shared: SharedText) -> int:
@@ -84,25 +84,25 @@ def _document(
     session_id: str,
     logs: Mapping[str, Sequence[RecordedEvent]],
     suffix: str,
-    redaction: PrivateDetails,
+    private_details: PrivateDetails,
 ) -> SharedText:
     if suffix == JSON_LINES_SUFFIX:
-        return _json_lines(logs, redaction)
+        return _json_lines(logs, private_details)
     numbered = {number: log for number, log in enumerate(logs.values(), 1) if log is not logs[session_id]}
-    shared = _redacted(session_markdown(title, logs[session_id], numbered), redaction)
-    return _page(redaction.redact(session_title(title)), shared) if suffix == HTML_SUFFIX else shared
+    shared = _redacted(session_markdown(title, logs[session_id], numbered), private_details)
+    return _page(private_details.redact(session_title(title)), shared) if suffix == HTML_SUFFIX else shared
 
 
 def _page(title: str, shared: SharedText) -> SharedText:
     return SharedText(markdown_page(title, shared.text), shared.removed)
 
 
-def _redacted(text: str, redaction: PrivateDetails) -> SharedText:
-    redacted = redaction.redact(text)
+def _redacted(text: str, private_details: PrivateDetails) -> SharedText:
+    redacted = private_details.redact(text)
     return SharedText(redacted, max(0, redacted.count(REMOVED) - text.count(REMOVED)))
 
 
-def _json_lines(logs: Mapping[str, Sequence[RecordedEvent]], redaction: PrivateDetails) -> SharedText:
+def _json_lines(logs: Mapping[str, Sequence[RecordedEvent]], private_details: PrivateDetails) -> SharedText:
     """Return a line for each event, as `helix-desktop run --json` prints it."""
     documents = [
         {"session": session, "seq": entry.seq, "at": entry.at, "event": msgspec.to_builtins(entry.event)}
@@ -113,7 +113,7 @@ def _json_lines(logs: Mapping[str, Sequence[RecordedEvent]], redaction: PrivateD
     mark = "\x1e"  # stands on a line of its own between two texts while all are redacted together
     while any(mark in text for text in texts):
         mark += "\x1e"
-    shared = _redacted(f"\n{mark}\n".join(texts), redaction)
+    shared = _redacted(f"\n{mark}\n".join(texts), private_details)
     redacted = iter(shared.text.split(f"\n{mark}\n"))
     lines = (json.dumps(_with_texts(document, redacted), ensure_ascii=False) for document in documents)
     return SharedText("".join(f"{line}\n" for line in lines), shared.removed)

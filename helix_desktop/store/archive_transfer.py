@@ -61,11 +61,7 @@ from helix_desktop.store.archive_file import (
     unreadable_archive,
     write_failed,
 )
-from helix_desktop.store.contents import ContentStore
-from helix_desktop.store.kinds import ROWS, RowDamaged, RowView, Tombstone
-from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.row_store import read_sessions
-from helix_desktop.store.rows import (
+from helix_desktop.store.commits import (
     StoreSnapshot,
     log_parts,
     read_events,
@@ -73,6 +69,10 @@ from helix_desktop.store.rows import (
     stage_events,
     stage_summary,
 )
+from helix_desktop.store.contents import ContentStore
+from helix_desktop.store.kinds import ROWS, RowDamaged, RowView, Tombstone
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.row_store import read_sessions
 from helix_desktop.store.writer import WriteBatch
 
 text = TextContext("Store")

@@ -15,6 +15,7 @@ from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.domain.store import Commit, EntryPage
 from helix_desktop.store import search_index, store_errors
+from helix_desktop.store.commits import BulkAccess, StoreAccess
 from helix_desktop.store.contents import ContentStore
 from helix_desktop.store.database import damage_behind
 from helix_desktop.store.files import Quarantine
@@ -24,7 +25,6 @@ from helix_desktop.store.opening import LevelDbHealth, OpenFiles, open_files
 from helix_desktop.store.redaction import LevelDbRedaction, finish_pending_deletion
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.store.row_store import RowStore
-from helix_desktop.store.rows import BulkAccess, StoreAccess
 from helix_desktop.store.search_index import SearchIndex, match_expression
 from helix_desktop.store.store_search import EntryQuery
 from helix_desktop.store.threads import LoopBridge, ReaderThreads

@@ -35,8 +35,8 @@ from helix_desktop.domain.passages import (
 from helix_desktop.domain.store import BranchPoint, listed_session
 from helix_desktop.domain.text_search import ExcerptSize, excerpt_of, normalize, visible_text
 from helix_desktop.store import kinds
+from helix_desktop.store.commits import read_branches
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowView
-from helix_desktop.store.rows import read_branches
 from helix_desktop.store.search_index import match_expression, to_indexed_text
 
 _log = logging.getLogger(__name__)

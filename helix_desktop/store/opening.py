@@ -26,6 +26,7 @@ from helix_desktop.domain.listeners import Listeners, OnProgress, no_progress
 from helix_desktop.domain.store_reports import IntegrityReport, RepairReport, TruncatedSession
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, system_reason, verbatim
 from helix_desktop.store import kinds, store_errors
+from helix_desktop.store.commits import StoreAccess
 from helix_desktop.store.contents import ContentStore
 from helix_desktop.store.database import Database, create_db, store_damaged, store_unreadable
 from helix_desktop.store.files import (
@@ -46,7 +47,6 @@ from helix_desktop.store.repair.salvage import (
     inspect_files,
     read_current_name,
 )
-from helix_desktop.store.rows import StoreAccess
 from helix_desktop.store.store_errors import write_failure_reason
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 

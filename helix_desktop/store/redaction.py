@@ -27,12 +27,12 @@ from helix_desktop.domain.store import CacheEntry, Content, EntryRecord
 from helix_desktop.domain.text_variants import OutputCopies
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.store import kinds
+from helix_desktop.store.commits import StoreAccess, add_reference, log_parts, read_branches, remove_reference
 from helix_desktop.store.contents import ContentStore
 from helix_desktop.store.database import Database
 from helix_desktop.store.files import Quarantine, StoreFiles
 from helix_desktop.store.kinds import ROWS, PendingDeletion, RowDamaged, RowView, Tombstone
 from helix_desktop.store.retention import remove_content
-from helix_desktop.store.rows import StoreAccess, add_reference, log_parts, read_branches, remove_reference
 from helix_desktop.store.writer import WriteBatch
 from helix_desktop.system.files import delete_database
 

@@ -34,9 +34,7 @@ from helix_desktop.domain.retention import (
 )
 from helix_desktop.domain.store import CacheEntry, EntryRecord, SessionSummary, StoreTotals
 from helix_desktop.store import kinds, store_errors
-from helix_desktop.store.contents import MAX_SINGLE_ROW_BYTES, ContentStore, find_digests
-from helix_desktop.store.kinds import ROWS, RowDamaged, RowDatabase, RowUnknown, RowView
-from helix_desktop.store.rows import (
+from helix_desktop.store.commits import (
     StoreAccess,
     count_down_references,
     is_referenced,
@@ -45,6 +43,8 @@ from helix_desktop.store.rows import (
     read_session_digests,
     shared_end,
 )
+from helix_desktop.store.contents import MAX_SINGLE_ROW_BYTES, ContentStore, find_digests
+from helix_desktop.store.kinds import ROWS, RowDamaged, RowDatabase, RowUnknown, RowView
 from helix_desktop.store.writer import WriteBatch
 
 _log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""What changed in the context, why, and when the next compaction is due, in a few words each; no Qt."""
+"""What changed in the context, and why, in a few words each; no Qt."""
 
 from __future__ import annotations
 

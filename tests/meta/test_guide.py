@@ -27,8 +27,8 @@ from helix_desktop.providers.model_list import DEFAULT_PORTS
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.replay.policy.session_replays import MAX_SESSIONS
 from helix_desktop.system import exit_codes
-from helix_desktop.tools.environment import MAX_FILE_BYTES
 from helix_desktop.tools.files.jail import IGNORE_FILE
+from helix_desktop.tools.instruction_files import MAX_FILE_BYTES
 from helix_desktop.ui.chat.composer.editor import LONG_TEXT_CHARS, LONG_TEXT_LINES
 from helix_desktop.ui.help.guide import guide_pages
 from helix_desktop.ui.kit.commands import WindowCommands

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.kit.boxes import Button, Pill
-from helix_desktop.ui.timeline.rows import CardItem, FoldedRow, key_of
+from helix_desktop.ui.timeline.card_list import CardItem, FoldedRow, key_of
 from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from tests.support.galleries.panes_samples import NOW_MS
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from helix_desktop.agent.budget import ApproveSpending, SpendNotApproved, approve_any
-from helix_desktop.agent.compaction.handover_checks import (
+from helix_desktop.agent.compaction.handover_cuts import (
     active_handover,
     checked_events,
     cut_of_everything,

@@ -8,11 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.agent.budget import SpendApprovals
-from helix_desktop.agent.compaction.handover_checks import (
-    active_handover,
-    cut_on_request,
-    takes_place_of_same,
-)
+from helix_desktop.agent.compaction.handover_cuts import active_handover, cut_on_request, takes_place_of_same
 from helix_desktop.agent.compaction.handover_writer import (
     HandoverDraft,
     HandoverWriter,

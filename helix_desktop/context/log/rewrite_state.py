@@ -39,12 +39,12 @@ class RewriteState:
         self.by_seq: dict[int, Undoable] = {}
         self.observations: dict[int, ObservationsMade] = {}
         self.undone: dict[int, int] = {}  # the seq of the undoing, by that of the rewrite
-        self._put_back: set[int] = set()  # of those undone: not by the user
+        self._undone_by_helix: set[int] = set()  # of those undone, by no user
         self.pinned: frozenset[int] = frozenset()
         self.unpinned: frozenset[int] = frozenset()  # pinned once, and no longer
         self.masked: set[int] = set()
         self.sweep_exempt: frozenset[int] = frozenset()
-        self.restored: frozenset[int] = frozenset()  # whole again by the user: stays below the threshold
+        self.restored: frozenset[int] = frozenset()  # whole again by the user: not taken below the threshold
         self._placed_seqs: set[int] = set()
         self._replaced_by: dict[int, tuple[int, ...]] = {}  # handovers, by those that were written again
         self.chosen_forms: dict[int, FormChosen] = {}
@@ -61,7 +61,7 @@ class RewriteState:
         )
         copied.pinned, copied.masked, copied.sweep_exempt = self.pinned, set(self.masked), self.sweep_exempt
         copied.unpinned, copied.restored = self.unpinned, self.restored
-        copied._placed_seqs, copied._put_back = set(self._placed_seqs), set(self._put_back)
+        copied._placed_seqs, copied._undone_by_helix = set(self._placed_seqs), set(self._undone_by_helix)
         copied._replaced_by = dict(self._replaced_by)
         copied.chosen_forms, copied.anchors = dict(self.chosen_forms), dict(self.anchors)
         copied.excluded, copied.excluded_texts = self.excluded, self.excluded_texts  # never changed in place
@@ -77,10 +77,10 @@ class RewriteState:
                 self.unpinned |= {target}
             case Undone(target=target, refused=refused):
                 self.undone[target] = seq
-                self._put_back |= {target} if refused else set()
+                self._undone_by_helix |= {target} if refused else set()
             case Redone(target=target):
                 self.undone.pop(target, None)
-                self._put_back.discard(target)
+                self._undone_by_helix.discard(target)
             case SweepMade(masked=masked):
                 self.by_seq[seq] = rewrite
                 if self.is_active(seq):
@@ -139,7 +139,7 @@ class RewriteState:
     @property
     def undone_by_user(self) -> list[Undoable]:
         """Return the rewrites that the user undid, each with its sweep: not made again automatically."""
-        seqs = (seq for seq in self.undone if seq not in self._put_back)
+        seqs = (seq for seq in self.undone if seq not in self._undone_by_helix)
         both = (each for seq in seqs for each in (seq, self.attached_to(seq)) if each)
         return [self.by_seq[seq] for seq in both]
 

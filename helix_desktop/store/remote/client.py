@@ -21,6 +21,7 @@ from helix_desktop.domain.store import Commit
 from helix_desktop.domain.store_reports import ArchiveTotals, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.store import store_errors
+from helix_desktop.store.commits import check_commit
 from helix_desktop.store.kinds import MAX_CONTENT_BYTES
 from helix_desktop.store.remote.rpc import (
     COMMIT,
@@ -53,7 +54,6 @@ from helix_desktop.store.remote.rpc import (
     read_frame_head,
 )
 from helix_desktop.store.remote.server import SharedStore
-from helix_desktop.store.rows import check_commit
 from helix_desktop.store.writer import Backpressure
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 

@@ -13,9 +13,9 @@ from helix_desktop.domain.store import NO_TOTALS, EntryRecord, StoreTotals
 from helix_desktop.domain.store_reports import IntegrityReport, LostContent
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store import kinds
+from helix_desktop.store.commits import holder_of
 from helix_desktop.store.contents import ContentStore
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowUnknown, RowView
-from helix_desktop.store.rows import holder_of
 
 _text = TextContext("Store")
 

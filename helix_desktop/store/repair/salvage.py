@@ -42,6 +42,7 @@ from helix_desktop.domain.store import (
 from helix_desktop.domain.store_reports import LostContent, TruncatedSession
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store import kinds
+from helix_desktop.store.commits import read_branches
 from helix_desktop.store.contents import ContentStore, holds_content, rebuild_head, row_created_ms
 from helix_desktop.store.database import MAX_SLICE_BYTES, Database, ReadView, store_unreadable
 from helix_desktop.store.files import CleanState, Quarantine, StoreFormat
@@ -57,7 +58,6 @@ from helix_desktop.store.repair.leveldb_files import (
     read_newest,
     read_table,
 )
-from helix_desktop.store.rows import read_branches
 from helix_desktop.store.writer import WriteBatch
 from helix_desktop.system.files import read_regular
 

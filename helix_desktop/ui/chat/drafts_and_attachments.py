@@ -26,7 +26,6 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.services.attached_paths import attach_folder, attach_path
 from helix_desktop.ui.chat.composer.attachment_chips import (
-    AttachEntries,
     AttachFiles,
     AttachText,
     OpenAttachment,
@@ -39,23 +38,15 @@ from helix_desktop.ui.chat.composer.attachment_chips import (
 )
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import AddedFile
-from helix_desktop.ui.design.dialogs import DialogChoice, ask, pick_open_files
+from helix_desktop.ui.design.dialogs import pick_open_files
 from helix_desktop.ui.design.viewer.picture import read_thumbnail
-from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall, ShowPage, handles
+from helix_desktop.ui.kit.intents import OpenCacheEntry, handles
 from helix_desktop.ui.kit.notices import FAILED_WRITE, Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.outputs.entry_actions import RecallMany
-from helix_desktop.ui.outputs.preview import Preview
-from helix_desktop.ui.outputs.view import CacheBrowser
-from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
-cache_tr = Translator("Cache")
-
-_MAX_CONTENTS = 100
-"""Contents that one recall takes: more chips than that say nothing, and cost a window."""
 
 
 @dataclass(eq=False, slots=True)
@@ -447,9 +438,6 @@ class DraftAttachments(QObject):
         self.attaching = 0
         """How much was added that does not belong to a message yet."""
         self._folders: dict[str, Path] = {}  # where files were attached from last, by workspace
-        self._preview: Preview  # of the cache, once that is built
-        self._matches: Attachment | None = None  # of find's words there, counted last
-        self._search: asyncio.Task[None] | None = None
         self._session.handle(self)
         self._session.on(ToolAnswered | FilesChanged, lambda _: self.refresh())
 
@@ -655,83 +643,3 @@ class DraftAttachments(QObject):
         self._drafts.save_later(self._widget.draft())
         self.refresh()
         self.changed.emit()
-
-    def follow_cache(self, cache: CacheBrowser) -> None:
-        preview = self._preview = cache.preview
-        preview.matches_requested.connect(self._recall_matches)
-        preview.content.find_bar.found.connect(self._forget_matches)
-        preview.matches_found.connect(self._look)
-
-    @handles(Recall)
-    async def recall(self, digest: str, first: int, last: int) -> None:
-        """Let a content, or its lines `first` to `last` (0: all), go along with the next message."""
-        self.add(await self._session.workspace.contents.attach(digest, first, last))
-        self._session.perform(ShowPage("chat"))
-
-    @handles(AttachEntries)
-    async def recall_whole(self, digests: Sequence[str]) -> None:
-        """Let contents go along with the next message. Raises HelixError."""
-        workspace = self._session.workspace
-        for digest in digests:
-            attachment = await workspace.contents.attach(digest)
-            if self._session.shows(workspace):
-                self.add(attachment)
-
-    @handles(RecallMany)
-    async def recall_many(self, digests: Sequence[str]) -> None:
-        """Say what the first of very many contents cost, and let them go along if the user wants that."""
-        workspace = self._session.workspace
-        attachments = [await workspace.contents.attach(digest) for digest in digests[:_MAX_CONTENTS]]
-        what = cache_tr.plural(
-            len(attachments), "Recall %n entry into message?", "Recall %n entries into message?"
-        )
-        cost = cache_tr("≈ {tokens}", tokens=format_token_count(sum(each.tokens for each in attachments)))
-        if len(digests) > _MAX_CONTENTS:
-            first = cache_tr.plural(
-                len(digests),
-                "The first {some} of %n entry",
-                "The first {some} of %n entries",
-                some=_MAX_CONTENTS,
-            )
-            cost = f"{first} · {cost}"
-        choices = (
-            DialogChoice("", cache_tr("Cancel")),
-            DialogChoice("recall", cache_tr("Recall"), "primary"),
-        )
-        answer = await ask(self._session.window, what, cost, choices)
-        if answer and self._session.shows(workspace):
-            self.add(*attachments)
-            self._session.perform(ShowPage("chat"))
-
-    def _forget_matches(self, words: str) -> None:
-        if not words:
-            self._matches = None
-            if self._search is not None:
-                self._search.cancel()
-                self._search = None
-
-    def _look(self, words: str) -> None:
-        """Count the lines of the preview's text in which words stand, as find has them."""
-        search = self._count_matches(self._preview.digest, words)
-        self._search = self._session.start(search, "count matching lines")
-
-    async def _count_matches(self, digest: str, words: str) -> None:
-        try:
-            found = await self._session.workspace.contents.attach_matches(digest, words)
-        except HelixError:
-            return  # a damaged content, say: the preview says so
-        if found.attachment is None or digest != self._preview.digest:
-            return
-        self._matches = found.attachment
-        cost = cache_tr("≈ {tokens}", tokens=format_token_count(found.attachment.tokens))
-        recall = cache_tr.plural(found.count, "Recall %n matching line", "Recall %n matching lines")
-        if not found.is_complete:
-            recall = cache_tr.plural(
-                found.count, "Recall over %n matching line", "Recall over %n matching lines"
-            )
-        self._preview.show_matches(f"{recall} · {cost}")
-
-    def _recall_matches(self) -> None:
-        if self._matches is not None:
-            self.add(self._matches)
-            self._session.perform(ShowPage("chat"))

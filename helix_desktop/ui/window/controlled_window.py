@@ -13,6 +13,7 @@ from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.completion_sources import add_completions
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.presenter import ChatPresenter
+from helix_desktop.ui.chat.recalls import Recalls
 from helix_desktop.ui.chat.turn import TurnController, follow_session
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -107,7 +108,8 @@ class ControlledWindow:
         ViewStateController(window, session, self.past)
         self.rewrites = RewriteController(window, windows)
         SessionNavigation(window, windows, self.composer, self.chat, self.past)
-        pages.cache.when_built(self.composer.attachments.follow_cache)
+        self.recalls = Recalls(session, self.composer.attachments)
+        pages.cache.when_built(self.recalls.follow_preview)
         reverts = RevertFlow(session, pages.changes)
         window.page_shown.connect(lambda _: window.notices.end(REVERTED))
         follow_session(session)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.ui.chat.rows.call_results import figures_text
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
-from helix_desktop.ui.chat.rows.row_texts import figures_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from tests.support.agent_rig import AgentRig
 from tests.support.mcp.hub_tools import HubTools

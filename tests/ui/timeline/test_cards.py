@@ -26,9 +26,9 @@ from helix_desktop.domain.file_history.line_match import Span
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.kit.intents import ChooseForm, Redo, RetryFailed, ShowEvent, Undo, Unpin
 from helix_desktop.ui.timeline.bullet_view import BulletView, source_text
+from helix_desktop.ui.timeline.card_list import CardItem, card_menu
 from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
-from helix_desktop.ui.timeline.rows import CardItem, card_menu
 from helix_desktop.ui.timeline.summary_cards import HandoverCard, PlacedCard
 from helix_desktop.ui.timeline.usage_points import UsagePoint
 from helix_desktop.ui.timeline.view import Timeline, TimelineState

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.compaction.context_compaction import OverflowSteps
 from helix_desktop.agent.compaction.handover_writer import HandoverWriter
+from helix_desktop.agent.compaction.leaving_order import OverflowSteps
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.summaries.summary_task import fallback_rate

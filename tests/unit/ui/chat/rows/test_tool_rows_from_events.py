@@ -11,8 +11,8 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import DENIED
+from helix_desktop.ui.chat.rows.call_results import figures_text, outcome_text
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
-from helix_desktop.ui.chat.rows.row_texts import figures_text, outcome_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from tests.support.window.chat_geometry import tool_row, with_answer
 
