@@ -69,7 +69,7 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
-Group: TypeAlias = Literal["handovers", "compacted", "cached", "yours"]
+CardFilter: TypeAlias = Literal["handovers", "compacted", "cached", "yours"]
 """What the filter shows alone: `compacted` with all `handovers`, those that were not sent too; `cached` with
 large outputs of which the agent got a part, `yours` what the user chose, undid or redid."""
 Node: TypeAlias = Literal["", "live", "handover", "compacted", "sweep", "failure", "limit", "mark"]
@@ -138,7 +138,7 @@ class TimelineCard(TimelineRow, frozen=True):
     seq: int
     at_ms: int
 
-    groups: ClassVar[tuple[Group, ...]] = ()
+    filters: ClassVar[tuple[CardFilter, ...]] = ()
     """Where the filter shows it; what failed, with all others alone."""
 
     @property
@@ -387,7 +387,7 @@ class SweepCard(Rewrite, frozen=True):
     image_messages: int = 0
     undone_with: str = ""  # the rewrite whose undo undid it too
 
-    groups = ("cached",)
+    filters = ("cached",)
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -439,7 +439,7 @@ class FormCard(TimelineCard, frozen=True):
     inside: str = ""  # what covers it now
     is_demo: bool = False  # the demo model was asked for the form, which has no price
 
-    groups = ("cached",)
+    filters = ("cached",)
 
     @property
     def output(self) -> str:
@@ -638,7 +638,7 @@ class ManualActionCard(TimelineCard, frozen=True):
     inside: str = ""
     reversal: Literal["", "pin", "unpin"] = ""
 
-    groups = ("yours",)
+    filters = ("yours",)
 
     @property
     def title(self) -> str:
@@ -664,7 +664,7 @@ class UndoCard(TimelineCard, frozen=True):
     target: int
     name: str
 
-    groups = ("yours",)
+    filters = ("yours",)
 
     @property
     def title(self) -> str:

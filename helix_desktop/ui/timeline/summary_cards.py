@@ -39,8 +39,8 @@ from helix_desktop.ui.kit.boxes import (
 from helix_desktop.ui.kit.intents import CompareHandover, EditHandover, OpenSession, ShowEvent
 from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.timeline.cards import (
+    CardFilter,
     CardLook,
-    Group,
     Node,
     OpenCardMenu,
     Rewrite,
@@ -148,7 +148,7 @@ class HandoverCard(Rewrite, frozen=True):
     parts: tuple[ChangePart, ...] = ()  # what else became of the context before the same request
     undo_with: tuple[int, ...] = ()  # of these, what is undone or redone with it
 
-    groups, estimate = ("handovers", "compacted"), 160
+    filters, estimate = ("handovers", "compacted"), 160
 
     @property
     def below(self) -> Sequence[TimelineCard]:
@@ -336,7 +336,7 @@ class ObservationsCard(TimelineCard, frozen=True):
     inside: str = ""
     missing: MissingText = NOTHING_MISSING
 
-    groups, estimate = ("compacted",), 84
+    filters, estimate = ("compacted",), 84
 
     @property
     def title(self) -> str:
@@ -358,7 +358,7 @@ class PlacedCard(Rewrite, frozen=True):
     facts: ObservationsCard
     event: ObservationsPlaced
 
-    groups = ("compacted",)
+    filters = ("compacted",)
 
     @property
     def title(self) -> str:
@@ -437,7 +437,7 @@ class FoldCard(Rewrite, frozen=True):
     event: FoldMade
     title: str
 
-    groups, estimate = ("compacted",), 84
+    filters, estimate = ("compacted",), 84
 
     @property
     def why(self) -> str:
@@ -491,8 +491,8 @@ class ChangeCard(Rewrite, frozen=True):
         return "change", self.seq
 
     @property
-    def groups(self) -> tuple[Group, ...]:  # type: ignore[override]  # of its parts
-        return tuple(dict.fromkeys(group for part in self.parts for group in part.groups))
+    def filters(self) -> tuple[CardFilter, ...]:  # type: ignore[override]  # of its parts
+        return tuple(dict.fromkeys(group for part in self.parts for group in part.filters))
 
     @property
     def undo_seqs(self) -> tuple[int, ...]:
@@ -515,7 +515,7 @@ class ChangeCard(Rewrite, frozen=True):
         return reasons_text(part.why for part in self.parts)
 
     def node(self, live: int) -> Node:
-        return "mark" if self.is_undone else "compacted" if "compacted" in self.groups else "sweep"
+        return "mark" if self.is_undone else "compacted" if "compacted" in self.filters else "sweep"
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
         """Return all that became of the context before a request, in one line."""

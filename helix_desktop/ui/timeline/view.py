@@ -40,7 +40,7 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.card_list import CardList, HostedRow, Row, fold_rewrites
-from helix_desktop.ui.timeline.cards import FormCard, Group, RunningCard, TimelineCard, TimelineRow
+from helix_desktop.ui.timeline.cards import CardFilter, FormCard, RunningCard, TimelineCard, TimelineRow
 from helix_desktop.ui.timeline.from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.summary_cards import Continuation, ContinuedRow, HandoverCard, PlacedCard
 from helix_desktop.ui.timeline.usage_chart import UsageChart
@@ -83,14 +83,14 @@ class TimelineFilterBar(HostedRow):
     def __init__(self) -> None:
         super().__init__("filter", tr("Filter timeline"))
         self.is_needed = False
-        self.group: Group | None = None
-        self._buttons: dict[Group | None, PushButton] = {}
+        self.group: CardFilter | None = None
+        self._buttons: dict[CardFilter | None, PushButton] = {}
         choice = QButtonGroup(self)
         about_handovers = tr("Summaries in six sections, also those prepared for the next compaction.")
         about_compacted = tr("Summaries that replaced older messages, or are to replace them.")
         about_cached = tr("What tools returned or were called with, and large outputs of which a part left.")
         about_yours = tr("What you pinned, left out, undid, or sent to the agent in another form.")
-        words: dict[Group | None, tuple[str, str]] = {
+        words: dict[CardFilter | None, tuple[str, str]] = {
             None: (tr("All"), ""),
             "handovers": (tr("Handovers"), about_handovers),
             "compacted": (translate(STATE_WORDS["folded"].label), about_compacted),
@@ -111,14 +111,14 @@ class TimelineFilterBar(HostedRow):
         self.setLayout(column(self._flow))
         self.hide()
 
-    def choose(self, group: Group | None) -> None:
+    def choose(self, group: CardFilter | None) -> None:
         self._buttons[group].setChecked(True)
         if group != self.group:
             self.group = group
             self.changed.emit()
 
     def set_cards(self, cards: Sequence[TimelineCard]) -> None:
-        groups = {group for card in cards for group in card.groups}
+        groups = {group for card in cards for group in card.filters}
         for group, button in self._buttons.items():
             button.setVisible(group is None or group in groups)
         if self.group not in {*groups, None}:
@@ -128,7 +128,7 @@ class TimelineFilterBar(HostedRow):
         self.is_needed = has_hidden or (len(cards) >= MIN_CARDS and len(groups) > 1)
 
     def matches(self, card: TimelineCard) -> bool:
-        return self.group in card.groups if self.group is not None else _is_change(card)
+        return self.group in card.filters if self.group is not None else _is_change(card)
 
 
 def _is_change(card: TimelineCard) -> bool:
@@ -244,7 +244,7 @@ class Timeline(Themed, QWidget):
         if card is not None and not self.filter_bar.matches(card):
             self.filter_bar.choose(None)
             if not self.filter_bar.matches(card):
-                self.filter_bar.choose(card.groups[0])
+                self.filter_bar.choose(card.filters[0])
         while self.cards.cards.index_of(seq) is None:
             rows = (row for row in self.cards.cards.rows if isinstance(row, TimelineRow))
             holders = (row.key for row in rows if any(_has(card, seq) for card in row.below))

@@ -119,7 +119,7 @@ def test_large_outputs_and_failures_can_be_acted_on(qtbot: QtBot) -> None:
     cards = long_timeline_state().cards
     forms = [form for form in cards if isinstance(form, FormCard)]
     assert {form.seq for form in forms} == {454, 459}
-    assert {form.groups for form in forms} == {("cached",)}
+    assert {form.filters for form in forms} == {("cached",)}
     pane.filter_bar.choose("cached")
     actions = card_menu(card(pane, 459).row, pane).actions()
     assert [action.text() for action in actions] == ["Recall full output", "Send another part…"]
@@ -210,7 +210,7 @@ def test_a_handover_says_which_checkpoint_it_was_made_from(qtbot: QtBot) -> None
 
 def test_checkpoints_are_found_with_handovers() -> None:
     state = quiet_timeline_state()
-    groups = [one.groups for one in state.cards]
+    groups = [one.filters for one in state.cards]
     assert [group for group in groups if "compacted" in group]
 
 
@@ -296,7 +296,7 @@ def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: T
     )
     pane.set_state(TimelineState((placed,)))
     assert card(pane, 468).accessible_name.startswith("Compacted turns 1–46")
-    assert placed.groups == ("compacted",)
+    assert placed.filters == ("compacted",)
 
 
 def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:

@@ -527,7 +527,7 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
         chip.click()
         group = pane.filter_bar.group
         assert group is not None
-        assert shown_seqs(pane) == [one.seq for one in state.cards if group in one.groups] != []
+        assert shown_seqs(pane) == [one.seq for one in state.cards if group in one.filters] != []
     find_button(pane.filter_bar, "timeline-filter-handovers").click()
     assert {type(one) for one in state.cards if one.seq in shown_seqs(pane)} == {HandoverCard}
     find_button(pane.filter_bar, "timeline-filter-compacted").click()
@@ -539,7 +539,7 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
     pane.set_state(
         replace(
             state,
-            cards=tuple(card_state for card_state in state.cards if "yours" not in card_state.groups),
+            cards=tuple(card_state for card_state in state.cards if "yours" not in card_state.filters),
         )
     )
     assert pane.filter_bar.group is None

@@ -328,17 +328,18 @@ def _recorded(events: Sequence[Event]) -> list[RecordedEvent]:
 def test_the_filter_shows_what_its_labels_say(simulator: SessionSimulator) -> None:
     """An undone handover is one handover, and its undo none; what failed is with all else alone."""
     cards = build_cards(simulator.log, simulator.transcript)
-    counts = Counter(group for card in cards for group in card.groups)
+    counts = Counter(group for card in cards for group in card.filters)
     kinds = Counter(type(recorded.event).__name__ for recorded in simulator.log)
     outputs = [
         recorded.event
         for recorded in simulator.log
         if isinstance(recorded.event, ToolAnswered) and recorded.event.outcome == "ran"
     ]
-    summaries = ("HandoverMade", "ObservationsMade", "FoldMade")
+    handovers = kinds["HandoverMade"] + len(simulator.transcript.checkpoints)
     choices = ("Pinned", "Unpinned", "FormChosen", "Excluded", "HoldSet", "Undone", "Redone")
     assert counts == Counter(
-        summaries=sum(kinds[name] for name in summaries) + len(simulator.transcript.checkpoints),
+        handovers=handovers,
+        compacted=handovers + kinds["ObservationsMade"] + kinds["FoldMade"],
         cached=kinds["SweepMade"] + sum(not output.recalled and output.form != "full" for output in outputs),
         yours=sum(kinds[name] for name in choices),
     )
