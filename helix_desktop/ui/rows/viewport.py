@@ -351,7 +351,9 @@ class ListViewport(QObject):
     def go_to_end(self) -> None:
         """Show the end, and follow from now on if the list does so."""
         self.set_following(True)
-        self.scroll_layout.scroll_to_end()
+        self.scroll_layout.has_room = False
+        if not self.is_following:  # else the layout goes there itself, and what that takes is in its slice
+            self.scroll_layout.scroll_to_end()
         self.refresh()
 
     def set_following(self, following: bool) -> None:
