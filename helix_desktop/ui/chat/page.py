@@ -267,7 +267,7 @@ class ChatPage(Themed, QWidget):
         elif demo_runs:
             words = tr("Start a conversation. Demo calls run without asking.")
         if is_writable:
-            self.empty_state.set_content(words, action, tr("Import sessions of other agents…"))
+            self.empty_state.set_content(words, action, tr("Continue a session of another agent…"))
         else:
             self.empty_state.set_content(tr("No messages yet."))
 

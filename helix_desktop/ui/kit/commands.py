@@ -318,10 +318,8 @@ class WindowCommands(CommandTable):
         also=_also("delete password key redact"))
     export = _file(text("Export…"), intents.Export(), group=3, slash="export",
         also=_also("backup save markdown share session workspace cache"))
-    import_file = _file(text("Import…"), intents.ImportFile(), group=3, also=_also("restore backup"))
-    import_sessions = _file(text("Import sessions of other agents…"), intents.ImportSessions(), group=3,
-        needs=_WORKSPACE, slash="import",
-        also=_also("other agents claude code codex opencode cline roo pi move history"))
+    import_any = _file(text("Import…"), intents.Import(), group=3, slash="import",
+        also=_also("restore backup sessions of other agents claude code codex opencode cline roo pi history"))
     settings = _file(text("Settings…"), intents.OpenSettings(), "Ctrl+,", group=4, slash="settings",
         also=_also("preferences options configuration"))
     quit = _file(text("Quit"), intents.Quit(), "Ctrl+Q", group=5, slash="quit", also=_also("exit close"))

@@ -186,10 +186,12 @@ class CleanUp(Intent, frozen=True): ...  # what the cache could do without
 class ShowTrash(Intent, frozen=True): ...
 class RemoveSecret(Intent, frozen=True):  # a text, or an output by its digest
     digest: str = ""
-class Export(Intent, frozen=True):  # a workspace or a session by its id; none: what is on screen
+class Export(Intent, frozen=True):  # after a question, in which this is chosen; none: what is on screen
     workspace_id: str = ""
     session_id: str = ""
-class ImportFile(Intent, frozen=True):  # into a workspace by its id; none: the one on screen
+    digests: tuple[str, ...] = ()
+    all_workspaces: bool = False
+class Import(Intent, frozen=True):  # after a question, into a workspace by its id; none: the one on screen
     workspace_id: str = ""
 class ImportArchive(Intent, frozen=True):  # an exported workspace, after a question
     path: Path

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QMenu
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
-from helix_desktop.ui.kit.intents import Intent, Recall, RemoveSecret, perform
+from helix_desktop.ui.kit.intents import Export, Intent, Recall, RemoveSecret, perform
 from helix_desktop.ui.outputs.filter_bar import CacheFilterBar, target_option, tool_option
 from helix_desktop.ui.outputs.preview import MAX_RECALLED, Preview, RecallSelection
 from helix_desktop.ui.outputs.rows import (
@@ -51,8 +51,6 @@ class VerifyEntries(Intent, frozen=True):
 class VerifyAllEntries(Intent, frozen=True): ...
 class SaveEntry(Intent, frozen=True):  # as a file
     digest: str
-class ExportEntries(Intent, frozen=True):  # into a folder or a zip
-    digests: tuple[str, ...]
 class PinEntries(Intent, frozen=True):  # no clean-up takes what is pinned
     digests: tuple[str, ...]
     is_pinned: bool
@@ -119,7 +117,7 @@ class EntryActions(QObject):
 
     def _export_shown(self) -> None:
         if self.table.selected_count() > 1:
-            self.perform(ExportEntries(self.digests_of(is_readable)))
+            self.perform(Export(digests=self.digests_of(is_readable)))
         else:
             self.perform(SaveEntry(self.preview.digest))
 

@@ -108,7 +108,7 @@ class DataPage(QWidget):
         forget.clicked.connect(lambda: start(RemoveSecret()))
         self._workspace_parts = (totals, *self.forms, FlowBox([clean, trash, forget], right_from=2))
         backup = PushButton(tr("Export…"), "", "save", name="export")
-        backup.clicked.connect(lambda: perform(self, Export()))
+        backup.clicked.connect(lambda: perform(self, Export(all_workspaces=True)))
         words = tr("A backup is one file for each workspace. Each file is read again and checked.")
         note = label(words, "note", wrap=True)
         for part in self._workspace_parts:

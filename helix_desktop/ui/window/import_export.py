@@ -38,10 +38,11 @@ from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.outputs.entry_actions import CopyEntryLinks, ExportEntries, is_readable
+from helix_desktop.ui.outputs.entry_actions import CopyEntryLinks, is_readable
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.window.workspace_controller import WorkspaceController
+from helix_desktop.ui.workspace_dialogs.export import FOLDER, ZIP_SUFFIX, ExportDialog
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from helix_desktop.words.compaction import trigger_text
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
@@ -59,7 +60,6 @@ text = TextContext("Workspaces")
 _DONE = "carried"
 _STEPS_PER_WORKSPACE = 1_000  # of the bar, for each workspace
 _MAX_NAMED = 3  # workspaces that could not be written, listed by name
-_ZIP = ".zip"
 _NAME_CAP = 60  # characters of a name that a file or a folder brings along
 _HERE, _FOLDER = "here", "folder"
 
@@ -128,56 +128,75 @@ class ImportExportController(WindowPart):
         self._workspaces, self._is_asking = workspaces, False
 
     @handles(intents.Export)
-    async def _export_any(self, workspace_id: str, session_id: str) -> None:
-        """Export what is named; else ask what to export of what is on screen. Raises HelixError."""
-        if workspace_id or session_id:
-            await (self.export(workspace_id) if workspace_id else self._export_session(session_id))
+    async def _export(
+        self, workspace_id: str, session_id: str, digests: Sequence[str], all_workspaces: bool
+    ) -> None:
+        """Ask what to export, with what the intent names chosen, and in which format. Raises HelixError.
+
+        For a workspace that is named nothing is read: its files may be gone.
+        """
+        opened = self._session.opened
+        subjects, subject = dict[str, str](), "session" if session_id else "outputs" if digests else ""
+        if opened is not None and not workspace_id:
+            if not digests and self._window.page() == "cache":
+                digests = self._window.pages.cache.get().entry_actions.digests_of(is_readable)
+            if not session_id and self._session.has_conversation:
+                session_id = self._session.conversation.session.id
+            if session_id:
+                subjects["session"] = tr("Session “{title}”", title=await self._title_of(session_id))
+            if digests:
+                subjects["outputs"] = tr.plural(len(digests), "%n selected output", "%n selected outputs")
+        if workspace_id:
+            subject = "workspace"
+        elif opened is not None:
+            workspace_id = opened.id
+        if workspace_id:
+            name = _short_name(self._services.registry.get(workspace_id).name)
+            subjects["workspace"] = tr("Workspace {workspace}", workspace=name)
+        subjects["all"] = tr("All workspaces")
+        if all_workspaces:
+            subject = "all"
+        dialog = ExportDialog(self._window, subjects, subject or next(iter(subjects)))
+        if not await dialogs.exec_async(dialog):
             return
-        workspace = self._session.opened
-        is_in_cache = self._window.page() == "cache"
-        digests = self._window.pages.cache.get().entry_actions.digests_of(is_readable) if is_in_cache else ()
-        choices = [("all", tr("All workspaces"), tr("A backup in a folder: one verified file each."))]
-        if workspace is not None:
-            name = self._services.registry.get(workspace.id).name
-            note = tr("Its sessions with every output, in one file. It can be imported again.")
-            choices.insert(0, ("workspace", tr("Workspace {workspace}", workspace=name), note))
-        if digests and workspace is not None:
-            note = tr("As files in a folder, or in a zip.")
-            outputs = tr.plural(len(digests), "%n selected output", "%n selected outputs")
-            choices.insert(0, ("entries", outputs, note))
-        if self._session.has_conversation:
-            note = tr("As a document for others, or as an archive that can be imported again.")
-            choices.insert(0, ("session", tr("This session"), note))
-        match await dialogs.choose(self._window, tr("Export"), choices):
-            case "session":
-                await self._export_session(self._session.conversation.session.id)
-            case "entries":
-                await self._export_entries(digests)
-            case "workspace" if workspace is not None:
-                await self.export(workspace.id)
-            case "all":
+        match dialog.chosen:
+            case "session", suffix:
+                await self._export_session(session_id, suffix)
+            case "outputs", kind:
+                await self._export_outputs(digests, is_folder=kind == FOLDER)
+            case "workspace", _:
+                await self._export_workspace(workspace_id)
+            case _:
                 await self._back_up()
 
-    @handles(intents.ImportFile)
+    @handles(intents.Import)
     async def _import(self, workspace_id: str) -> None:
-        if workspace_id or self._session.opened is not None:
-            await self.import_file(workspace_id or self._session.workspace_id)
-        elif path := await dialogs.pick_file(self._window, tr("Import"), _name_filter()):
+        """Ask what to import where there is a choice; sessions of other agents need an open workspace."""
+        opened = self._session.opened
+        kind = "file"
+        if workspace_id or opened is not None:
+            choices = (
+                ("file", tr("Helix file…"), tr("What Helix exported: a session, a workspace or a backup.")),
+                (
+                    "sessions",
+                    tr("Sessions of other agents…"),
+                    tr("Found on this computer, or in a file or folder that you choose."),
+                ),
+            )
+            kind = await dialogs.choose(self._window, tr("Import"), choices)
+        if kind == "sessions":
+            await self._import_sessions(workspace_id)
+        elif kind and (into := workspace_id or self._session.workspace_id):
+            await self.import_file(into)
+        elif kind and (path := await dialogs.pick_file(self._window, tr("Import"), _name_filter())):
             self._session.perform(intents.ImportArchive(path))
 
-    @handles(ExportEntries)
-    async def _export_entries(self, digests: Sequence[str]) -> None:
-        choices = (
-            ("folder", tr("Folder"), tr("One file for each output, and a list of what they are.")),
-            ("zip", tr("Zip"), tr("The same in one file.")),
-        )
-        title = tr.plural(len(digests), "Export %n output", "Export %n outputs")
-        kind = await dialogs.choose(self._window, title, choices)
-        is_folder, title = kind == "folder", tr("Save outputs as a zip")
+    async def _export_outputs(self, digests: Sequence[str], *, is_folder: bool) -> None:
         if is_folder:
-            place = await dialogs.pick_folder(self._window, tr("Save outputs to a folder"))
+            place = await dialogs.pick_folder(self._window, tr("Export outputs to a folder"))
         else:
-            place = await dialogs.pick_save_file(self._window, title, f"cache{_ZIP}", _ZIP) if kind else None
+            title = tr("Export outputs as a zip")
+            place = await dialogs.pick_save_file(self._window, title, f"cache{ZIP_SUFFIX}", ZIP_SUFFIX)
         if place is not None:
             await self.save_entries(digests, place, is_folder=is_folder)
 
@@ -206,15 +225,21 @@ class ImportExportController(WindowPart):
     @handles(intents.ShareSession)
     async def _share_upto(self, seq: int) -> None:
         session_id = self._session.conversation.session.id
-        await self._share_session(session_id, await self._title_of(session_id), seq)
+        await self._share_session(session_id, await self._title_of(session_id), upto=seq)
 
     async def _title_of(self, session_id: str) -> str:
         titles = {summary.id: summary.title for summary in await self._session.workspace.store.sessions()}
         return ellipsize_title(session_title(titles.get(session_id, "")))
 
-    async def _share_session(self, session_id: str, title: str, upto: int = 0) -> None:
+    async def _share_session(
+        self, session_id: str, title: str, suffixes: Sequence[str] = SHARED_SUFFIXES, upto: int = 0
+    ) -> None:
         workspace_id, sharing = self._session.workspace.id, self._services.sharing
-        await self._share(title, lambda suffix: sharing.session_text(workspace_id, session_id, suffix, upto))
+
+        def make(suffix: str) -> Awaitable[SharedText]:
+            return sharing.session_text(workspace_id, session_id, suffix, upto)
+
+        await self._share(title, make, suffixes)
 
     @handles(intents.ExportHandover)
     async def _share_handover(self, seq: int) -> None:
@@ -226,10 +251,15 @@ class ImportExportController(WindowPart):
         make = partial(self._services.sharing.handover_text, session.id, recorded, markdown)
         await self._share(handover_titles(transcript)[seq], make)
 
-    async def _share(self, title: str, make: Callable[[str], Awaitable[SharedText]]) -> None:
+    async def _share(
+        self,
+        title: str,
+        make: Callable[[str], Awaitable[SharedText]],
+        suffixes: Sequence[str] = SHARED_SUFFIXES,
+    ) -> None:
         """`make` writes the document with an ending."""
         workspace_id = self._session.workspace.id
-        documents = {suffix: await make(suffix) for suffix in SHARED_SUFFIXES}
+        documents = {suffix: await make(suffix) for suffix in suffixes}
         dialog = ShareDialog(self._session, title, documents)
         await dialogs.exec_async(dialog)
         if dialog.saved is not None:
@@ -258,7 +288,7 @@ class ImportExportController(WindowPart):
             Notice("entries_saved", what, why, "", answers, level, workspace_id=workspace_id)
         )
 
-    async def export(self, workspace_id: str) -> None:
+    async def _export_workspace(self, workspace_id: str) -> None:
         backup, name = self._services.backup, self._services.registry.get(workspace_id).name
         title, words = tr("Export {workspace}", workspace=name), tr("Exporting {workspace}", workspace=name)
         write = partial(backup.export, workspace_id)
@@ -286,24 +316,16 @@ class ImportExportController(WindowPart):
         level: NoticeLevel = "info" if is_complete else "warning"
         self._show_file(workspace_id, path, what, export_summary(done), level)
 
-    async def _export_session(self, session_id: str) -> None:
-        workspace, backup = self._session.workspace, self._services.backup
+    async def _export_session(self, session_id: str, suffix: str) -> None:
+        workspace_id, backup = self._session.workspace.id, self._services.backup
         title = await self._title_of(session_id)
-        why = tr(
-            "A document is for others to read: a page, Markdown or JSON lines, without keys. An archive "
-            "has every output and can be imported again."
-        )
-        document = DialogChoice("document", tr("Share document…"))
-        archive = DialogChoice("archive", tr("Save archive…"), "primary")
-        choices = (DialogChoice("", tr("Cancel")), document, archive)
-        kind = await dialogs.ask(self._window, tr("Export “{title}”?", title=title), why, choices)
-        if kind == document.id:
-            await self._share_session(session_id, title)
-        elif kind:
-            what, words = tr("Export “{title}”", title=title), tr("Exporting {session}", session=title)
-            file_name = backup.session_file_name(title, ARCHIVE_SUFFIX)
-            write = partial(backup.export_session, workspace.id, session_id)
-            await self._save_archive(workspace.id, what, file_name, words, write)
+        if suffix != ARCHIVE_SUFFIX:
+            await self._share_session(session_id, title, (suffix,))
+            return
+        what, words = tr("Export “{title}”", title=title), tr("Exporting {session}", session=title)
+        file_name = backup.session_file_name(title, suffix)
+        write = partial(backup.export_session, workspace_id, session_id)
+        await self._save_archive(workspace_id, what, file_name, words, write)
 
     async def import_file(self, workspace_id: str) -> None:
         """Ask for a file, and merge it into the workspace, which is closed meanwhile. Raises HelixError."""
@@ -326,7 +348,12 @@ class ImportExportController(WindowPart):
             await self._show_imported(workspace_id, path.name, done)
 
     @handles(intents.ImportSessions)
-    async def _import_sessions(self) -> None:
+    async def _import_sessions(self, workspace_id: str = "") -> None:
+        """Let sessions of other agents be chosen for a workspace, which is shown, else the one on screen."""
+        if workspace_id not in ("", self._session.workspace_id):
+            await self._workspaces.open_workspace(workspace_id)
+            if self._session.workspace_id != workspace_id or self._session.opened is None:
+                return  # the window says why it could not be opened, or the user has gone elsewhere
         workspace = self._session.workspace
         name = self._services.registry.get(workspace.id).name
         here = {session.id for session in await workspace.sessions()}
@@ -649,7 +676,7 @@ def _handover_markdown(handover: HandoverMade, transcript: Transcript) -> str:
 
 
 def _name_filter() -> str:
-    return tr("Workspaces ({pattern});;All files (*)", pattern=f"*{ARCHIVE_SUFFIX}")
+    return tr("Helix files ({pattern});;All files (*)", pattern=f"*{ARCHIVE_SUFFIX}")
 
 
 def _backup_text(files: Sequence[ExportResult], requested: int) -> str:

@@ -39,7 +39,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.turn import spend_notice
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
-from helix_desktop.ui.kit.intents import ShareSession
+from helix_desktop.ui.kit.intents import ImportSessions, ShareSession
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.view import SettingsPage
 from helix_desktop.ui.timeline.view import TimelineState
@@ -392,10 +392,18 @@ async def _survives(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 
 @asynccontextmanager
+async def _import_sessions(rig: WindowRig) -> AsyncIterator[ImportSessionsDialog]:
+    rig.perform(ImportSessions())
+    dialog = await rig.dialog(ImportSessionsDialog)
+    yield dialog
+    dialog.close()
+    await until(lambda: _front_dialog() is None, "the end of the dialog")
+
+
+@asynccontextmanager
 async def _found_sessions(rig: WindowRig) -> AsyncIterator[QWidget]:
     """Sessions of two agents to be imported, one of them chosen by its file."""
-    async with _command(rig, "import_sessions") as dialog:
-        assert isinstance(dialog, ImportSessionsDialog)
+    async with _import_sessions(rig) as dialog:
         titles: dict[ForeignAgent, str] = {"claude-code": "Which port does it use?", "pi": "Rename the table"}
         for agent, title in titles.items():
             source = Source(agent, rig.folder / f"{agent}.jsonl")
@@ -519,7 +527,9 @@ SCENES: dict[str, Scene] = {
     "timeline-checkpoints": partial(_timeline, state=quiet_timeline_state),
     "changes": _changes,
     "survives": _survives,
-    "import-sessions": partial(_command, name="import_sessions"),
+    "export": partial(_command, name="export"),
+    "import": partial(_command, name="import_any"),
+    "import-sessions": _import_sessions,
     "found-sessions": _found_sessions,
     "search-everything": partial(_command, name="search_messages"),
     "found-messages": _found_messages,

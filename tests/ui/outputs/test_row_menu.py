@@ -20,10 +20,9 @@ from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.style.theme import DARK
-from helix_desktop.ui.kit.intents import Recall
+from helix_desktop.ui.kit.intents import Export, Recall
 from helix_desktop.ui.outputs.entry_actions import (
     CopyEntryLinks,
-    ExportEntries,
     PinEntries,
     RecallMany,
     RestoreEntries,
@@ -140,7 +139,7 @@ async def test_it_applies_to_the_complete_selection(qtbot: QtBot, scope: TaskSco
             ("trash", TrashEntries(digests[:2])),
             ("pin", PinEntries(digests[:2], is_pinned=True)),
             ("restore", RestoreEntries(digests[2:3])),
-            ("export", ExportEntries(digests[:2])),
+            ("export", Export(digests=digests[:2])),
             ("copy-link", CopyEntryLinks(digests[:3])),
             ("verify", VerifyEntries(digests[:3])),
         ):
@@ -179,7 +178,7 @@ async def test_the_buttons_of_the_preview_stand_for_all_selected_entries(
         for button in (preview.recall_button, preview.export_button):
             button.click()
     assert intents == [
-        *(Recall(digests[0]), Recall(digests[1]), ExportEntries(digests[:2])),
+        *(Recall(digests[0]), Recall(digests[1]), Export(digests=digests[:2])),
     ]
     pane.table.select_row(0)
     assert preview.recall_button.text().startswith("Recall into message · ≈ ")

@@ -328,7 +328,7 @@ async def _check_a_workspace_that_cannot_be_opened(rig: WindowRig) -> None:
     assert {action.statusTip() for action in of_workspace} == {"Needs an open workspace"}
     for action in (commands.compact_now, commands.toggle_inspector):
         assert (action.isEnabled(), action.statusTip()) == (False, "Needs an open session")
-    assert commands.import_file.isEnabled()
+    assert commands.import_any.isEnabled()
 
     store.unlink()
     store.with_name("elsewhere").rename(store)

@@ -17,9 +17,9 @@ from PySide6.QtTest import QTest
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.foreign.discovery import AgentFolders
 from helix_desktop.ui.design.dialogs import ChoiceDialog, QuestionDialog
-from helix_desktop.ui.kit.intents import ShareSession
-from helix_desktop.ui.outputs.entry_actions import ExportEntries
+from helix_desktop.ui.kit.intents import Export, ShareSession
 from helix_desktop.ui.window.import_export import ShareDialog
+from helix_desktop.ui.workspace_dialogs.export import ExportDialog
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from tests.support.model_servers.chat_server import (
     ChatServer,
@@ -42,10 +42,27 @@ def choose(rig: WindowRig, entry: str, identity: str) -> None:
     menu.deleteLater()
 
 
-async def export(rig: WindowRig, what: str) -> None:
-    """Export something by the menu."""
+async def export(rig: WindowRig, subject: str, kind: str = "") -> None:
+    """Export something by the menu, in a format; none: the one that is offered first."""
     rig.window.commands.export.trigger()
-    press(await rig.dialog(ChoiceDialog), what)
+    await export_as(rig, subject, kind)
+
+
+async def export_as(rig: WindowRig, subject: str, kind: str = "") -> None:
+    """Answer the one dialog that asks what to export, and in which format."""
+    dialog = await rig.dialog(ExportDialog)
+    dialog.form.write("subject", subject)
+    assert dialog.form.controls["format"].isEnabled() == (subject in ("session", "outputs"))
+    if kind:
+        dialog.form.write("format", kind)
+    press(dialog, "export")
+
+
+async def import_archive(rig: WindowRig, path: Path, identity: str) -> None:
+    """Import a file by the menu of a workspace."""
+    choose(rig, "import", identity)
+    press(await rig.dialog(ChoiceDialog), "file")
+    await rig.pick(path)
 
 
 async def test_what_was_exported_is_imported_again_and_backed_up(
@@ -71,22 +88,22 @@ async def _check_exports_and_imports(rig: WindowRig) -> None:
 
     (rig.folder / "outputs").mkdir()
     outputs = [rig.last_output("list_directory").digest, "0" * 64]
-    rig.perform(ExportEntries(tuple(outputs)))
-    press(await rig.dialog(ChoiceDialog), "folder")
+    rig.perform(Export(digests=tuple(outputs)))
+    dialog = await rig.dialog(ExportDialog)
+    assert dialog.chosen == ("outputs", "folder"), "what the page named is chosen"
+    press(dialog, "export")
     await rig.pick(rig.folder / "outputs")
     await until(lambda: "Saving stopped." in rig.banner_text(), "the notice")
     assert "1 entry was saved to outputs." in rig.banner_text()
     await _check_a_document(rig, rig.folder)
     rig.type_message("/export")
-    press(await rig.dialog(ChoiceDialog), "session")
-    press(await rig.dialog(QuestionDialog), "archive")
+    await export_as(rig, "session", ".helix")
     await rig.pick(rig.folder / "session.helix")
     await until(lambda: "session.helix exported" in rig.banner_text(), "the notice")
 
     second = await rig.open_folder("second")
     for file in ("all.helix", "session.helix"):
-        choose(rig, "import", second)
-        await rig.pick(rig.folder / file)
+        await import_archive(rig, rig.folder / file, second)
         await until(partial(_is_said, rig, f"{file} imported."), "the notice")
         assert "Sessions: 1 new." in rig.banner_text()
         assert (rig.workspace.id, rig.conversation.session.id) == (second, session_id)
@@ -114,11 +131,11 @@ async def _check_a_document(rig: WindowRig, folder: Path) -> None:
     menu = sessions.menu_for(sessions.index_of(rig.conversation.session.id))
     trigger(menu, "export")
     menu.deleteLater()
-    press(await rig.dialog(QuestionDialog), "document")
+    await export_as(rig, "session", ".html")
     await until(lambda: len(rig.window.findChildren(ShareDialog)) == 1, "the document of all")
     sharing = await rig.dialog(ShareDialog)
     assert len(sharing.document.text) > len(beginning)
-    sharing.list.setCurrentItem(sharing.list.items()[1])
+    assert len(sharing.list.items()) == 1, "the format isn't asked again"
     shown = sharing.document.text
     assert sharing.viewer.text.toPlainText().startswith("<!doctype html>")
     press(sharing, "save")
@@ -136,13 +153,13 @@ async def _check_an_import_beside_a_turn(rig: WindowRig) -> None:
         await rig.use_server(server)
         await rig.run_turn("First")
         choose(rig, "export", identity)
+        await export_as(rig, "workspace")
         await rig.pick(rig.folder / "a.helix")
         await until(lambda: "a.helix exported" in rig.banner_text(), "the notice")
         rig.type_message("Second")
         await until(lambda: rig.conversation.is_running, "a turn")
         for answer, stays in (("cancel", True), ("stop", False)):
-            choose(rig, "import", identity)
-            await rig.pick(rig.folder / "a.helix")
+            await import_archive(rig, rig.folder / "a.helix", identity)
             press(await rig.dialog(QuestionDialog), answer)
             if stays:
                 await until(lambda: not rig.window.findChildren(QuestionDialog), "the answer")
@@ -234,7 +251,8 @@ def fill_home(home: Path) -> None:
 
 
 async def open_dialog(rig: WindowRig) -> ImportSessionsDialog:
-    rig.window.commands.import_sessions.trigger()
+    rig.type_message("/import")
+    press(await rig.dialog(ChoiceDialog), "sessions")
     return await rig.dialog(ImportSessionsDialog)
 
 
@@ -297,7 +315,12 @@ async def _check_sessions_of_other_agents(rig: WindowRig) -> None:
 
     with (home / f".claude/projects/-home-ann-shop/{CLAUDE}.jsonl").open("a") as file:
         file.write("".join(f"{json.dumps(line)}\n" for line in MORE))
-    dialog = await open_dialog(rig)
+    first = rig.workspace.id
+    await rig.open_folder("second")
+    choose(rig, "import", first)
+    press(await rig.dialog(ChoiceDialog), "sessions")
+    dialog = await rig.dialog(ImportSessionsDialog)
+    assert rig.workspace.id == first, "they come into the workspace whose menu it was"
     await search(dialog, 2)
     assert all(item.text(0).startswith("Imported · ") for item in dialog.list.items())
     press(dialog, "check_all")

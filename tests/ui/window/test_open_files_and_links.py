@@ -84,7 +84,7 @@ async def _check_a_first_start(qapp: QApplication, tmp_path: Path, place: Path) 
         press(await rig.dialog(QuestionDialog), "cancel")
         await importing
         assert rig.window.places.welcome.get().isVisible()
-        rig.window.commands.import_file.trigger()
+        rig.window.commands.import_any.trigger()
         await rig.pick(place)
         press(await rig.dialog(QuestionDialog), "folder")
         await rig.pick(tmp_path / "new")

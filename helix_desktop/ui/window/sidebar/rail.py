@@ -149,7 +149,7 @@ class Rail(Themed, QFrame):
         menu.add("copy_link", tr("Copy link"), intents.CopyLink(workspace_id))
         menu.addSeparator()
         menu.add("export", tr("Export…"), intents.Export(workspace_id))
-        menu.add("import", tr("Import…"), intents.ImportFile(workspace_id))
+        menu.add("import", tr("Import…"), intents.Import(workspace_id))
         menu.addSeparator()
         menu.add("remove_from_list", tr("Remove from list…"), intents.RemoveWorkspace(workspace_id))
         return menu
