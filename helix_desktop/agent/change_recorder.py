@@ -246,11 +246,12 @@ class ChangeRecorder:
             and all(state is None or state.kind == "file" for state in (change.before, change.after))
         )
 
-    async def reverts_note(self) -> str:
+    async def reverts_note(self, shown: Collection[str]) -> str:
         """Return what tells the model of the user's reverts since their last message; empty without any.
 
-        Nothing of a file that is as it was then, or that an edit changed since: before that, the model had to
-        be told. Nothing of folders: `.benchmarks`, which tests left empty, can't be read again.
+        None has to be read again if all are `shown` with what changed in them. Nothing of a file that is as
+        it was then, or that an edit changed since: before that, the model had to be told. Nothing of folders:
+        `.benchmarks`, which tests left empty, can't be read again.
         """
         if self._history is None:
             return ""
@@ -270,7 +271,7 @@ class ChangeRecorder:
         for path, (net, how) in found.items():
             if not all(state is None or is_folder(state) for state in (net.before, net.after)):
                 paths[how].append(path)
-        return reverts_note(**paths)
+        return reverts_note(**paths, shown=shown)
 
     def _since_last_message(self) -> list[ChangesRecorded]:
         log = self._session.log

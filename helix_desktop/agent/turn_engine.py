@@ -439,9 +439,10 @@ class TurnEngine:
         """Return what comes with a message: the mode, if it is new, and what happened to files."""
         changed = await self._file_versions.record()
         changed += await self._changes.outside_changes({file.path for file in changed})
-        updates = files_note(changed, await self._changes.file_updates(changed))
+        updates = await self._changes.file_updates(changed)
         of_mode = mode_note(self._session.transcript.announced_mode, mode)
-        return "\n".join(filter(None, (of_mode, await self._changes.reverts_note(), updates)))
+        of_reverts = await self._changes.reverts_note({update.path for update in updates if update.text})
+        return "\n".join(filter(None, (of_mode, of_reverts, files_note(changed, updates))))
 
     async def _without_repeats(self, attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
         return await without_repeats(attachments, self._session.transcript, self._session.counter)

@@ -147,8 +147,7 @@ async def test_a_run_that_goes_on_tells_the_model_what_was_reverted_between(cli:
             await cli.run_with_server(server.base_url, text, "--session", session_id)
     told, thanks = (request["messages"] for request in server.bodies)
     assert told[-1]["content"].startswith(
-        "[The user reverted the changes to a.txt. Read a file again before you rely on it.]\n"
-        "[Files on disk since you last saw them: changed: a.txt."
+        "[The user reverted the changes to a.txt.]\n[Files on disk since you last saw them: changed: a.txt."
     )
     assert told[-1]["content"].endswith("-eins\n+one\n \n \n zwei\n]\n\nGo on")
     assert thanks[: len(told)] == told

@@ -5,7 +5,8 @@ The mode is never told by another system prompt: the provider would read the who
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 
 import msgspec
 
@@ -17,6 +18,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 _MAX_NAMED = 20
 _READ_AGAIN = "Read a file again before you rely on it."
+_REVERTS = re.compile(r"\[The user (?:reverted|redid|set) .*\.\]$")
 _FILES_HEAD = "Files on disk since you last saw them:"
 
 
@@ -46,10 +48,13 @@ def tells_of_files(note: str) -> bool:
     return f"[{_FILES_HEAD}" in note
 
 
-def reverts_note(reverted: Sequence[str], redone: Sequence[str], rewound: Sequence[str] = ()) -> str:
+def reverts_note(
+    reverted: Sequence[str], redone: Sequence[str], rewound: Sequence[str] = (), shown: Container[str] = ()
+) -> str:
     """Return the note on files whose changes the user reverted or redid; empty without any.
 
-    A rewind may do both: it sets files back to a message, whatever changed them since.
+    A rewind may do both: it sets files back to a message, whatever changed them since. None has to
+    be read again if all are `shown` with what changed in them.
     """
     parts = [
         f"reverted the changes to {_listed(reverted)}" if reverted else "",
@@ -57,12 +62,14 @@ def reverts_note(reverted: Sequence[str], redone: Sequence[str], rewound: Sequen
         f"set {_listed(rewound)} back to an earlier state" if rewound else "",
     ]
     text = ", and ".join(filter(None, parts))
-    return f"[The user {text}. {_READ_AGAIN}]" if text else ""
+    is_all_shown = all(path in shown for path in (*reverted, *redone, *rewound))
+    advice = "" if is_all_shown else f" {_READ_AGAIN}"
+    return f"[The user {text}.{advice}]" if text else ""
 
 
 def revert_lines(note: str) -> list[str]:
     """Return what the note of a user's message says of reverts."""
-    return [line for line in note.splitlines() if line.endswith(_READ_AGAIN + "]")]
+    return [line for line in note.splitlines() if _REVERTS.match(line)]
 
 
 def refused_edit(files: Sequence[ChangedFile], updates: Sequence[FileUpdate]) -> str:

@@ -74,7 +74,7 @@ async def test_a_message_that_steers_the_turn_tells_it_too_and_once() -> None:
     await end_turn(rig)
     await rig.run("And again.")
     first, told, *later = notes(rig)
-    assert told.startswith("[The user reverted the changes to a.txt." + AGAIN)
+    assert told.startswith("[The user reverted the changes to a.txt.]\n"), "the diff below says what it holds"
     assert "changed: a.txt, b.txt. What stands above of them is old." in told
     assert "-b\n+mine" in told
     assert [first, *later] == ["", "", ""]
@@ -145,7 +145,7 @@ async def test_what_is_put_back_in_part_is_no_redo() -> None:
     assert rig.files.read("a.txt") == b"1\n"
     await rig.run("Again.")
     (line,) = revert_lines(notes(rig)[-1])
-    assert line == "[The user set a.txt back to an earlier state." + AGAIN
+    assert line == "[The user set a.txt back to an earlier state.]"
 
 
 async def test_a_rewind_says_that_a_file_is_set_back_and_nothing_if_it_is_as_it_was() -> None:
@@ -176,5 +176,5 @@ async def test_a_revert_is_told_when_its_session_was_closed_since() -> None:
     conversation = await again.open_session(session_id)
     assert (await conversation.run("Again.")).how == "done"
     *_, message = [record.event for record in conversation.session.log if isinstance(record.event, UserSpoke)]
-    assert message.note.startswith("[The user reverted the changes to a.txt." + AGAIN)
+    assert message.note.startswith("[The user reverted the changes to a.txt.]\n")
     await again.close_session(session_id)

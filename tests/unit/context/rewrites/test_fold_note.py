@@ -387,14 +387,24 @@ def test_the_ledger_of_a_condensed_note_says_what_the_user_reverted() -> None:
     assert "(reverted by the user, e9)" in line
 
 
-def test_a_note_says_what_the_user_reverted_before_a_message() -> None:
-    """Else its calls read as if the change still stood."""
-    told = reverts_note(["src/app.py"], [])
+@pytest.mark.parametrize("shown", [(), ("src/app.py",)])
+def test_a_note_says_what_the_user_reverted_before_a_message(shown: tuple[str, ...]) -> None:
+    """Else its calls read as if the change still stood; whether or not the message came with a diff."""
+    told = reverts_note(["src/app.py"], [], shown=shown)
     message = UserSpoke("Go on.", 3, note=f"{told}\n[Files on disk since you last saw them: changed: b.py.]")
     text = fold.render_fold_note(
         items_of(spoken_event("", "edit_file"), answered("edit_file", "src/app.py"), message), INDEX, 1
     )
     assert text.splitlines()[1:] == ["did: edit_file src/app.py", told, "user: Go on."]
+
+
+def test_files_are_to_be_read_again_only_where_no_diff_shows_them() -> None:
+    some = reverts_note(["a.py"], ["b.py"], shown=["a.py"])
+    assert some.endswith("the changes to b.py. Read a file again before you rely on it.]")
+    assert (
+        reverts_note(["a.py"], ["b.py"], shown=["a.py", "b.py"])
+        == "[The user reverted the changes to a.py, and redid the changes to b.py.]"
+    )
 
 
 def test_a_condensed_note_has_the_decisions_of_the_user() -> None:
