@@ -381,7 +381,7 @@ def reflection_task(prompt: str, generations: Sequence[ObservationsMade]) -> Sum
 
 
 def parse_observations(text: str, items: Sequence[LogItem]) -> tuple[Observation, ...]:
-    """Parse a model's observations of these messages, oldest first.
+    """Parse a model's observations of these messages, the days in order, those of one as it wrote them.
 
     A source that is not one of them is dropped; a fact without any that the user said in these words has that
     message. The date is the newest source's. Raise CompactionRefused if there are none.
@@ -466,23 +466,28 @@ def extract_observations(
             priority = kind.priority_of_calls if is_of_calls else kind.priority
             observation = Observation(at_ms, priority, bullet.text, bullet.sources)
             facts.setdefault(f"{bullet.sources} {bullet.text[-40:]}", observation)
-    new = [fact for fact in facts.values() if fact.text not in standing_texts]
-    return _each_once(new or facts.values())
+    in_order = sorted(facts.values(), key=lambda fact: min(fact.sources))
+    new = [fact for fact in in_order if fact.text not in standing_texts]
+    return _each_once(new or in_order)
 
 
 def _each_once(observations: Iterable[Observation]) -> tuple[Observation, ...]:
-    """Return each fact once, oldest first: of one noted several times the newest, at the most vital."""
+    """Return each fact once, the days in order: of one noted several times the newest, at the most vital.
+
+    Within a day each stands where it was noted first: what belongs together was noted together, though later
+    entries may have confirmed a part of it.
+    """
     facts: dict[str, Observation] = {}
     for fact in observations:
         words = _plain_words(fact.text)
-        other = facts.pop(words, fact)
+        other = facts.get(words, fact)
         facts[words] = Observation(
             max(other.at, fact.at),
             min(other.priority, fact.priority),
             other.text,
             tuple(dict.fromkeys((*other.sources, *fact.sources))),
         )
-    return tuple(sorted(facts.values(), key=lambda fact: fact.at))
+    return tuple(sorted(facts.values(), key=lambda fact: utc_day(fact.at)))
 
 
 def leave_out_known(

@@ -11,6 +11,7 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
+from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries import observation
@@ -547,3 +548,20 @@ def test_any_answer_is_parsed_or_refused(text: str) -> None:
         return
     assert [fact.at for fact in read] == sorted(fact.at for fact in read)
     assert all(fact.text and fact.priority in (1, 2, 3) for fact in read)
+
+
+def test_facts_of_a_day_stay_as_they_were_noted() -> None:
+    """What belongs together was noted together, though a later entry may have confirmed a part of it."""
+    day_ms, text = 86_400_000, "out"
+    events = [(seq, ToolAnswered("c", "tool", text, "d" * 64, 3, 1, 1)) for seq in range(2, 8)]
+    items = [LogItem(seq, seq * 1_000 + (seq > 6) * day_ms, 1, 1, event, 9, 9) for seq, event in events]
+    lines = [
+        "- (2) The parser drops a line [e7]",
+        *("- (1) a.py reads [e2, e6]", "- (1) a.py writes [e3]", "- (2) b.py is old [e4]"),
+        "- (1) A.py reads. [e5]",
+    ]
+    facts = parse_observations("\n".join(lines), items)
+    assert [(fact.text, fact.sources) for fact in facts] == [
+        *(("a.py reads", (2, 6, 5)), ("a.py writes", (3,)), ("b.py is old", (4,))),
+        ("The parser drops a line", (7,)),
+    ]
