@@ -210,8 +210,11 @@ _DEFINITION = re.compile(
     r"(?P<name>[A-Za-z_$][\w$]*)"
 )
 _METHOD = re.compile(
-    r"(?:(?:public|private|protected|internal|static|final|abstract|async|override|virtual) )+[^=;(]*\w\("
+    r"(?:(?:public|private|protected|internal|static|final|abstract|async|override|virtual) )+"
+    r"[^=;(]*?(?P<name>\w+)\("
 )
+_TEST_CASE = re.compile(r"(?:it|test)(?:\.\w+)?\(\s*([\"'`])(?P<name>[^\"'`\n]{1,80})\1")
+"""A test of JavaScript: its name is a text."""
 _ASSIGNED = re.compile(
     r"(?:export |const |let |var |final )*(?P<name>[A-Za-z_$][\w$]*)(?: ?: ?[^=\n]{1,60})? ?= ?[^=>\s]"
 )
@@ -429,6 +432,20 @@ def is_definition(line: str) -> bool:
     """Return True for a line of source, with its number or without, that defines a name at any depth."""
     plain = _LINE_NUMBER.sub("", line[:_DEFINITION_CHARS]).lstrip()
     return _DEFINITION.match(plain) is not None or _METHOD.match(plain) is not None
+
+
+def defined_names(text: str) -> list[str]:
+    """Return the names that source defines at any depth, of a patch in the lines that it adds."""
+    lines = _head_lines(text)
+    if any(line.startswith("*** ") for line in lines):
+        lines = [line[1:] for line in lines if line.startswith("+")]
+    found = (_defined_name(line[:_DEFINITION_CHARS].lstrip()) for line in lines)
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def _defined_name(line: str) -> str:
+    match = _DEFINITION.match(line) or _METHOD.match(line) or _TEST_CASE.match(line)
+    return match["name"] if match else ""
 
 
 def _join(names: Sequence[str]) -> str:

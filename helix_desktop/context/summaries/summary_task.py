@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
+from helix_desktop.context.intake.descriptions import defined_names
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.notes import revert_lines
 from helix_desktop.context.log.window_layout import Cover, LogItem, ended_observations
@@ -29,8 +30,9 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     Section,
 )
-from helix_desktop.domain.files.file_use import is_todo_tool
-from helix_desktop.domain.messages import Message, ModelRequest
+from helix_desktop.domain.files.file_use import file_use, is_todo_tool
+from helix_desktop.domain.identifiers import argument_text
+from helix_desktop.domain.messages import Message, ModelRequest, ToolCall
 from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.translatable_text import TextContext
 
@@ -41,6 +43,7 @@ _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, a
 _SMALL = 1_000  # characters of an output that is shown whole, a marker or not: each line may be a result
 _CONCLUSION = 3_000  # the same of one in a note with which the agent ended a turn
 _CALLS = 300  # characters of a call's arguments, and of an output's target
+_NEW_NAMES = 600  # characters of the names that a change of a file defines
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
 _WORD_END, _WORD_START = re.compile(r"(?<=\s)\S{1,40}\Z"), re.compile(r"\A\S{1,40}\s")
 """A word at the end or the beginning of a part, which may be half of one; nothing longer is a word."""
@@ -134,7 +137,7 @@ def _item_line(item: LogItem, max_chars: int) -> TranscriptLine:
             along = "".join(f" {part}" for part in (*attached, *revert_lines(note)))
             return TranscriptLine(f"e{item.seq} user: ", text, escape_markers(along), max_chars)
         case AssistantSpoke(text=text, calls=calls):
-            call_text = "; ".join(f"{call.name} {truncate_middle(call.arguments, _CALLS)}" for call in calls)
+            call_text = "; ".join(map(_call_text, calls))
             return TranscriptLine(
                 f"e{item.seq} assistant: ", text, f" -> calls {call_text}" if call_text else "", max_chars
             )
@@ -159,11 +162,39 @@ def _folded_line(item: LogItem) -> TranscriptLine:
                 body = f"{body}\n{error}"
             return TranscriptLine(_output_opening(item.seq, output), body)
         case AssistantSpoke(text=text, calls=calls):
-            names = ", ".join(dict.fromkeys(call.name for call in calls))
-            end, max_chars = (f" -> calls {names}", _FOLDED) if calls else ("", _CONCLUSION)
+            end, max_chars = (f" -> calls {_brief_calls(calls)}", _FOLDED) if calls else ("", _CONCLUSION)
             return TranscriptLine(f"e{item.seq} assistant: ", text, end, max_chars)
         case _:
             return _item_line(item, _FOLDED)
+
+
+def _call_text(call: ToolCall) -> str:
+    """Return a call with its arguments, of long ones head and tail, and the names that these do not show."""
+    shown = truncate_middle(call.arguments, _CALLS)
+    hidden = _new_names([name for name in _names_defined_by(call) if name not in shown])
+    return f"{call.name} {shown}{hidden}"
+
+
+def _brief_calls(calls: Iterable[ToolCall]) -> str:
+    """Return the tools of calls, each once, with the names that they defined in files."""
+    names: dict[str, list[str]] = {}
+    for call in calls:
+        names.setdefault(call.name, []).extend(_names_defined_by(call))
+    return ", ".join(f"{tool}{_new_names(new)}" for tool, new in names.items())
+
+
+def _names_defined_by(call: ToolCall) -> list[str]:
+    """Return what a call adds to a file, such as tests: nothing else in the record may name it."""
+    use = file_use(call)
+    if use is None or use.action == "read":
+        return []
+    known = defined_names("\n".join(use.old_texts))
+    added = "\n".join(use.new_texts) or argument_text(call.arguments)
+    return [name for name in defined_names(added) if name not in known]
+
+
+def _new_names(names: Sequence[str]) -> str:
+    return f" (defines {truncate_middle(', '.join(dict.fromkeys(names)), _NEW_NAMES)})" if names else ""
 
 
 def _output_opening(seq: int, output: ToolAnswered) -> str:

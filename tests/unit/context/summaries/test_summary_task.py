@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ from helix_desktop.context.summaries.summary_task import (
     FallbackRate,
     SummaryInput,
     accept_observations,
+    brief_lines,
     fallback_rate,
     find_problem,
     reflection_input,
@@ -26,7 +29,7 @@ from helix_desktop.context.summaries.summary_task import (
     truncate_middle,
 )
 from helix_desktop.domain.errors import SummaryRefused
-from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, HandoverTrigger, SummaryProblem
 from helix_desktop.domain.events.session import SessionStarted
@@ -37,6 +40,7 @@ from helix_desktop.domain.events.summary import (
     Observation,
     ObservationsMade,
 )
+from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.todo import TODO, TodoItem, list_text
 from helix_desktop.words.summaries import fallback_advice, fallback_text
 from tests.support.histories import NASTY_TEXTS, SessionSimulator, histories
@@ -266,3 +270,24 @@ def test_a_todo_list_stands_with_its_tasks_in_a_record() -> None:
     assert line.text == (
         "e7 tool todo 0 of 2 done: Todo list, 0 of 2 done:\n| [>] Rework the lexer\n| [ ] Measure the pager"
     )
+
+
+def test_a_record_names_what_a_cut_edit_defines() -> None:
+    """Else an observation could not name the tests that were written; what stood there before is not new."""
+    old = "def test_kept():\n" + "    assert level() == 1\n" * 20
+    new = old + "\n\n" + "def test_added():\n" + "    assert level() == 2\n" * 20
+    edit = json.dumps({"path": "tests/test_gauge.py", "old_text": old, "new_text": new + old})
+    patch = "*** Update File: A.java\n def test_context():\n+    public void addsLevels() {\n"
+    patch += "+        run();\n" * 60 + '+it("adds levels", () => {\n'
+    calls = (
+        *(ToolCall("c1", "edit_file", edit), ToolCall("c2", "read_file", '{"path": "a.py"}')),
+        ToolCall("c3", "apply_patch", json.dumps({"patch": patch})),
+    )
+    items = [LogItem(7, 0, 1, 1, AssistantSpoke("I add tests.", "m", 9, calls), 9, 9)]
+    (whole,), (brief,) = transcript_lines(items), brief_lines(items)
+    assert brief.text == (
+        "e7 assistant: I add tests. -> calls edit_file (defines test_added), read_file, "
+        "apply_patch (defines addsLevels, adds levels)"
+    )
+    assert " (defines test_added); read_file" in whole.text
+    assert "test_kept)" not in whole.text
