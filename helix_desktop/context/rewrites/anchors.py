@@ -321,7 +321,7 @@ line break but with further white space, or with a slash behind punctuation."""
 _LISTS = ("did: ", "did e", "[")
 """How the lines begin whose words come again in others: calls, headings, names."""
 _WORD = re.compile(
-    r" e(?=\d+[-:])|-e(?=\d+:)|\d+(?=[-:])"  # the events of a group of names
+    r" e(?=\d+[-: ])|-e(?=\d+:)|\d+(?=[-: ])"  # the events of a group of names, and the entries of calls
     r"| ?\S*[0-9A-Za-z](?=[!-/:-@[-`{-~]*(?: |\n?\Z))"  # up to the last letter or digit
     r"|(?<=[0-9A-Za-z])(?:[!-/:-@[-`{-~]+(?:(?= )|\n?\Z)|\n\Z)"  # the punctuation behind it, its own piece
     r"| ?\S+(?:\n\Z)?"

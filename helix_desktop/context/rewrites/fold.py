@@ -570,20 +570,17 @@ def _reply_line(output: ToolAnswered, decision: str) -> str:
 def _call_lines(calls: Sequence[_Call]) -> list[str]:
     """Return one line for a run of calls; consecutive calls of one tool share its name.
 
-    Their entries stand in it unless it says all there is to recall.
+    Each has its entry, to recall that output alone, unless the line says all there is to recall.
     """
     if not calls:
         return []
     parts: list[str] = []
     previous = ""
     for call in calls:
-        name, phrase = call.tool, call.phrase
-        parts.append(f", {phrase}" if name == previous else f"; {name} {phrase}".rstrip())
-        previous = name
-    first, last = calls[0].seq, calls[-1].seq
-    entries = f" e{first}" if first == last else f" e{first}-e{last}"
-    label = f"did{entries}" if any(call.has_more for call in calls) else "did"
-    return [f"{label}: " + "".join(parts).lstrip("; ")]
+        phrase = f"e{call.seq} {call.phrase}".rstrip() if call.has_more else call.phrase
+        parts.append(f", {phrase}" if call.tool == previous else f"; {call.tool} {phrase}".rstrip())
+        previous = call.tool
+    return [f"did: {''.join(parts).lstrip('; ')}"]
 
 
 def _has_more(output: ToolAnswered, phrase: str) -> bool:

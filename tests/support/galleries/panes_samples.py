@@ -351,9 +351,9 @@ def timeline_state() -> TimelineState:
 _FOLD_NOTE = """[Folded steps] Earlier steps, for reference; 31 outputs in recall_cached_content("9f3a1c04…")
 user: Long answers stall the chat view. Re-render only what changed.
 I looked at the renderer and at the last three traces.
-did e21-e23: read_file src/helix/stream.py 18K; run_command pytest -q tests exit 1
+did: read_file e21 src/helix/stream.py 18K; run_command e23 pytest -q tests exit 1
 The whole message is parsed again for every token. I freeze the blocks that are finished.
-did e27-e29: edit_file src/helix/stream.py; run_command pytest -q tests/test_stream.py"""
+did: edit_file src/helix/stream.py; run_command e29 pytest -q tests/test_stream.py"""
 
 
 def fold_card(seq: int, **changes: object) -> FoldCard:

@@ -219,7 +219,7 @@ def test_folds_go_around_a_file_that_is_edited_for_long() -> None:
     assert read not in simulator.transcript.window.masked
     lone_seq = found[19]  # alone between a note and the file: one of its own may not be worth it
     assert all(is_folded(simulator, seq) for seq in found[:60] if seq != lone_seq)
-    assert simulator.window().estimate < 3_000
+    assert simulator.window().estimate < 3_300  # each search stands with its entry
 
 
 def test_notes_that_outgrow_their_share_are_condensed() -> None:

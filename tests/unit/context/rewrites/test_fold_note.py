@@ -35,7 +35,7 @@ from helix_desktop.replay.token_counters import MessageTokenCounter
 from tests.support.histories import NASTY_TEXTS
 
 INDEX = "ab" * 32
-DID = re.compile(r"did(?: e\d+(?:-e\d+)?)?: ")
+DID, ENTRY = re.compile(r"did: "), re.compile(r"(?<= )e\d+ ")
 POLICY = PROFILES["balanced"]
 TARGETS = (
     "src/app.py",
@@ -207,7 +207,7 @@ def test_calls_are_described_briefly() -> None:
     text = fold.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 3)
     last = text.splitlines()[-1]
     path = "deep/" * 20 + "b.py"
-    assert last == f"did e3-e5: read_file a.py → out, {path} 8K; run_command make test exit 2 → x"
+    assert last == f"did: read_file a.py → out, e4 {path} 8K; run_command make test exit 2 → x"
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_a_result_of_few_words_stands_in_the_note(
 
     note = fold.render_fold_note(items, INDEX, 1)
 
-    assert DID.sub("did: ", note.splitlines()[-1]) == f"did: {tool} {target}{result}"
+    assert ENTRY.sub("", note.splitlines()[-1]) == f"did: {tool} {target}{result}"
 
 
 def test_a_recall_stands_with_the_lines_that_it_was_of() -> None:
@@ -275,7 +275,7 @@ def test_a_recall_stands_with_the_lines_that_it_was_of() -> None:
     )
     items = items_of(UserSpoke("Go.", 1), spoken_event("Look.", "recall_cached_content"), answer)
     assert fold.render_fold_note(items, INDEX, 1).splitlines()[-1] == (
-        "did e3: recall_cached_content read_file a.py:1-659 4K → “lines 190-260, states, our_state”"
+        "did: recall_cached_content e3 read_file a.py:1-659 4K → “lines 190-260, states, our_state”"
     )
 
 
@@ -302,7 +302,7 @@ def test_an_exit_code_is_said_once(code: int, about: str, in_note: str, in_ledge
         about=about,
     )
     items = items_of(UserSpoke("Go.", 1), spoken_event("Look.", "run_command"), answer)
-    assert fold.render_fold_note(items, INDEX, 1).splitlines()[-1] == f"did e3: run_command {in_note}"
+    assert fold.render_fold_note(items, INDEX, 1).splitlines()[-1] == f"did: run_command e3 {in_note}"
     run = build_ledger(items).commands["pytest -q"].line
     assert run.endswith(in_ledger)
     assert run.count(f"exit {code}") == 1
@@ -544,11 +544,12 @@ EDITED = ToolAnswered("c", "edit_file", "Edited, and so on.", HASH, 18, 5, 60, t
     ("answers", "line"),
     [
         ((SMALL, EDITED), "did: read_file a.py → out; edit_file a.py"),
-        ((LARGE,), "did e3: read_file b.py 8K"),
-        ((SMALL, LARGE), "did e3-e4: read_file a.py → out, b.py 8K"),
-        ((LONG,), "did e3: run_command git log"),
-        ((WITH_ARROW,), "did e3: run_command echo 'a → b'"),
-        ((FAILED,), "did e3: edit_file a.py failed"),
+        ((LARGE,), "did: read_file e3 b.py 8K"),
+        ((SMALL, LARGE), "did: read_file a.py → out, e4 b.py 8K"),
+        ((LONG, LARGE, LONG), "did: run_command e3 git log; read_file e4 b.py 8K; run_command e5 git log"),
+        ((LONG,), "did: run_command e3 git log"),
+        ((WITH_ARROW,), "did: run_command e3 echo 'a → b'"),
+        ((FAILED,), "did: edit_file e3 a.py failed"),
         ((UNSTORED,), "did: run_command git log"),
     ],
 )
