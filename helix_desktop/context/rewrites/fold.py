@@ -389,8 +389,8 @@ _PLAIN_QUOTES = str.maketrans({"“": '"', "”": '"'})
 _NOTE_LINE = re.compile(
     r"\s*(?:user(?: e\d+)?:|agent:|e\d+(?: user| agent)?:|did(?: e\d+(?:-e\d+)?)?:|todo list \("
     r"|\[[\W_]*(?:user|did|folded|names|cached|artifacts|helix|observations|conversation|summary|paths"
-    r"|pinned|recalled|attached|pasted|image|extract|project|instructions|environment|mode|the user|system"
-    r"|tool|assistant))",
+    r"|pinned|recalled|where to recall|attached|pasted|image|extract|project|instructions|environment|mode"
+    r"|the user|system|tool|assistant))",
     re.IGNORECASE,
 )
 """How a line of the note's own begins, or another of the program's or of who speaks."""

@@ -141,7 +141,9 @@ def test_no_name_of_an_earlier_line_is_named_again() -> None:
     assert not index.sweep_line(transcript, [6], 1_000)
 
 
-@pytest.mark.parametrize("title", [FOLD_TITLE, "[Names last seen in earlier entries]"])
+@pytest.mark.parametrize(
+    "title", [FOLD_TITLE, "[Paths and names in older steps]", "[Names last seen in earlier entries]"]
+)
 def test_no_name_in_the_line_of_a_note_is_named_again(title: str) -> None:
     """Notes of older logs have another heading above their names."""
     index, transcript = IdentifierIndex(), transcript_of(("a_name",), ("a_name",), ("b_name",))

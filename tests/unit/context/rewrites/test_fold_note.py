@@ -155,6 +155,7 @@ def test_brackets_that_are_not_the_programs_stand_as_they_came(line: str) -> Non
     [
         "[Folded steps] Earlier steps",
         " [ Names last seen] e4: x",
+        "[Where to recall these names from] e4: x",
         "[CACHED] recall",
         "[\u200bArtifacts: r read]",
         "[Helix Desktop: the same]",
