@@ -32,7 +32,7 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 text = TextContext("Agent")
 
 _HOW_TO_RAISE = text(
-    "Raise the budget in the Session menu or with --budget-tokens and --budget-usd, then continue."
+    "Raise the budget with /budget, or with --budget-tokens and --budget-usd, then continue."
 )
 
 
