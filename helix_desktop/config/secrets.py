@@ -239,8 +239,8 @@ KeySource = Literal["keychain", "environment", "run", "none"]
 _KEY_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
 
 
-SecretHeaders = Mapping[tuple[str, str], str]
-"""Values of secret headers by model (empty: of the whole provider) and name."""
+SecretHeaders = Mapping[str, str]
+"""Values of a provider's secret headers by name; those of one model are in the settings file alone."""
 
 NO_SECRET_HEADERS: SecretHeaders = MappingProxyType({})
 

@@ -229,9 +229,10 @@ class ModelService:
         secrets: dict[str, str] = {}
         is_stored = self._has_stored_key_for(provider)
         for owner, names in _header_owners(provider, model):
+            entered = NO_SECRET_HEADERS if owner or typed is None else typed
             for name in names:
                 stored = await self._secrets.secret_header(provider.name, owner, name) if is_stored else ""
-                secrets[name] = (typed or NO_SECRET_HEADERS).get((owner, name)) or stored
+                secrets[name] = entered.get(name) or stored
         key = key or await self._key_for(provider)
         return self._endpoint(provider, key, "", model, secrets, is_for_form=typed is not None)
 

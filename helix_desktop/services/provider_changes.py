@@ -75,13 +75,13 @@ class ProviderChanges:
             assert previous is not None  # it has the names
             is_renamed = provider is not None and provider.name != previous.name
             if provider is not None and is_renamed and (model, name) in names:
-                value = values.get((model, name)) or await secrets.secret_header(previous.name, model, name)
+                value = await secrets.secret_header(previous.name, model, name)
                 await secrets.set_secret_header(provider.name, model, name, value)
             if is_renamed or (model, name) not in names:
                 await secrets.set_secret_header(previous.name, model, name, "")
-        for (model, name), value in values.items():
-            if provider is not None and value and (model, name) in names:
-                await secrets.set_secret_header(provider.name, model, name, value)
+        for name, value in values.items():
+            if provider is not None and value and ("", name) in names:
+                await secrets.set_secret_header(provider.name, "", name, value)
 
     def _with_roles(
         self, settings: Settings, provider: Provider, server: LocalServer | None = None

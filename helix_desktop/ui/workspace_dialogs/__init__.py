@@ -1,1 +1,1 @@
-"""Dialogs about a workspace: cleaning up and the trash; importing sessions."""
+"""Dialogs about a workspace: cleaning up and the trash; export; importing sessions."""

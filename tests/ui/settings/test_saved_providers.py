@@ -116,7 +116,7 @@ async def test_a_provider_is_listed_tested_and_saved(tmp_path: Path, page: Provi
         save.setFocus()
         await until(save.hasFocus, "the keyboard at Save")
         extras = RequestExtras({"X-Title": "Helix"}, ("X-Token",), {"service_tier": "flex"})
-        secrets = {("", "X-Token"): "open-up"}
+        secrets = {"X-Token": "open-up"}
         page.editor.saved.emit(replace(_draft(server), extras=extras, secret_headers=secrets))
         await until(lambda: "Saved: my-box" in _checks(page), "saved")
         assert save.hasFocus(), "it was away while the list changed"

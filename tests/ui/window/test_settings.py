@@ -53,7 +53,7 @@ async def _check_a_saved_provider(rig: WindowRig, server: ChatServer) -> None:
     draft = ProviderDraft(
         "", "My Box", server.base_url, models=models, default_model="small", key="sesame", extras=extras
     )
-    editor.saved.emit(replace(draft, secret_headers={("", "X-Token"): "open-up"}))
+    editor.saved.emit(replace(draft, secret_headers={"X-Token": "open-up"}))
     editor.use_requested.emit("my-box")
     await until(lambda: rig.conversation.model.label == "my-box/small", "in use")
     rig.window.leave_settings()

@@ -515,8 +515,7 @@ class ProviderEditor(QWidget):
         self._remove_key.setVisible(status.key_source in ("keychain", "run"))
         self._show_key_state()
         self.extras_form.clear()
-        secrets = {name: value for (_, name), value in form.secret_headers.items()}
-        self.extras_form.show_extras(form.id, form.extras, status.saved_headers, secrets)
+        self.extras_form.show_extras(form.id, form.extras, status.saved_headers, form.secret_headers)
         if form.incomplete_extras is not None:
             self.extras_form.show_incomplete(form.incomplete_extras)
         self.models.show_models(form.models, form.default_model, self._resolve_spec, form)
@@ -601,7 +600,7 @@ class ProviderEditor(QWidget):
             self.models.default_model,
             self._draft.get("key").strip(),
             extras=self.extras_form.extras(),
-            secret_headers={("", name): value for name, value in self.extras_form.secret_values().items()},
+            secret_headers=self.extras_form.secret_values(),
             removes_key=self._remove_key.isChecked(),
             incomplete_extras=self.extras_form.incomplete(),
             invalid_figures={model: dict(typed) for model, typed in self.models.invalid_figures.items()},
