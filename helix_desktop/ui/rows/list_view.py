@@ -214,9 +214,13 @@ class ListMouse(QObject):
                 self._press_area(located, area)
             return
         self._link = self.link_of(located)
-        self._clicks = self._clicks + 1 if self._click_timer.isActive() else 1
-        self._click_timer.start(QGuiApplication.styleHints().mouseDoubleClickInterval())
-        self._begin_selection(located, bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
+        extend = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        hints, moved = QGuiApplication.styleHints(), event.position() - self._press_place
+        is_again = self._click_timer.isActive() and moved.manhattanLength() < hints.mouseDoubleClickDistance()
+        self._clicks = self._clicks + 1 if is_again and not extend else 1
+        self._click_timer.start(hints.mouseDoubleClickInterval())
+        self._press_place = event.position()
+        self._begin_selection(located, extend)
 
     def _press_area(self, located: HitResult, area: HitArea) -> None:
         self.pressed = (located.item.key, area.name)

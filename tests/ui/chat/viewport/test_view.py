@@ -162,6 +162,25 @@ def test_a_double_click_selects_a_word(qtbot: QtBot, view: ChatView) -> None:
     assert view.selected_text() == "handover"
 
 
+def test_a_click_elsewhere_right_after_another_is_a_first_one(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset(
+        [
+            AssistantRow(row_key(key), words)
+            for key, words in (("a", "one handover two"), ("b", "the next answer"))
+        ]
+    )
+    port, left = view.viewport(), Qt.MouseButton.LeftButton
+    end = _text_point(view, "b", "answer", after=True)
+    QTest.mouseClick(port, left, pos=_text_point(view, "a", "over"))
+    QTest.mouseClick(port, left, Qt.KeyboardModifier.ShiftModifier, end)
+    assert view.selected_text() == "over two\n\nthe next answer"
+    QTest.mouseClick(port, left, pos=_text_point(view, "a", "one"))
+    QTest.mousePress(port, left, pos=_text_point(view, "b", "next"))
+    QTest.mouseMove(port, end)
+    QTest.mouseRelease(port, left, pos=end)
+    assert view.selected_text() == "next answer"
+
+
 def test_select_all_selects_the_message_first_then_everything(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
         [
