@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.intake.descriptions import number_of_first_line
-from helix_desktop.ui.design.viewer.content_viewer import PagedText
+from helix_desktop.ui.design.viewer.content_viewer import ContentViewer, PagedText
 from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, WRAP_CHARACTERS, PagedContent
 
 LINE = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=60)
@@ -112,3 +112,12 @@ def test_a_part_of_a_file_has_the_numbers_of_the_file() -> None:
     assert [row.line_number for row in content.page(0)] == [0, 100, 101, 102]
     assert (content.first_line, content.last_line) == (100, 102)
     assert content.row(content.row_of_line(101)).text == "101:    pass"
+
+
+def test_the_position_in_a_part_of_a_file_leaves_out_its_header(qtbot: QtBot) -> None:
+    lines = b"".join(b"%d:x\n" % number for number in range(100, 900))
+    viewer = ContentViewer()
+    qtbot.addWidget(viewer)
+    viewer.resize(900, 300)
+    viewer.show_data(b"Lines 100-899 of 2000 of a.py:\n" + lines, first_number=99)
+    assert viewer.position_label.text == "lines 100–498 of 100–899"

@@ -600,7 +600,7 @@ def _position_text(content: PagedContent, page: int) -> str:
     if content.is_binary:
         return tr("{first}–{last} of {count} rows of hex", first=first, last=last, count=count)
     if begin > 1:  # the numbers of a part of a file are those of the file
-        end = content.last_line
+        first, end = max(first, begin), content.last_line
         return tr("lines {first}–{last} of {begin}–{end}", first=first, last=last, begin=begin, end=end)
     if first == last:  # a long one has several pages
         return tr("part of line {line} of {count}", line=first, count=count)
