@@ -232,15 +232,17 @@ def fitting_columns(
     is_searching: bool = False,
     title_widths: Mapping[CacheColumn, int] = MappingProxyType({}),
     chosen: Collection[CacheColumn] | None = None,
+    dragged: Mapping[CacheColumn, float] = MappingProxyType({}),
 ) -> dict[CacheColumn, int]:
     """Return the columns that fit `width` pixels, each with its own width: some stretch over what is left.
 
     The least important leave until the rest has room, unless the user has `chosen`. While somebody is
     searching, the line that was found stays, and has more room. `title_widths` are what the names of columns
-    need in pixels.
+    need in pixels; `dragged` the widths at 100 % that the user gave to some, which do not stretch.
     """
     shown = [column for column in COLUMNS if chosen is None or column.key in chosen]
     least = {column.key: max(column.width * scale, title_widths.get(column.key, 0)) for column in shown}
+    least |= {column.key: dragged[column.key] * scale for column in shown if column.key in dragged}
     ranks = {column.key: column.rank for column in COLUMNS}
     more = 0.0
     if is_searching:
@@ -251,5 +253,6 @@ def fitting_columns(
             break
         shown.remove(last)
     spare = max(0, width - sum(int(least[column.key]) for column in shown))
-    parts = sum(column.stretch for column in shown) or 1
-    return {column.key: int(least[column.key]) + spare * column.stretch // parts for column in shown}
+    stretches = {column.key: 0 if column.key in dragged else column.stretch for column in shown}
+    parts = sum(stretches.values()) or 1
+    return {key: int(least[key]) + spare * stretch // parts for key, stretch in stretches.items()}

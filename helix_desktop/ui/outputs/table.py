@@ -446,10 +446,14 @@ class ColumnLayout(QObject):
         self._chosen: frozenset[CacheColumn] | None = None  # by the user
         self._shown: frozenset[CacheColumn] = frozenset()
         self._is_searching = False
+        self._dragged: dict[CacheColumn, float] = {}  # widths at 100 % that the user gave to columns
+        self._is_fitting = False
+        table.horizontalHeader().sectionResized.connect(self._keep_width)
 
     def menu(self, parent: QWidget) -> QMenu:
         """Return a menu of all columns: shown ones are checked; the first item lets them follow the width."""
-        menu, is_auto = EntryMenu(parent, tr("Columns")), self._chosen is None
+        menu = EntryMenu(parent, tr("Columns"))
+        is_auto = self._chosen is None and not self._dragged
         menu.add("fit", tr("Fit columns to window"), self._follow_width, is_checked=is_auto)
         menu.addSeparator()
         for column in COLUMNS:
@@ -471,12 +475,20 @@ class ColumnLayout(QObject):
 
     def fit(self) -> None:
         width, scale = self._table.viewport().width(), scaled(100) / 100
-        widths = fitting_columns(width, scale, self._is_searching, self._title_widths(), self._chosen)
+        widths = fitting_columns(
+            width, scale, self._is_searching, self._title_widths(), self._chosen, self._dragged
+        )
         self._shown = frozenset(widths)
+        self._is_fitting = True
         for at, column in enumerate(COLUMNS):
             self._table.setColumnHidden(at, column.key not in widths)
         for key, column_width in widths.items():
             self._table.horizontalHeader().resizeSection(COLUMN_INDEX[key], column_width)
+        self._is_fitting = False
+
+    def _keep_width(self, at: int, _: int, width: int) -> None:
+        if not self._is_fitting:
+            self._dragged[COLUMNS[at].key] = width * 100 / scaled(100)
 
     def _title_widths(self) -> dict[CacheColumn, int]:
         """Return what the names of columns need in pixels, and what states and sizes below them need."""
@@ -497,6 +509,7 @@ class ColumnLayout(QObject):
 
     def _follow_width(self) -> None:
         self._chosen = None
+        self._dragged.clear()
         self.fit()
 
 

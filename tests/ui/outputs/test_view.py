@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QModelIndex, QRect, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QModelIndex, QPoint, QRect, Qt
 from PySide6.QtGui import QAction, QFontMetricsF, QGuiApplication, QHelpEvent, QInputMethodEvent, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMainWindow, QToolTip, QVBoxLayout, QWidget
@@ -523,6 +523,29 @@ def test_columns_are_hidden_by_rank() -> None:
         widths = [*columns.values()]
         assert sum(widths) <= pane_width
         assert sum(widths) > pane_width - len(widths)
+
+
+async def test_a_dragged_width_stays_until_columns_fit_the_window_again(
+    qtbot: QtBot, scope: TaskScope
+) -> None:
+    """The next sort gave the column its former width."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    table, at = pane.table, COLUMN_INDEX["tool"]
+    head, before = table.horizontalHeader(), table.columnWidth(at)
+    edge = QPoint(head.sectionViewportPosition(at) + before - 1, head.height() // 2)
+    QTest.mousePress(head.viewport(), Qt.MouseButton.LeftButton, pos=edge)
+    QTest.mouseMove(head.viewport(), edge + QPoint(40, 0))
+    QTest.mouseRelease(head.viewport(), Qt.MouseButton.LeftButton, pos=edge + QPoint(40, 0))
+    assert table.columnWidth(at) == before + 40
+    table.columns.fit()
+    assert table.columnWidth(at) == before + 40
+    assert sum(table.columnWidth(column) for column in range(len(COLUMNS))) <= table.viewport().width()
+    menu = table.columns.menu(table)
+    fit = menu.findChild(QAction, "fit")
+    assert isinstance(fit, QAction)
+    assert not fit.isChecked()
+    fit.trigger()
+    assert table.columnWidth(at) == before
 
 
 async def test_tab_goes_from_the_views_to_the_content_and_shows_where_it_is(
