@@ -17,6 +17,8 @@ from helix_desktop.ui.kit.intents import (
     Compact,
     CompareHandover,
     EditHandover,
+    Export,
+    Import,
     ImportSessions,
     Intent,
     RedoLast,
@@ -197,7 +199,10 @@ class SampleScreens:
         panel.hide()
 
     async def _capture_import(self) -> None:
-        """Capture the import of other agents' sessions: before it looks for any, and with one."""
+        """Capture what export and import ask, and the search for other agents' sessions: without, with one."""
+        for intent, name in ((Export(), "dialog-export"), (Import(), "dialog-import")):
+            self._window.perform(intent)
+            await self._capture_dialog(name)
         file = self._screenshots.folder / "data" / "talk.jsonl"
         file.write_text(_TALK)
         found = await self._session.app.foreign_sessions.find([file])
