@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, dataclass_tra
 from PySide6.QtCore import QObject
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.ui.design.async_actions import AsyncActions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from helix_desktop.domain.choices import Remedy
     from helix_desktop.domain.events.rewrite import Form
     from helix_desktop.domain.events.summary import HandoverMade
+    from helix_desktop.ui.design.async_actions import AsyncActions
     from helix_desktop.ui.design.style.stylesheet import ThemeMode
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])

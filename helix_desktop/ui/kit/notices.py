@@ -48,7 +48,6 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.accessibility import announce
-from helix_desktop.ui.design.async_actions import ReportOutcome
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, IconButton, PushButton
 from helix_desktop.ui.design.focus import FocusReturn, refocus
 from helix_desktop.ui.design.labels import IconLabel, label
@@ -62,6 +61,7 @@ from helix_desktop.words.translation import Translator, translate
 if TYPE_CHECKING:
     from helix_desktop.domain.events.recorded_event import Event
     from helix_desktop.domain.events.session import EventBase
+    from helix_desktop.ui.design.async_actions import ReportOutcome
 
 tr = Translator("Window")
 

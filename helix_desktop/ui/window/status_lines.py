@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -162,7 +161,9 @@ class _Job:
     def __init__(self, words: str, cancel: str) -> None:
         self.words, self._cancel = words, cancel
         self._done_and_total: tuple[int, int] | None = None
-        self.limit = asyncio.timeout(None)
+        from asyncio import timeout
+
+        self.limit = timeout(None)
 
     def report_progress(self, done: int, total: int) -> None:
         self._done_and_total = done, total
