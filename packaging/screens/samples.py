@@ -199,7 +199,7 @@ class SampleScreens:
         panel.hide()
 
     async def _capture_import(self) -> None:
-        """Capture what export and import ask, and the search for other agents' sessions: without, with one."""
+        """Capture what export and import ask, and other agents' sessions: none yet, and one."""
         for intent, name in ((Export(), "dialog-export"), (Import(), "dialog-import")):
             self._window.perform(intent)
             await self._capture_dialog(name)
