@@ -65,9 +65,9 @@ def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutl
 def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> None:
     room = compaction_text(CompactionOutlook("room"), UsageGauge(6_400, 25_000, 1_500, 21_250, True))
     assert room == "Compacts at 85 %, 14.8k left."
-    assert "older messages compacted (a summary replaces them)" in explain_context(ContextPolicy())
+    assert "older messages compacted (summarized)" in explain_context(ContextPolicy())
     without_notes = ContextPolicy(fold_after_steps=0, observe_at=0.0)
-    assert "When it is full, older messages are compacted" in explain_context(without_notes)
+    assert "When the context is full, older messages are compacted" in explain_context(without_notes)
     assert not explain_context(ContextPolicy(enabled=False))
 
 
