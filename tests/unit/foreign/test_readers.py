@@ -35,13 +35,8 @@ from helix_desktop.foreign.message_readers import ChatMessagesReader, ClineReade
 from helix_desktop.foreign.record_readers import ClaudeCodeReader, CodexReader, PiReader
 
 READERS: tuple[Callable[[], Reader], ...] = (
-    ClaudeCodeReader,
-    CodexReader,
-    OpencodeReader,
-    ClineReader,
-    PiReader,
-    ChatMessagesReader,
-)
+    ClaudeCodeReader, CodexReader, OpencodeReader, ClineReader, PiReader, ChatMessagesReader,
+)  # fmt: skip
 
 
 def png() -> bytes:
@@ -95,16 +90,13 @@ class TestClaudeCode:
         items = read(
             ClaudeCodeReader(),
             [
-                {
-                    **self.BASE,
-                    "type": "user",
-                    "uuid": "1",
-                    "message": {"role": "user", "content": "Which port?"},
-                },
-                {**self.BASE, "type": "assistant", "uuid": "2", "message": {**answer, "content": [thought]}},
+                {**self.BASE, "type": "user", "uuid": "1",
+                 "message": {"role": "user", "content": "Which port?"}},
+                {**self.BASE, "type": "assistant", "uuid": "2",
+                 "message": {**answer, "content": [thought]}},
                 {**self.BASE, "type": "assistant", "uuid": "3", "message": {**answer, "content": [call]}},
             ],
-        )
+        )  # fmt: skip
         assert of(items, About) == [About(source="s", folder="/home/ann/shop", version="2.1.5")]
         first, second = of(items, AnswerPart)
         assert (first.group, first.reasoning) == ("m1", "A port.")
@@ -198,59 +190,41 @@ class TestCodex:
             CodexReader(),
             [
                 line(
-                    "session_meta",
-                    id="c1",
-                    cwd="/home/ann/shop",
-                    cli_version="0.65.0",
+                    "session_meta", id="c1", cwd="/home/ann/shop", cli_version="0.65.0",
                     model_provider="openai",
                 ),
                 line("turn_context", model="gpt-5-codex"),
                 line(
-                    "response_item",
-                    type="message",
-                    role="user",
-                    content=[{"type": "input_text", "text": "<environment_context>x</environment_context>"}],
+                    "response_item", type="message", role="user",
+                    content=[
+                        {"type": "input_text", "text": "<environment_context>x</environment_context>"},
+                    ],
                 ),
                 line(
-                    "response_item",
-                    type="message",
-                    role="user",
+                    "response_item", type="message", role="user",
                     content=[{"type": "input_text", "text": "Go"}],
                 ),
                 line(
-                    "response_item",
-                    type="reasoning",
-                    summary=[{"type": "summary_text", "text": "Hm"}],
+                    "response_item", type="reasoning", summary=[{"type": "summary_text", "text": "Hm"}],
                     encrypted_content="zzz",
                 ),
                 line(
-                    "response_item",
-                    type="function_call",
-                    name="shell",
-                    arguments='{"command":["ls"]}',
+                    "response_item", type="function_call", name="shell", arguments='{"command":["ls"]}',
                     call_id="k",
                 ),
                 line(
-                    "event_msg",
-                    type="token_count",
-                    info={
-                        "last_token_usage": {
-                            "input_tokens": 900,
-                            "cached_input_tokens": 800,
-                            "output_tokens": 20,
-                        }
-                    },
+                    "event_msg", type="token_count",
+                    info={"last_token_usage": {"input_tokens": 900, "cached_input_tokens": 800,
+                                               "output_tokens": 20}},
                 ),
                 line("response_item", type="function_call_output", call_id="k", output=text),
                 line(
-                    "response_item",
-                    type="message",
-                    role="assistant",
+                    "response_item", type="message", role="assistant",
                     content=[{"type": "output_text", "text": "Not there."}],
                 ),
                 line("event_msg", type="task_complete"),
             ],
-        )
+        )  # fmt: skip
         assert of(items, About)[0].version == "0.65.0"
         assert [message.text for message in of(items, UserMessage)] == ["Go"]
         thought, call, answer = of(items, AnswerPart)
@@ -284,20 +258,14 @@ class TestCodex:
             [
                 {"id": "c2", "timestamp": "2025-06-01T00:00:00Z", "instructions": None, "git": {}},
                 {"record_type": "state"},
-                {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Patch it"}]},
-                {
-                    "type": "custom_tool_call",
-                    "name": "apply_patch",
-                    "input": "*** Begin Patch",
-                    "call_id": "p",
-                },
-                {
-                    "type": "custom_tool_call_output",
-                    "call_id": "p",
-                    "output": '{"output":"Success","metadata":{"exit_code":0}}',
-                },
+                {"type": "message", "role": "user",
+                 "content": [{"type": "input_text", "text": "Patch it"}]},
+                {"type": "custom_tool_call", "name": "apply_patch", "input": "*** Begin Patch",
+                 "call_id": "p"},
+                {"type": "custom_tool_call_output", "call_id": "p",
+                 "output": '{"output":"Success","metadata":{"exit_code":0}}'},
             ],
-        )
+        )  # fmt: skip
         assert of(items, About)[0].source == "c2"
         assert of(items, AnswerPart)[0].calls[0].arguments == '{"input":"*** Begin Patch"}'
         assert of(items, Output)[0].exit_code == 0
@@ -395,47 +363,30 @@ class TestOpencode:
             {"type": "step-start"},
             {"type": "reasoning", "text": "Look."},
             {"type": "tool", "callID": "k1", "tool": "task", "state": done},
-            {
-                "type": "tool",
-                "callID": "k2",
-                "tool": "bash",
-                "state": {"status": "error", "input": {}, "error": "no"},
-            },
-            {
-                "type": "step-finish",
-                "cost": 0.01,
-                "tokens": {"input": 5, "output": 7, "reasoning": 1, "cache": {"read": 90, "write": 5}},
-            },
+            {"type": "tool", "callID": "k2", "tool": "bash",
+             "state": {"status": "error", "input": {}, "error": "no"}},
+            {"type": "step-finish", "cost": 0.01,
+             "tokens": {"input": 5, "output": 7, "reasoning": 1, "cache": {"read": 90, "write": 5}}},
             {"type": "step-start"},
             {"type": "text", "text": "One file."},
             {"type": "patch", "hash": "x", "files": []},
-        ]
+        ]  # fmt: skip
         items = read(
             OpencodeReader(),
             [
-                {
-                    "info": {
-                        "id": "ses_1",
-                        "directory": "/home/ann/shop",
-                        "title": "Files",
-                        "version": "1.1.0",
-                    }
-                },
-                {
-                    "info": {"id": "m1", "role": "user"},
-                    "parts": [
-                        {"type": "text", "text": "What is here?"},
-                        {"type": "text", "text": "Called the tool", "synthetic": True},
-                        {"type": "file", "mime": "image/png", "url": f"data:image/png;base64,{PNG}"},
-                    ],
-                },
+                {"info": {"id": "ses_1", "directory": "/home/ann/shop", "title": "Files",
+                          "version": "1.1.0"}},
+                {"info": {"id": "m1", "role": "user"},
+                 "parts": [
+                     {"type": "text", "text": "What is here?"},
+                     {"type": "text", "text": "Called the tool", "synthetic": True},
+                     {"type": "file", "mime": "image/png", "url": f"data:image/png;base64,{PNG}"},
+                 ]},
                 {"info": info, "parts": parts},
-                {
-                    "info": {"id": "m3", "role": "assistant", "summary": True},
-                    "parts": [{"type": "text", "text": "So."}],
-                },
+                {"info": {"id": "m3", "role": "assistant", "summary": True},
+                 "parts": [{"type": "text", "text": "So."}]},
             ],
-        )
+        )  # fmt: skip
         assert of(items, Title)[0].text == "Files"
         (message,) = of(items, UserMessage)
         assert (message.text, message.pictures[0].data) == ("What is here?", png())
@@ -456,27 +407,20 @@ class TestCline:
         items = read(
             ClineReader(),
             [
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "text", "text": "<task>\nFix it\n</task>"},
-                        {"type": "text", "text": "<environment_details>…</environment_details>"},
-                    ],
-                },
-                {
-                    "role": "assistant",
-                    "ts": 1_760_000_000_000,
-                    "content": [
-                        {"type": "text", "text": "Reading."},
-                        {"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "a.py"}},
-                    ],
-                },
-                {
-                    "role": "user",
-                    "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "x = 1"}],
-                },
+                {"role": "user",
+                 "content": [
+                     {"type": "text", "text": "<task>\nFix it\n</task>"},
+                     {"type": "text", "text": "<environment_details>…</environment_details>"},
+                 ]},
+                {"role": "assistant", "ts": 1_760_000_000_000,
+                 "content": [
+                     {"type": "text", "text": "Reading."},
+                     {"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "a.py"}},
+                 ]},
+                {"role": "user",
+                 "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "x = 1"}]},
             ],
-        )
+        )  # fmt: skip
         assert [message.text for message in of(items, UserMessage)] == ["Fix it"]
         assert of(items, AnswerPart)[0].calls[0].name == "read_file"
         assert of(items, Output)[0].text == "x = 1"
@@ -489,21 +433,17 @@ class TestCline:
             [
                 {"role": "user", "content": "<task>Fix it</task>"},
                 {"role": "assistant", "content": written},
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "text", "text": "[read_file for 'a.py'] Result:"},
-                        {"type": "text", "text": "x = 1\n"},
-                        {"type": "text", "text": "<environment_details>"},
-                    ],
-                },
-                {
-                    "role": "assistant",
-                    "content": "<attempt_completion>\n<result>\nFixed.\n</result>\n</attempt_completion>",
-                },
+                {"role": "user",
+                 "content": [
+                     {"type": "text", "text": "[read_file for 'a.py'] Result:"},
+                     {"type": "text", "text": "x = 1\n"},
+                     {"type": "text", "text": "<environment_details>"},
+                 ]},
+                {"role": "assistant",
+                 "content": "<attempt_completion>\n<result>\nFixed.\n</result>\n</attempt_completion>"},
                 {"role": "user", "isSummary": True, "content": [{"type": "text", "text": "So far."}]},
             ],
-        )
+        )  # fmt: skip
         first, last = of(items, AnswerPart)
         assert (first.text, first.reasoning, last.text) == ("Reading.", "I look.", "Fixed.")
         assert (first.calls[0].name, first.calls[0].arguments) == ("read_file", '{"path":"a.py"}')
@@ -519,27 +459,19 @@ class TestCline:
         items = read(
             ClineReader("roo-code"),
             [
-                {
-                    "role": "assistant",
-                    "content": [
-                        {"type": "reasoning", "text": "Hm", "providerOptions": {"a": 1}},
-                        {"type": "tool-call", "toolCallId": "t", "toolName": "ls", "input": {}},
-                    ],
-                },
-                {
-                    "role": "tool",
-                    "content": [
-                        {
-                            "type": "tool-result",
-                            "toolCallId": "t",
-                            "toolName": "ls",
-                            "output": {"type": "text", "value": "a.py"},
-                        }
-                    ],
-                },
+                {"role": "assistant",
+                 "content": [
+                     {"type": "reasoning", "text": "Hm", "providerOptions": {"a": 1}},
+                     {"type": "tool-call", "toolCallId": "t", "toolName": "ls", "input": {}},
+                 ]},
+                {"role": "tool",
+                 "content": [
+                     {"type": "tool-result", "toolCallId": "t", "toolName": "ls",
+                      "output": {"type": "text", "value": "a.py"}},
+                 ]},
                 {"type": "reasoning", "encrypted_content": "zz"},
             ],
-        )
+        )  # fmt: skip
         assert of(items, AnswerPart)[0].calls[0].id == "t"
         assert of(items, Output)[0].text == "a.py"
         assert "reasoning: encrypted" in kinds(items)
@@ -551,73 +483,31 @@ class TestPi:
         items = read(
             PiReader(),
             [
-                {
-                    "type": "session",
-                    "version": 3,
-                    "id": "p1",
-                    "timestamp": "2026-01-01T00:00:00Z",
-                    "cwd": "/home/ann",
-                },
-                {
-                    "type": "message",
-                    "id": "a",
-                    "parentId": None,
-                    "message": {"role": "user", "content": "Hi"},
-                },
-                {
-                    "type": "message",
-                    "id": "b",
-                    "parentId": "a",
-                    "message": {
-                        "role": "assistant",
-                        "provider": "anthropic",
-                        "model": "opus",
-                        "usage": usage,
-                        "stopReason": "toolUse",
-                        "content": [
-                            {"type": "toolCall", "id": "t", "name": "bash", "arguments": {"command": "ls"}}
-                        ],
-                    },
-                },
-                {
-                    "type": "message",
-                    "id": "c",
-                    "parentId": "b",
-                    "message": {
-                        "role": "toolResult",
-                        "toolCallId": "t",
-                        "content": [{"type": "text", "text": "a.py"}],
-                        "isError": False,
-                        "details": {"diff": "+"},
-                    },
-                },
-                {
-                    "type": "message",
-                    "id": "d",
-                    "parentId": "c",
-                    "message": {
-                        "role": "bashExecution",
-                        "command": "pwd",
-                        "output": "/home/ann\n",
-                        "exitCode": 0,
-                    },
-                },
-                {
-                    "type": "compaction",
-                    "id": "e",
-                    "parentId": "d",
-                    "summary": "So.",
-                    "tokensBefore": 50_000,
-                    "firstKeptEntryId": "c",
-                },
+                {"type": "session", "version": 3, "id": "p1", "timestamp": "2026-01-01T00:00:00Z",
+                 "cwd": "/home/ann"},
+                {"type": "message", "id": "a", "parentId": None,
+                 "message": {"role": "user", "content": "Hi"}},
+                {"type": "message", "id": "b", "parentId": "a",
+                 "message": {"role": "assistant", "provider": "anthropic", "model": "opus", "usage": usage,
+                             "stopReason": "toolUse",
+                             "content": [
+                                 {"type": "toolCall", "id": "t", "name": "bash",
+                                  "arguments": {"command": "ls"}},
+                             ]}},
+                {"type": "message", "id": "c", "parentId": "b",
+                 "message": {"role": "toolResult", "toolCallId": "t",
+                             "content": [{"type": "text", "text": "a.py"}], "isError": False,
+                             "details": {"diff": "+"}}},
+                {"type": "message", "id": "d", "parentId": "c",
+                 "message": {"role": "bashExecution", "command": "pwd", "output": "/home/ann\n",
+                             "exitCode": 0}},
+                {"type": "compaction", "id": "e", "parentId": "d", "summary": "So.", "tokensBefore": 50_000,
+                 "firstKeptEntryId": "c"},
                 {"type": "session_info", "id": "f", "name": "Ports"},
-                {
-                    "type": "message",
-                    "id": "g",
-                    "message": {"role": "assistant", "content": [], "stopReason": "aborted"},
-                },
+                {"type": "message", "id": "g",
+                 "message": {"role": "assistant", "content": [], "stopReason": "aborted"}},
             ],
-        )
+        )  # fmt: skip
         first, command = of(items, UserMessage)
         assert (first.node, first.text) == ("a", "Hi")
         assert (command.text, command.pasted) == ("$ pwd", (("pwd", "/home/ann\n"),))
@@ -635,30 +525,22 @@ class TestChatMessages:
             ChatMessagesReader(),
             [
                 {"role": "system", "content": "Be brief."},
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "text", "text": "Hi"},
-                        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}},
-                    ],
-                },
-                {
-                    "role": "assistant",
-                    "content": None,
-                    "tool_calls": [
-                        {"id": "t", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
-                    ],
-                },
+                {"role": "user",
+                 "content": [
+                     {"type": "text", "text": "Hi"},
+                     {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}},
+                 ]},
+                {"role": "assistant", "content": None,
+                 "tool_calls": [
+                     {"id": "t", "type": "function", "function": {"name": "ls", "arguments": "{}"}},
+                 ]},
                 {"role": "tool", "tool_call_id": "t", "content": "a.py"},
-                {
-                    "role": "assistant",
-                    "content": "",
-                    "tool_calls": [{"id": "u", "name": "cat", "arguments": '{"p": 1}'}],
-                },
+                {"role": "assistant", "content": "",
+                 "tool_calls": [{"id": "u", "name": "cat", "arguments": '{"p": 1}'}]},
                 {"role": "assistant", "function_call": {"name": "old", "arguments": "{}"}},
                 {"role": "function", "name": "old", "content": "done"},
             ],
-        )
+        )  # fmt: skip
         assert of(items, UserMessage)[0].pictures[0].data == png()
         calls = [answer.calls[0] for answer in of(items, AnswerPart)]
         assert [call.name for call in calls] == ["ls", "cat", "old"]
@@ -710,117 +592,25 @@ def test_half_a_surrogate_pair_is_no_damage() -> None:
     assert [*read_record(ChatMessagesReader(), Record(1, raw))] == [UserMessage(text="cut ?")]
 
 
-_NAMES = st.sampled_from(
-    (
-        *(
-            "type",
-            "message",
-            "role",
-            "content",
-            "payload",
-            "info",
-            "parts",
-            "state",
-            "id",
-            "uuid",
-            "parentUuid",
-        ),
-        *("metrics", "tokens", "entry", "say", "metadata", "recipient", "author", "kind", "namespace"),
-        *("isTruncationMarker", "isSummary", "summary", "action", "result", "info", "last_token_usage"),
-        *("internal_chat_message_metadata_passthrough", "content_item_kinds", "error", "value", "path"),
-        *("isSidechain", "timestamp", "tool_calls", "usage", "input", "output", "text", "thinking", "cost"),
-        *(
-            "arguments",
-            "call_id",
-            "tool_use_id",
-            "source",
-            "data",
-            "attachment",
-            "summary",
-            "subtype",
-            "status",
-        ),
-        *(
-            "metadata",
-            "isCompactSummary",
-            "compactMetadata",
-            "toolUseResult",
-            "action",
-            "messages",
-            "time",
-            "ts",
-        ),
-        *(
-            "tokens",
-            "cache",
-            "attachments",
-            "image_url",
-            "url",
-            "function",
-            "function_call",
-            "version",
-            "error",
-        ),
-    )
-)
-_WORDS = st.sampled_from(
-    (
-        *(
-            "user",
-            "assistant",
-            "system",
-            "tool",
-            "message",
-            "session",
-            "compaction",
-            "text",
-            "image",
-            "tool_use",
-        ),
-        *(
-            "tool_result",
-            "thinking",
-            "toolCall",
-            "toolResult",
-            "response_item",
-            "event_msg",
-            "session_meta",
-            "x",
-        ),
-        *(
-            "function_call",
-            "function_call_output",
-            "reasoning",
-            "token_count",
-            "custom_tool_call",
-            "step-start",
-        ),
-        *(
-            "completed",
-            "compact_boundary",
-            "queued_command",
-            "2026-01-01",
-            "9" * 30,
-            "data:image/png;base64,QQ",
-        ),
-        *(
-            "<task>a</task>",
-            "<read_file><path>a</path></read_file>",
-            "compacted",
-            "turn_context",
-            "bashExecution",
-        ),
-        *(
-            "thread_rolled_back",
-            "local_shell_call",
-            "tool-result",
-            "tool-call",
-            "input_image",
-            "step-finish",
-            "",
-        ),
-    )
-)
+_NAMES = st.sampled_from([
+    "type", "message", "role", "content", "payload", "info", "parts", "state", "id", "uuid", "parentUuid",
+    "metrics", "tokens", "entry", "say", "metadata", "recipient", "author", "kind", "namespace",
+    "isTruncationMarker", "isSummary", "summary", "action", "result", "last_token_usage",
+    "internal_chat_message_metadata_passthrough", "content_item_kinds", "error", "value", "path",
+    "isSidechain", "timestamp", "tool_calls", "usage", "input", "output", "text", "thinking", "cost",
+    "arguments", "call_id", "tool_use_id", "source", "data", "attachment", "subtype", "status",
+    "isCompactSummary", "compactMetadata", "toolUseResult", "messages", "time", "ts", "cache",
+    "attachments", "image_url", "url", "function", "function_call", "version",
+])  # fmt: skip
+_WORDS = st.sampled_from([
+    "", "user", "assistant", "system", "tool", "message", "session", "compaction", "text", "image",
+    "tool_use", "tool_result", "thinking", "toolCall", "toolResult", "response_item", "event_msg",
+    "session_meta", "x", "function_call", "function_call_output", "reasoning", "token_count",
+    "custom_tool_call", "step-start", "completed", "compact_boundary", "queued_command", "2026-01-01",
+    "data:image/png;base64,QQ", "<task>a</task>", "<read_file><path>a</path></read_file>", "compacted",
+    "turn_context", "bashExecution", "thread_rolled_back", "local_shell_call", "tool-result", "tool-call",
+    "input_image", "step-finish", "9" * 30,
+])  # fmt: skip
 _VALUES = st.recursive(
     st.none()
     | st.booleans()
