@@ -63,14 +63,8 @@ class GuardRig:
     def __init__(self, home: Path, sandbox: Sandbox) -> None:
         self.home, self.root, self.saved = home, home / "work", home / "saved"
         self.sandbox = sandbox
-        self.root.mkdir()
         self.flag = home / "ran"
         self.guard = AutoRunGuard(self.root, home, self.saved)
-        self.git("init", "-q", "-b", "main", ".")
-        self.git("config", "extensions.worktreeConfig", "true")
-        (self.root / "a.txt").write_text("one\n")
-        self.git("add", "-A")
-        self.git("commit", "-qm", "one")
 
     def git(self, *arguments: str, folder: str = "") -> subprocess.CompletedProcess[str]:
         """Run git as the user does: outside, with nothing off."""
@@ -132,33 +126,44 @@ class GuardRig:
         return self.guard.saved_changes.place(change.change_id).read_bytes()
 
 
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One commit; each rig has a copy, since git starts several programs to make it."""
+    root = tmp_path_factory.mktemp("repository")
+    (root / "a.txt").write_text("one\n")
+    worktrees = ("config", "extensions.worktreeConfig", "true")
+    for words in (("init", "-q", "-b", "main", "."), worktrees, ("add", "-A"), ("commit", "-qm", "one")):
+        subprocess.run(["git", *IDENTITY, *words], cwd=root, check=True)
+    return root
+
+
 @pytest.fixture
-def guard_rig() -> Iterator[GuardRig]:
-    """A repository in a home of its own, outside `/tmp`, which no command sees."""
-    with _new_rig("bubblewrap") as rig:
+def guard_rig(repository: Path) -> Iterator[GuardRig]:
+    with _new_rig(repository, "bubblewrap") as rig:
         yield rig
 
 
 @pytest.fixture
-def landlock_rig() -> Iterator[GuardRig]:
-    with _new_rig("landlock") as rig:
+def landlock_rig(repository: Path) -> Iterator[GuardRig]:
+    with _new_rig(repository, "landlock") as rig:
         yield rig
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
-def any_rig(request: pytest.FixtureRequest) -> Iterator[GuardRig]:
-    """The same with one kind of sandbox."""
-    with _new_rig(request.param) as rig:
+def any_rig(request: pytest.FixtureRequest, repository: Path) -> Iterator[GuardRig]:
+    with _new_rig(repository, request.param) as rig:
         yield rig
 
 
 @contextmanager
-def _new_rig(kind: str) -> Iterator[GuardRig]:
+def _new_rig(repository: Path, kind: str) -> Iterator[GuardRig]:
+    """A repository in a home of its own, outside `/tmp`, which no command sees, and one kind of sandbox."""
     sandbox = SANDBOXES[kind]
     if sandbox is None:
         pytest.skip(f"{kind} does not work here")
     home = Path(tempfile.mkdtemp(prefix=".helix-test-", dir=outside_tmp()))
     try:
+        shutil.copytree(repository, home / "work")
         yield GuardRig(home, sandbox)
     finally:
         shutil.rmtree(home)
@@ -187,20 +192,20 @@ async def test_without_bubblewrap_all_of_it_is_found_at_once(landlock_rig: Guard
     assert [way for way, folder in folders.items() if folder not in taken_out] == []
 
 
-@given(st.sampled_from(sorted(PLANTED)))
+@given(way=st.sampled_from(sorted(PLANTED)))
 @settings(max_examples=max(4, settings().max_examples // 5), deadline=None)
-def test_without_the_guard_it_would_run(way: str) -> None:
-    with _new_rig("bubblewrap") as rig:
+def test_without_the_guard_it_would_run(repository: Path, way: str) -> None:
+    with _new_rig(repository, "bubblewrap") as rig:
         rig.run_unguarded(PLANTED[way])
         rig.use_git_everywhere()
         assert rig.flag.exists()
 
 
-@given(st.lists(st.sampled_from(sorted(PLANTED)), min_size=2, max_size=4, unique=True))
+@given(ways=st.lists(st.sampled_from(sorted(PLANTED)), min_size=2, max_size=4, unique=True))
 @settings(max_examples=max(4, settings().max_examples // 5), deadline=None)
-def test_ways_of_planting_combined_do_not_run_outside_either(ways: list[str]) -> None:
+def test_ways_of_planting_combined_do_not_run_outside_either(repository: Path, ways: list[str]) -> None:
     script = "\n".join(f"(\n{PLANTED[way]}\n) || true" for way in ways)
-    with _new_rig("bubblewrap") as rig:
+    with _new_rig(repository, "bubblewrap") as rig:
         result = asyncio.run(rig.run(script))
         assert any(change.outcome == "removed" for change in result.auto_run)
         rig.use_git_everywhere()
@@ -246,10 +251,10 @@ async def test_without_bubblewrap_what_was_there_is_there_again(landlock_rig: Gu
         assert {path: (path.read_bytes(), path.stat().st_mode) for path in before} == before
 
 
-@given(st.sampled_from(sorted(PLANTED_IN_GIT)))
+@given(way=st.sampled_from(sorted(PLANTED_IN_GIT)))
 @settings(max_examples=max(4, settings().max_examples // 5), deadline=None)
-def test_without_the_guard_what_was_there_would_run_changed(way: str) -> None:
-    with _new_rig("landlock") as rig:
+def test_without_the_guard_what_was_there_would_run_changed(repository: Path, way: str) -> None:
+    with _new_rig(repository, "landlock") as rig:
         _prepare_what_git_follows(rig)
         rig.run_unguarded(PLANTED_IN_GIT[way])
         rig.use_git_everywhere()
