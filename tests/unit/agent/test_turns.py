@@ -99,15 +99,6 @@ async def test_a_message_that_could_not_be_recorded_has_no_event() -> None:
     assert not rig.events(UserSpoke)
 
 
-async def test_a_message_that_fills_the_window_by_itself_is_refused() -> None:
-    """Before anything is recorded: it would block all others."""
-    rig, conversation = await begin_with()
-    with pytest.raises(MessageTooLarge, match="this model has room for"):
-        await conversation.send("word " * conversation.window.message_limit * 2)
-    assert not rig.events(UserSpoke)
-    assert not conversation.is_running
-
-
 async def test_a_window_that_has_no_room_for_any_message_is_named_as_the_cause() -> None:
     model = ScriptedModel(replies_in_order(), ModelInfo("test", "tiny", window=20, reserve=5))
     conversation = await AgentRig(model).begin()

@@ -53,11 +53,15 @@ async def calibrated_rig(model: ScriptedModel) -> tuple[AgentRig, Conversation]:
     return rig, conversation
 
 
-async def test_a_message_that_is_too_long_has_as_many_tokens_as_the_model_counts() -> None:
-    _, conversation = await calibrated_rig(Reporting("one", 1.5))
+async def test_a_message_that_fills_the_window_by_the_model_s_count_is_refused() -> None:
+    """Before anything is recorded: it would block all others."""
+    rig, conversation = await calibrated_rig(Reporting("one", 1.5))
+    log = list(conversation.session.log)
     limit, factor = conversation.window.message_limit, factor_of(conversation)
     with pytest.raises(MessageTooLarge, match=f"this model has room for {round(limit * factor):,}"):
         await conversation.send("word " * limit * 2)
+    assert rig.conversation.session.log == log
+    assert not conversation.is_running
 
 
 async def test_a_new_session_starts_with_the_known_ratio() -> None:

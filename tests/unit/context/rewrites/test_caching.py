@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.context.rewrites import caching, sweep_plans
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
-from helix_desktop.context.window.window import NO_OUTPUT, render_message
+from helix_desktop.context.window.window import render_message
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, QueueChanged, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
@@ -137,15 +137,6 @@ def test_sweeps_of_any_history(simulator: SessionSimulator, policy: ContextPolic
     """The last check sweeps everything."""
     check_due_is_a_subset_of_candidates(simulator, policy)
     check_a_marker_names_its_content(simulator)
-
-
-@pytest.mark.parametrize("text", ["", "   ", "\n\n"])
-def test_an_empty_output_is_described_as_empty(text: str) -> None:
-    """No wire format takes an empty message."""
-    simulator = build_history(1)
-    simulator.step("Once more.", 1)
-    simulator.answer_call(0, text)
-    assert simulator.window().request.messages[-1].text == NO_OUTPUT
 
 
 def small_window(policy: ContextPolicy) -> SessionSimulator:
