@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from helix_desktop.domain.file_history.hunk_revert import apply_hunks
 from helix_desktop.domain.unicode_safety import escape_undecodable
 from tests.support.file_changes.cases import (
     FILE_CASES,
+    FORMATTED_FILES,
     HUNK_LINES,
     TREE_CASES,
     UNCOVERED_CASES,
@@ -24,12 +24,10 @@ from tests.support.file_changes.cases import (
 from tests.support.file_changes.rig import HistoryRig, open_rig, prepare_workspace
 from tests.support.file_changes.states import false_reasons, join_changes, wrong_changes
 from tests.support.file_changes.tree import File, Tree, differing, make_tree, outside_of
-from tests.support.memory_folder import memory_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of a POSIX shell")
 
 _MOST_PARTS = 3  # paths of one change that are taken back alone; of many only the first
-_MANY = 1_000  # files: each of them is synced several times
 
 
 def ways() -> Iterator[object]:
@@ -43,14 +41,9 @@ def ways() -> Iterator[object]:
 
 @pytest.mark.parametrize(("case", "calls"), list(ways()))
 async def test_a_change_comes_back_whole_and_in_parts(case: ChangeCase, calls: Calls, tmp_path: Path) -> None:
-    with memory_folder(tmp_path) if len(case.before) >= _MANY else nullcontext(tmp_path) as folder:
-        prepare_workspace(folder / "work", case)
-        await check_kind(case, calls, folder)
-
-
-async def check_kind(case: ChangeCase, calls: Calls, folder: Path) -> None:
-    """Make a change; assert that it was named, is recorded, comes back, and can be done again."""
-    async with open_rig(folder) as rig:
+    """It is named before, recorded, comes back, and can be done again."""
+    prepare_workspace(tmp_path / "work", case)
+    async with open_rig(tmp_path) as rig:
         before = rig.walk()
         check_named(rig, case)
         captures = await rig.run(calls)
@@ -141,7 +134,7 @@ async def check_parts(
 ) -> None:
     """Assert that single paths come back alone, with the folders that they need, or that it says why not."""
     changes = joined(captures)
-    for change in changes[:_MOST_PARTS] if len(changes) < _MANY else changes[:1]:
+    for change in changes[: 1 if len(changes) >= FORMATTED_FILES else _MOST_PARTS]:
         plan = await rig.plan(captures, change.path)
         [file] = [file for file in plan.files if file.path == change.path]
         if not file.can_apply:
