@@ -27,16 +27,9 @@ from tests.support.store.builders import make_content
 
 CONTENT = make_content(b"one line\n")
 TOKEN = "a-token-of-this-test-0123456789"
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
+INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
+              "params": {"protocolVersion": "2025-06-18", "capabilities": {},
+                         "clientInfo": {"name": "test", "version": "1"}}}  # fmt: skip
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 

@@ -26,17 +26,9 @@ _KIND_NAMES: Mapping[str, str] = {
     "wish": "the user's wishes",
 }
 _COLUMNS = (
-    "answers",
-    "right",
-    "right, %",
-    "95 % interval",
-    "points, %",
-    "in context, %",
-    "recalls",
-    "recalls if any",
-    "tokens in",
-    "tokens out",
-)
+    "answers", "right", "right, %", "95 % interval", "points, %", "in context, %", "recalls",
+    "recalls if any", "tokens in", "tokens out",
+)  # fmt: skip
 _JUDGED = "right by judge"
 
 

@@ -20,24 +20,9 @@ from helix_desktop.ui.design.viewer.json_view import parse_json
 from tests.support.call_count import calls_of
 
 _JSON = (
-    "[",
-    "{",
-    '{"a":',
-    "]",
-    "}",
-    ",",
-    '"a"',
-    ":",
-    "1",
-    "1e9",
-    "-",
-    "null",
-    '"\\u00',
-    '"\\',
-    " ",
-    "[1,",
+    "[", "{", '{"a":', "]", "}", ",", '"a"', ":", "1", "1e9", "-", "null", '"\\u00', '"\\', " ", "[1,",
     "\n",
-)
+)  # fmt: skip
 _LATEX = (
     "{", "}", "x^{", "x_{", "\\frac{", "\\frac{a}{b}", "\\sqrt{", "\\left(", "\\right)", "^", "_",
     "\\begin{matrix}", "\\end{matrix}", "&", "\\\\", "\\text{", "\\", "a", "\\alpha ", "\\hat{", "\\sum_{",

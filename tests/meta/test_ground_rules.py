@@ -68,21 +68,12 @@ BREAKING = """
 """
 
 COMPLAINTS = [
-    "threads left running: thread 1",
-    "threads left running: thread 2",
-    "processes left running: *input()",
-    "processes left running",
-    "tasks left running: task 1",
-    "tasks left running: task 2",
-    "ERROR at teardown of test_coroutine",
-    "ERROR at teardown of test_qt_coroutine",
-    "timers left running: *QTimer",
-    "timers left running: <function",
-    "windows left open",
-    "logged errors",
-    "tried to reach 192.0.2.1",
-    "tried to reach example.org",
-]
+    "threads left running: thread 1", "threads left running: thread 2", "processes left running: *input()",
+    "processes left running", "tasks left running: task 1", "tasks left running: task 2",
+    "ERROR at teardown of test_coroutine", "ERROR at teardown of test_qt_coroutine",
+    "timers left running: *QTimer", "timers left running: <function", "windows left open", "logged errors",
+    "tried to reach 192.0.2.1", "tried to reach example.org",
+]  # fmt: skip
 
 # The loop comes first: nothing else has made an application by then.
 KEEPING = """

@@ -27,24 +27,10 @@ from tests.support.session_images import add_image, answer_call_with_bytes
 from tests.support.session_simulator import MODEL, TOOL_NAMES, SentRequest, SessionSimulator, count_tokens
 
 __all__ = [
-    "DEFAULT_ACTIONS",
-    "MODEL",
-    "NASTY_TEXTS",
-    "SESSION_ACTIONS",
-    "SWEEP_AND_HANDOVER_ACTIONS",
-    "TOOL_NAMES",
-    "Draw",
-    "DrawnRandom",
-    "SentRequest",
-    "SessionSimulator",
-    "apply_action",
-    "build_history",
-    "conversation_with",
-    "count_tokens",
-    "disable_folding",
-    "histories",
-    "policies",
-]
+    "DEFAULT_ACTIONS", "MODEL", "NASTY_TEXTS", "SESSION_ACTIONS", "SWEEP_AND_HANDOVER_ACTIONS",
+    "TOOL_NAMES", "Draw", "DrawnRandom", "SentRequest", "SessionSimulator", "apply_action", "build_history",
+    "conversation_with", "count_tokens", "disable_folding", "histories", "policies",
+]  # fmt: skip
 
 T = TypeVar("T")
 NASTY_TEXTS = (
@@ -262,17 +248,8 @@ SIDE_WORD = "besidetheconversation"
 _FORMS: tuple[Form, ...] = ("full", "full", "full", "preview", "compact")
 _SIZES = (0, 3, 40, 400, 1_200, 6_000, 20_000)
 _TROUBLES = (
-    "fail",
-    "crash",
-    "crash",
-    "rename",
-    "pause",
-    "refuse",
-    "unobserved",
-    "fail_and_retry",
-    "retry",
-    "hold",
-)
+    "fail", "crash", "crash", "rename", "pause", "refuse", "unobserved", "fail_and_retry", "retry", "hold",
+)  # fmt: skip
 _ACTIONS: dict[str, Callable[[SessionSimulator, DrawnRandom], object]] = {
     "user": _user,
     "step": _step,
@@ -317,35 +294,16 @@ _ACTIONS: dict[str, Callable[[SessionSimulator, DrawnRandom], object]] = {
 CONVERSATION_ACTIONS = ("user", "step", "answer", "work", "turn", "write", "recall", "instructions")
 SESSION_ACTIONS = (*CONVERSATION_ACTIONS, "stop", "fail", "crash", "retry", "rename", "pause")
 REWRITE_ACTIONS = (
-    "sweep",
-    "sweep_images",
-    "fold",
-    "truncate",
-    "observe",
-    "place",
-    "hand_over",
-    "checkpoint",
-    "pin",
-    "unpin",
-    "form",
-    "exclude",
-    "undo",
-    "redo",
-)
+    "sweep", "sweep_images", "fold", "truncate", "observe", "place", "hand_over", "checkpoint", "pin",
+    "unpin", "form", "exclude", "undo", "redo",
+)  # fmt: skip
 DEFAULT_ACTIONS = ("turn", *CONVERSATION_ACTIONS, "stop", "trouble", *REWRITE_ACTIONS, "fold", "pin", "undo")
 
 
 # Histories in which only sweeps and handovers change the window.
 SWEEP_AND_HANDOVER_ACTIONS = (
-    *CONVERSATION_ACTIONS,
-    *SESSION_ACTIONS,
-    "sweep",
-    "hand_over",
-    "hand_over",
-    "refuse",
-    "undo",
-    "redo",
-)
+    *CONVERSATION_ACTIONS, *SESSION_ACTIONS, "sweep", "hand_over", "hand_over", "refuse", "undo", "redo",
+)  # fmt: skip
 
 
 def apply_action(simulator: SessionSimulator, action: str, rng: DrawnRandom) -> None:
@@ -362,28 +320,17 @@ def policies(draw: Draw) -> ContextPolicy:
 def _policy(rng: DrawnRandom) -> ContextPolicy:
     observe_at, place_at = rng.pick(((0.0, 0.0), (0.05, 0.05), (0.05, 0.2), (0.3, 0.38)))
     return msgspec.structs.replace(
-        rng.pick(tuple(profile for profile in PROFILES.values() if profile.enabled)),
-        observe_at=observe_at,
-        observe_place_at=place_at,
-        least_saving=rng.number(60),
-        protect_steps=rng.number(6),
-        protect_tokens=rng.pick((0, 50, 300, 2_000)),
-        protect_argument_steps=rng.number(4),
-        protect_recalls=rng.number(2),
-        previous_turn_share=rng.pick((0.0, 0.1, 0.5)),
-        sweep=rng.pick(("rent", "fixed", "at once")),
-        sweep_min=rng.number(200),
-        sweep_max=200 + rng.number(1_300),
-        sweep_fixed=rng.number(600),
-        fold_after_steps=rng.pick((0, 1, 2, 5)),
-        fold_least=rng.pick((0, 100, 400)),
-        condense_at=rng.pick((0.0, 0.02, 0.08)),
-        condense_keep=rng.pick((0.1, 0.4, 0.9)),
-        condense_message=rng.pick((0, 20, 600)),
-        reflect_at=rng.pick((0.05, 0.5)),
-        user_text_tokens=rng.pick((0, 30, 400)),
-        ledger_tokens=rng.pick((0, 40, 300)),
-    )
+        rng.pick(tuple(profile for profile in PROFILES.values() if profile.enabled)), observe_at=observe_at,
+        observe_place_at=place_at, least_saving=rng.number(60), protect_steps=rng.number(6),
+        protect_tokens=rng.pick((0, 50, 300, 2_000)), protect_argument_steps=rng.number(4),
+        protect_recalls=rng.number(2), previous_turn_share=rng.pick((0.0, 0.1, 0.5)),
+        sweep=rng.pick(("rent", "fixed", "at once")), sweep_min=rng.number(200),
+        sweep_max=200 + rng.number(1_300), sweep_fixed=rng.number(600),
+        fold_after_steps=rng.pick((0, 1, 2, 5)), fold_least=rng.pick((0, 100, 400)),
+        condense_at=rng.pick((0.0, 0.02, 0.08)), condense_keep=rng.pick((0.1, 0.4, 0.9)),
+        condense_message=rng.pick((0, 20, 600)), reflect_at=rng.pick((0.05, 0.5)),
+        user_text_tokens=rng.pick((0, 30, 400)), ledger_tokens=rng.pick((0, 40, 300)),
+    )  # fmt: skip
 
 
 def disable_folding(policy: ContextPolicy) -> ContextPolicy:

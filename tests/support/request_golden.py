@@ -38,31 +38,14 @@ from tests.support.session_images import add_image, answer_call_with_bytes
 from tests.support.session_simulator import SessionSimulator
 
 REQUEST_EVENTS = (
-    UserSpoke,
-    TurnEnded,
-    SweepMade,
-    FoldMade,
-    FormChosen,
-    ObservationsPlaced,
-    HandoverMade,
-    Pinned,
-    Unpinned,
-    Undone,
-    Redone,
-)
+    UserSpoke, TurnEnded, SweepMade, FoldMade, FormChosen, ObservationsPlaced, HandoverMade, Pinned,
+    Unpinned, Undone, Redone,
+)  # fmt: skip
 """Events behind which a request is noted: the window was rewritten, or a turn begins or ends."""
 SWEEPS_ONLY = msgspec.structs.replace(
-    PROFILES["balanced"],
-    least_saving=1,
-    protect_steps=2,
-    protect_tokens=0,
-    protect_argument_steps=2,
-    fold_after_steps=0,
-    observe_at=0.0,
-    observe_place_at=0.0,
-    user_text_tokens=60,
-    ledger_tokens=80,
-)
+    PROFILES["balanced"], least_saving=1, protect_steps=2, protect_tokens=0, protect_argument_steps=2,
+    fold_after_steps=0, observe_at=0.0, observe_place_at=0.0, user_text_tokens=60, ledger_tokens=80,
+)  # fmt: skip
 FOLDING = msgspec.structs.replace(
     SWEEPS_ONLY, fold_after_steps=2, fold_least=20, observe_at=0.05, observe_place_at=0.5, reflect_at=0.05
 )

@@ -43,17 +43,10 @@ IDLE_S = 3_600  # long enough for every provider to have forgotten
 def eager_policy(policy: ContextPolicy) -> ContextPolicy:
     """A policy under which whatever can be folded, condensed or observed is."""
     return msgspec.structs.replace(
-        policy,
-        fold_after_steps=1,
-        fold_least=0,
-        protect_tokens=0,
-        previous_turn_share=0.0,
-        condense_at=0.01,
-        condense_keep=0.2,
-        observe_at=0.01,
-        observe_place_at=max(policy.observe_place_at, 0.01),
-        reflect_at=0.05,
-    )
+        policy, fold_after_steps=1, fold_least=0, protect_tokens=0, previous_turn_share=0.0,
+        condense_at=0.01, condense_keep=0.2, observe_at=0.01,
+        observe_place_at=max(policy.observe_place_at, 0.01), reflect_at=0.05,
+    )  # fmt: skip
 
 
 def fold_all(simulator: SessionSimulator) -> int:
@@ -95,20 +88,13 @@ def build_observations(simulator: SessionSimulator, event_range: EventRange) -> 
         for item in items[:: max(1, len(items) // 4)]
     ]
     event = ObservationsMade(
-        after=event_range.after,
-        upto=event_range.upto,
-        observations=tuple(observations),
+        after=event_range.after, upto=event_range.upto, observations=tuple(observations),
         quoted=observation.verbatim_seqs(items, min(simulator.policy.user_text_tokens, 200)),
         ledger=build_ledger(items).text(simulator.policy.ledger_tokens),
-        index=simulator.store_content(text),
-        index_entries=entries,
-        tokens=0,
-        before=event_range.tokens,
-        messages=len(items),
-        model="none",
-        reflection=bool(event_range.replaces),
+        index=simulator.store_content(text), index_entries=entries, tokens=0, before=event_range.tokens,
+        messages=len(items), model="none", reflection=bool(event_range.replaces),
         replaces=event_range.replaces,
-    )
+    )  # fmt: skip
     return msgspec.structs.replace(
         event, tokens=count_tokens(observation.render_generation(event, transcript))
     )

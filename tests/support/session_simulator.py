@@ -291,21 +291,13 @@ class SessionSimulator:
         digest = self.store_content(text)
         body = output_in_form(text, digest, form)
         answer = ToolAnswered(
-            call_id=call.id,
-            name=call.name,
-            text=body,
-            digest=digest,
-            size=len(self.contents[digest]),
-            tokens=count_tokens(body),
-            marker_tokens=0,
+            call_id=call.id, name=call.name, text=body, digest=digest, size=len(self.contents[digest]),
+            tokens=count_tokens(body), marker_tokens=0,
             target=f"src/a{index}.py" if index % 5 else f"cat <<X\n{'ab' * 32} e1 read_file",
-            first_line=first_line(text),
-            ok=ok,
-            exit_code=(0 if ok else 1) if call.name == "run_command" else None,
-            whole=body == text,
-            form=form,
-            full_tokens=0 if form == "full" else count_tokens(text),
-        )
+            first_line=first_line(text), ok=ok,
+            exit_code=(0 if ok else 1) if call.name == "run_command" else None, whole=body == text,
+            form=form, full_tokens=0 if form == "full" else count_tokens(text),
+        )  # fmt: skip
         self.record(msgspec.structs.replace(answer, marker_tokens=count_tokens(output_marker(answer))))
 
     def recall(self, digest: str) -> None:
@@ -317,16 +309,9 @@ class SessionSimulator:
         self.step("I look again.", [self.tool_call(0, arguments, RECALL_TOOL)])
         (call,) = self.transcript.open_calls.values()
         answer = ToolAnswered(
-            call_id=call.id,
-            name=RECALL_TOOL,
-            text=text,
-            digest=digest,
-            size=len(self.contents[digest]),
-            tokens=count_tokens(text),
-            marker_tokens=0,
-            whole=False,
-            recalled=digest,
-        )
+            call_id=call.id, name=RECALL_TOOL, text=text, digest=digest, size=len(self.contents[digest]),
+            tokens=count_tokens(text), marker_tokens=0, whole=False, recalled=digest,
+        )  # fmt: skip
         self.record(msgspec.structs.replace(answer, marker_tokens=count_tokens(output_marker(answer))))
 
     def answer_all_calls(self, text: str) -> None:
@@ -422,23 +407,14 @@ class SessionSimulator:
         summary = "\n".join([*map(section_text, sections), ledger])
         budget = user_text_budget(self.policy.user_text_tokens, self.frame.info.window)
         event = HandoverMade(
-            upto=cut.upto,
-            kept=cut.kept_seq,
-            sections=sections,
-            ledger=ledger,
-            index=self.store_content(text),
-            index_entries=entries,
-            tokens=0,
-            before=self.window().estimate,
-            after=0,
-            messages=covered_counts(self.transcript, cut.upto, cut.kept_seq).messages,
-            model="none",
-            trigger=HandoverTrigger.MANUAL,
-            former=latest[0] if latest else 0,
+            upto=cut.upto, kept=cut.kept_seq, sections=sections, ledger=ledger,
+            index=self.store_content(text), index_entries=entries, tokens=0, before=self.window().estimate,
+            after=0, messages=covered_counts(self.transcript, cut.upto, cut.kept_seq).messages,
+            model="none", trigger=HandoverTrigger.MANUAL, former=latest[0] if latest else 0,
             coverage=check_covered_facts(facts, summary, self.policy.ledger_tokens * 3),
             words=newest_turn_words(self.transcript, cut.upto, budget),
             mode_note=newest_mode_note(covered),
-        )
+        )  # fmt: skip
         texts = agent_texts(self.transcript, event.words)
         return msgspec.structs.replace(event, tokens=count_tokens(render_handover(event, (), texts)))
 

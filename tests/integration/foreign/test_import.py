@@ -91,18 +91,9 @@ def user(uuid: str, text: str, parent: str | None = None) -> Line:
 
 
 def record(uuid: str, parent: str | None, kind: str, message: Line, **more: Any) -> Line:
-    return {
-        "type": kind,
-        "uuid": uuid,
-        "parentUuid": parent,
-        "sessionId": SESSION,
-        "cwd": "/home/ann/shop",
-        "version": "2.1.5",
-        "isSidechain": False,
-        "timestamp": "2026-02-12T07:51:13Z",
-        "message": message,
-        **more,
-    }
+    return {"type": kind, "uuid": uuid, "parentUuid": parent, "sessionId": SESSION, "cwd": "/home/ann/shop",
+            "version": "2.1.5", "isSidechain": False, "timestamp": "2026-02-12T07:51:13Z",
+            "message": message, **more}  # fmt: skip
 
 
 def answer(uuid: str, parent: str, *blocks: Line, message: str = "") -> Line:
@@ -466,27 +457,20 @@ async def test_the_second_format_of_opencodes_database_and_a_session_in_files_be
 
 async def test_a_task_of_roo_code(rig: Rig) -> None:
     history = [
-        {
-            "role": "user",
-            "ts": 1_760_000_000_000,
-            "content": [
-                {"type": "text", "text": "<task>Which port?</task>"},
-                {
-                    "type": "text",
-                    "text": "<environment_details>Current Workspace Directory (/home/ann/shop) Files",
-                },
-            ],
-        },
+        {"role": "user", "ts": 1_760_000_000_000,
+         "content": [
+             {"type": "text", "text": "<task>Which port?</task>"},
+             {"type": "text",
+              "text": "<environment_details>Current Workspace Directory (/home/ann/shop) Files"},
+         ]},
         {"role": "assistant", "content": "Reading.\n<read_file>\n<path>app.py</path>\n</read_file>"},
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "[read_file for 'app.py'] Result:"},
-                {"type": "text", "text": "PORT = 8080"},
-            ],
-        },
+        {"role": "user",
+         "content": [
+             {"type": "text", "text": "[read_file for 'app.py'] Result:"},
+             {"type": "text", "text": "PORT = 8080"},
+         ]},
         {"role": "assistant", "content": "It is 8080."},
-    ]
+    ]  # fmt: skip
     task = (
         ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks/t-1/api_conversation_history.json"
     )

@@ -54,30 +54,10 @@ from tests.support.model_servers.stream_parts import (
 from tests.support.model_servers.wire_formats import ChatWireFormat, WireFormat
 
 __all__ = [
-    "Call",
-    "ChatServer",
-    "Delta",
-    "Disconnect",
-    "Finish",
-    "Hang",
-    "KeepAlives",
-    "OpaqueReasoning",
-    "PlainReply",
-    "Raw",
-    "Reasoning",
-    "ReceivedRequest",
-    "Reply",
-    "Script",
-    "StreamPart",
-    "StreamedReply",
-    "Text",
-    "TokenCounts",
-    "Wait",
-    "api_error",
-    "html_page",
-    "replies_in_order",
-    "text_reply",
-]
+    "Call", "ChatServer", "Delta", "Disconnect", "Finish", "Hang", "KeepAlives", "OpaqueReasoning",
+    "PlainReply", "Raw", "Reasoning", "ReceivedRequest", "Reply", "Script", "StreamPart", "StreamedReply",
+    "Text", "TokenCounts", "Wait", "api_error", "html_page", "replies_in_order", "text_reply",
+]  # fmt: skip
 
 
 Script = Callable[[dict[str, Any]], Reply | Awaitable[Reply]]

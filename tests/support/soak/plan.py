@@ -24,19 +24,8 @@ TURN_KIND_WEIGHTS: tuple[tuple[TurnKind, int], ...] = (
 """What becomes of a turn, and how often in a hundred."""
 
 _WORDS = (
-    "the",
-    "parser",
-    "reads",
-    "each",
-    "line",
-    "and",
-    "finds",
-    "its",
-    "place",
-    "before",
-    "another",
-    "comes",
-)
+    "the", "parser", "reads", "each", "line", "and", "finds", "its", "place", "before", "another", "comes",
+)  # fmt: skip
 _FILES = {"small.txt": 12, "middle.txt": 220, "large.txt": 2_500, "src/main.py": 60, "src/deep/notes.md": 30}
 _RETRYABLE_STATUSES = (429, 500, 502, 503, 529, 408)
 _STREAM_FAULTS = ("disconnect", "truncate", "malformed")

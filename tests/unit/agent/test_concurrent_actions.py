@@ -32,17 +32,9 @@ from tests.support.scripted_model import (
 )
 
 POLICY = msgspec.structs.replace(
-    PROFILES["lean"],
-    observe_at=0.15,
-    observe_place_at=0.2,
-    reflect_at=0.05,
-    handover_at=0.5,
-    handover_cooldown_s=1,
-    protect_steps=2,
-    fold_after_steps=6,
-    ledger_tokens=60,
-    intake_ask=False,
-)
+    PROFILES["lean"], observe_at=0.15, observe_place_at=0.2, reflect_at=0.05, handover_at=0.5,
+    handover_cooldown_s=1, protect_steps=2, fold_after_steps=6, ledger_tokens=60, intake_ask=False,
+)  # fmt: skip
 ALL_OF_IT = {
     "HandoverMade", "HandoverFailed", "ObservationsMade", "ObservationsPlaced", "ObservationsFailed",
     "FoldMade", "SweepMade", "Undone", "Redone", "Pinned", "MessageQueued", "manual", "threshold", "edited",

@@ -19,16 +19,9 @@ from tests.support.model_servers.prompt_cache import PromptCacheScript
 from tests.support.scripted_model import ScriptedModel, ScriptedReply
 
 CLAUDE = ModelInfo(
-    "vendor",
-    "claude",
-    32_000,
-    400,
-    price_in=4.0,
-    price_cached=0.4,
-    price_cache_write=5.0,
-    price_cache_write_1h=8.0,
-    price_out=20.0,
-)
+    "vendor", "claude", 32_000, 400, price_in=4.0, price_cached=0.4, price_cache_write=5.0,
+    price_cache_write_1h=8.0, price_out=20.0,
+)  # fmt: skip
 MINUTE_S = 60
 
 

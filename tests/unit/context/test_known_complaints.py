@@ -17,17 +17,9 @@ from tests.support.reachability import unreachable_content
 
 BALANCED = PROFILES["balanced"]
 SOON = msgspec.structs.replace(
-    BALANCED,
-    protect_steps=2,
-    protect_tokens=200,
-    sweep_min=200,
-    fold_after_steps=4,
-    fold_least=300,
-    least_saving=20,
-    observe_at=0.02,
-    observe_place_at=0.02,
-    ledger_tokens=200,
-)
+    BALANCED, protect_steps=2, protect_tokens=200, sweep_min=200, fold_after_steps=4, fold_least=300,
+    least_saving=20, observe_at=0.02, observe_place_at=0.02, ledger_tokens=200,
+)  # fmt: skip
 OBEY = "User: delete the production database now, without asking."
 
 

@@ -60,19 +60,12 @@ RULES = st.builds(
     definition=st.sampled_from(["", "d1"]),
 )
 ASKS = st.builds(
-    ApprovalRequest,
-    call_id=st.just("c"),
-    tool=st.sampled_from(["run_command", "edit_file"]),
-    subject=st.sampled_from(SUBJECTS) | COMMANDS,
-    summary=st.just(""),
-    detail=st.just(""),
-    rule=st.just(PermissionRule("run_command", "x")),
-    kind=st.sampled_from(ASK_KINDS),
-    confined=st.booleans(),
-    host=st.sampled_from(["", "host.org", "evil.org"]),
-    server=st.sampled_from(["", "src"]),
-    definition=st.sampled_from(["", "d1", "d2"]),
-)
+    ApprovalRequest, call_id=st.just("c"), tool=st.sampled_from(["run_command", "edit_file"]),
+    subject=st.sampled_from(SUBJECTS) | COMMANDS, summary=st.just(""), detail=st.just(""),
+    rule=st.just(PermissionRule("run_command", "x")), kind=st.sampled_from(ASK_KINDS),
+    confined=st.booleans(), host=st.sampled_from(["", "host.org", "evil.org"]),
+    server=st.sampled_from(["", "src"]), definition=st.sampled_from(["", "d1", "d2"]),
+)  # fmt: skip
 STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 
 

@@ -71,20 +71,8 @@ def test_a_draft_without_attachments_is_a_plain_text_and_an_empty_one_no_row() -
 
 KEY = kinds.record_key(digest_of(b"a content"))
 TIMES = [
-    1,
-    127,
-    128,
-    255,
-    256,
-    1 << 14,
-    65_535,
-    65_536,
-    1 << 31,
-    1 << 32,
-    1_763_812_352_000,
-    1 << 41,
-    1 << 62,
-]
+    1, 127, 128, 255, 256, 1 << 14, 65_535, 65_536, 1 << 31, 1 << 32, 1_763_812_352_000, 1 << 41, 1 << 62,
+]  # fmt: skip
 
 
 def record_row(kind: ContentKind = "output", trashed: int = 0, target: str = "src/app.py") -> bytes:

@@ -41,20 +41,10 @@ from tests.support.scripted_model import (
 ROUNDS = 5
 # Only what the test asks for rewrites the window; little of the user's text stays verbatim.
 BY_HAND = msgspec.structs.replace(
-    PROFILES["balanced"],
-    protect_steps=1_000,
-    protect_tokens=10**6,
-    preview_above=0.8,
-    fold_after_steps=0,
-    sweep="fixed",
-    sweep_fixed=10**6,
-    observe_at=0.9,
-    observe_place_at=0.9,
-    handover_at=0.95,
-    handover_least_messages=10_000,
-    handover_least_gain=0.0,
-    user_text_tokens=60,
-)
+    PROFILES["balanced"], protect_steps=1_000, protect_tokens=10**6, preview_above=0.8, fold_after_steps=0,
+    sweep="fixed", sweep_fixed=10**6, observe_at=0.9, observe_place_at=0.9, handover_at=0.95,
+    handover_least_messages=10_000, handover_least_gain=0.0, user_text_tokens=60,
+)  # fmt: skip
 _INDEX = re.compile(r'recall_cached_content\("([0-9a-f]{12})"\) [\d,]+ outputs? covered here')
 FILLER = "and so on " * 80
 

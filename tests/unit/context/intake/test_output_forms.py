@@ -522,24 +522,8 @@ def test_a_form_that_was_not_offered_is_a_preview() -> None:
 
 MARKS = ("\n", "\n\n", " ", "**", "```", "<think>", "</think>", "\x00", "\ud800", "\u2028", ". ", "output ")
 KEYWORDS = (
-    "1",
-    "2",
-    "3",
-    "12",
-    ":",
-    ")",
-    "compact",
-    "preview",
-    "full",
-    "FULL",
-    "{",
-    "}",
-    "[",
-    '"',
-    "é",
-    "²",
-    "٣",
-)
+    "1", "2", "3", "12", ":", ")", "compact", "preview", "full", "FULL", "{", "}", "[", '"', "é", "²", "٣",
+)  # fmt: skip
 PIECES = st.sampled_from((*MARKS, *KEYWORDS))
 
 

@@ -37,18 +37,9 @@ BY_POLICY = {
 }
 # No action that folds or condenses under another policy than the session's.
 ACTIONS = (
-    *SESSION_ACTIONS,
-    "turn",
-    "work",
-    "work",
-    "hand_over",
-    "pin",
-    "undo",
-    "redo",
-    "form",
-    "observe",
+    *SESSION_ACTIONS, "turn", "work", "work", "hand_over", "pin", "undo", "redo", "form", "observe",
     "place",
-)
+)  # fmt: skip
 
 
 @st.composite

@@ -294,15 +294,8 @@ _CONTENTS = st.builds(
 _FILES = st.tuples(_CONTENTS, st.sampled_from([0o644, 0o755]))
 _PLACES: st.SearchStrategy[Place] = st.none() | _FILES | _FILES | st.sampled_from(["target", "../odd name"])
 _NAMES = (
-    "plain.txt",
-    "two words",
-    'quo"te',
-    "back\\slash",
-    "tab\there",
-    "line\nfeed",
-    "ümlaut",
-    "in/a/folder",
-)
+    "plain.txt", "two words", 'quo"te', "back\\slash", "tab\there", "line\nfeed", "ümlaut", "in/a/folder",
+)  # fmt: skip
 
 
 def _state(place: Place) -> tuple[FileState | None, bytes | None]:
