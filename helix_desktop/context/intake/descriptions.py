@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -402,22 +402,7 @@ def _names(text: str, *, with_inner: bool = False) -> str:
         found = [match for line in lines if line.startswith("#") and (match := _HEADING.match(line))]
         headings = (match for match in found if _is_informative(match.string))
         names = list(dict.fromkeys(" ".join(match["name"].split()) for match in headings))
-    if len(names) < _LEAST_DEFINED and len(underlined := _underlined(lines)) > 1:
-        names = underlined
     return _join(names) if names and len(lines) > len(names) else ""
-
-
-def _underlined(lines: Sequence[str]) -> list[str]:
-    """Return the headings with a line of one sign below them, which is no shorter, as in reStructuredText."""
-    found = (
-        " ".join(line.split())
-        for line, below in pairwise(lines)
-        if line[:1].isalnum()
-        and below[:1] in ("=", "-", "~")
-        and below.rstrip() == below[0] * len(below.rstrip())
-        and len(below) >= len(line)
-    )
-    return list(dict.fromkeys(found))
 
 
 def is_source(tool: str, text: str) -> bool:

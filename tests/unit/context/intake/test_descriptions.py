@@ -34,13 +34,6 @@ LICENSE = "# Copyright (C) 2026 Somebody\n# Licensed under the MIT license.\n\ni
         ("Read", "    12→func (s *Store) Put(k string) error {\n    13→\treturn nil\n    14→}\n", "Put"),
         ("read_file", "def _a(): ...\n\nclass App: ...\n\ndef main(): ...\n", "App, main, _a"),
         ("read_file", "# Guide\n\nText.\n\n## Install\n\nMore.\n", "Guide, Install"),
-        (
-            "read_file",
-            "tools\n=====\n\n.. code-block:: python\n\n   @cached\n\ndef fib(n): ...\n\n"
-            "Use  it\n-------\n\nA\n--\n",
-            "tools, Use it, A",
-        ),
-        ("read_file", "a long title\n---\ndef run(): ...\n\nname\n-----\n", "run"),
         ("read_file", LICENSE + "x = 1\n", '"x = 1"'),
         (
             "read_file",
