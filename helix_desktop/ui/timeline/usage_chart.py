@@ -40,7 +40,7 @@ tr = Translator("Timeline")
 
 _HEIGHT, _TALL = 132, 188  # pixels; taller where the window was overfull, to keep the rest distinct
 _TOP_MARGIN = 8.0  # pixels above the plot
-_RIGHT = 52.0  # pixels for the labels
+_RIGHT = 52  # pixels for the labels at 100 %
 _LABEL = 13.0  # pixels between two labels
 _AT_END = 5.0  # pixels from the last point that count as now
 
@@ -272,8 +272,9 @@ class UsageChart(Themed, QWidget):
     @property
     def plot(self) -> Plot:
         left, floor = plots.axis_width(self._top), self.height() - plots.times_height() - 10
+        wide = self.width() - scaled(_RIGHT) - left
         return Plot(
-            QRectF(left, _TOP_MARGIN, max(1.0, self.width() - _RIGHT - left), max(1.0, floor - _TOP_MARGIN)),
+            QRectF(left, _TOP_MARGIN, max(1.0, wide), max(1.0, floor - _TOP_MARGIN)),
             len(self._points),
             self._top,
         )
@@ -453,7 +454,8 @@ class UsageChart(Themed, QWidget):
             if all(abs(y - other) >= scaled(round(_LABEL)) for other in used_ys):
                 used_ys.append(y)
                 painter.setPen(QColor(color))
-                place = QRectF(self.width() - _RIGHT + 6, y - 9, _RIGHT - 6, 18)
+                room, half = scaled(_RIGHT - 6), scaled(9)
+                place = QRectF(self.width() - room, y - half, room, 2 * half)
                 painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
     def _nearest_point(self, x: float) -> UsagePoint | None:

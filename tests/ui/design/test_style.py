@@ -145,6 +145,17 @@ def test_a_painted_font_follows_the_text_size(qapp: QApplication) -> None:
     assert fonts.sized(fonts.base(26), 11).pixelSize() == 22
 
 
+def test_text_can_be_twice_as_large(qapp: QApplication) -> None:
+    """As the guidelines for accessibility ask (WCAG 1.4.4); it ended at 154 %."""
+    appearance = stylesheet.Appearance(qapp, "light")
+    for _ in range(20):
+        appearance.zoom(1)
+    largest = appearance.text_px
+    appearance.zoom(0)
+    appearance.deleteLater()
+    assert largest == 2 * fonts.BASE_PX
+
+
 def test_appearance_switches_theme_and_text_size_live(qapp: QApplication) -> None:
     appearance = stylesheet.Appearance(qapp, "light")
     themes: list[Theme] = []

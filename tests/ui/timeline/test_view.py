@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, QRectF, Qt
-from PySide6.QtGui import QCursor
+from PySide6.QtGui import QCursor, QFontMetricsF
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -22,7 +22,8 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.summary import Bullet
-from helix_desktop.ui.design.style.theme import DARK
+from helix_desktop.ui.design.style.fonts import ui_font
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.kit.intents import (
     CancelCompaction,
     OpenCacheEntry,
@@ -36,7 +37,7 @@ from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.cards import FailureCard, RunningCard, SweepCard, TimelineCard, UndoCard
 from helix_desktop.ui.timeline.summary_cards import HandoverCard
-from helix_desktop.ui.timeline.usage_chart import downsample, point_text
+from helix_desktop.ui.timeline.usage_chart import UsageChart, downsample, point_text
 from helix_desktop.ui.timeline.usage_points import PointKind, UsagePoint
 from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from helix_desktop.words.times import format_exact_duration
@@ -614,3 +615,15 @@ def test_the_scroll_position_in_a_long_timeline_is_restored(qtbot: QtBot, pane: 
     assert again.cards.first_visible_seq == 0
     again.reveal(first, at_top=True)
     assert again.cards.first_visible_seq == first
+
+
+@pytest.mark.parametrize("text_px", [13, 26])
+def test_the_labels_of_the_chart_have_room_at_every_text_size(
+    qtbot: QtBot, show_look: ShowLook, text_px: int
+) -> None:
+    show_look(LIGHT, text_px)
+    chart = UsageChart()
+    qtbot.addWidget(chart)
+    chart.resize(760, 200)
+    room = chart.width() - chart.plot.rect.right() - 6
+    assert room >= QFontMetricsF(ui_font(11, 500)).horizontalAdvance("100.5k")

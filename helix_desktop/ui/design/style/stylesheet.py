@@ -24,7 +24,7 @@ from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, apply_theme_
 
 ThemeMode = Literal["system", "light", "dark"]
 THEME_MODES: tuple[ThemeMode, ...] = ("system", "light", "dark")
-TEXT_PX = (11, 12, 13, 14, 15, 16, 18, 20)
+TEXT_PX = (11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 26)
 """Text sizes that can be chosen, in pixels."""
 
 _SLICE_S = 0.004
