@@ -1,17 +1,21 @@
-"""One session as a file: what goes with it, and what stays behind."""
+"""A session or a workspace as a file: what goes with it, what runs, and nothing that the user removed."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.conversation import Attachment, SubagentStarted
+from helix_desktop.domain.errors import ContentRedacted
+from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, SubagentStarted, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import BranchKind, SessionBranched
-from helix_desktop.domain.store import Commit, session_tree
-from helix_desktop.store.archive_transfer import export_session, import_store
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit, PartialOutput, session_tree
+from helix_desktop.store.archive_transfer import export_session, export_store, import_store
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.words.session_markdown import session_markdown
 from helix_desktop.words.store_reports import export_summary, import_summary
@@ -20,6 +24,7 @@ from tests.support.store.builders import (
     OTHER_WORKSPACE,
     START_MS,
     WORKSPACE,
+    TickingClock,
     handover_event,
     make_content,
     make_summary,
@@ -99,5 +104,85 @@ async def test_a_session_is_exported_with_all_that_it_leads_to(tmp_path: Path) -
         content.digest: content.data for content in contents
     }
     assert (await other.totals()).entries == len(contents)
+    await store.close()
+    await other.close()
+
+
+async def test_what_came_of_an_answer_goes_along(tmp_path: Path) -> None:
+    """An archive made while an answer is received has what is saved of it; what is there already stays."""
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, TickingClock())
+    await store.commit(Commit("s", [user_message_event(1)]))
+    partial = RecordedEvent(1, START_MS, AssistantSpoke("So far", "m", 2))
+    await store.save_partial_answer("s", partial)
+    archive = str(tmp_path / "a.helix")
+    await export_store(store, archive, "Name", START_MS)
+    other = await LevelDbStore.open(tmp_path / "other", OTHER_WORKSPACE, TickingClock())
+    await import_store(other, archive)
+    assert (await other.draft("s")).partial_answer == partial
+    longer = RecordedEvent(1, START_MS, AssistantSpoke("So far so good", "m", 4))
+    await other.save_partial_answer("s", longer)
+    await import_store(other, archive)
+    assert (await other.draft("s")).partial_answer == longer
+
+    answered = RecordedEvent(2, START_MS, AssistantSpoke("So far so good.", "m", 4))
+    await store.commit(Commit("s", [answered]))
+    await store.save_partial_answer("s", None)
+    await import_store(store, archive)
+    assert (await store.draft("s")).partial_answer is None, "an older archive brings back no part of it"
+    await export_store(store, archive, "Name", START_MS)
+    await import_store(other, archive)
+    assert (await other.draft("s")).partial_answer is None, "the archive has all of it"
+    assert (await other.events("s"))[1:] == [answered]
+    await store.close()
+    await other.close()
+
+
+async def test_what_running_calls_had_printed_goes_along(tmp_path: Path) -> None:
+    """It comes with the open call, what is there already stays, and an answer takes its place."""
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, TickingClock())
+    calls = (ToolCall("c0", "run_command", "{}"), ToolCall("c1", "run_command", "{}"))
+    spoke = RecordedEvent(2, START_MS, AssistantSpoke("", "m", 2, calls=calls))
+    await store.commit(Commit("s", [user_message_event(1), spoke]))
+    printed = PartialOutput("c0", "12 passed"), PartialOutput("c1", "building")
+    await store.save_partial_outputs("s", printed)
+    archive = str(tmp_path / "a.helix")
+    await export_store(store, archive, "Name", START_MS)
+    other = await LevelDbStore.open(tmp_path / "other", OTHER_WORKSPACE, TickingClock())
+    await import_store(other, archive)
+    assert (await other.draft("s")).partial_outputs == printed
+    longer = PartialOutput("c1", "building\ndone")
+    await other.save_partial_outputs("s", [longer])
+    await import_store(other, archive)
+    assert (await other.draft("s")).partial_outputs == (printed[0], longer)
+
+    answered = ToolAnswered("c0", "run_command", "13 passed", "", 9, 3, 3)
+    await other.commit(Commit("s", [RecordedEvent(3, START_MS, answered)]))
+    await import_store(other, archive)
+    assert (await other.draft("s")).partial_outputs == (longer,)
+    await store.close()
+    await other.close()
+
+
+async def test_what_the_user_removed_is_not_lost(tmp_path: Path) -> None:
+    """Here and where it is imported; what an archive says was removed may be stored there."""
+    secret = b"the key is hunter22-of-tide"
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
+    events = [tool_answer_event(1, secret), tool_answer_event(2, b"kept")]
+    await store.commit(Commit("s", events, [make_content(secret), make_content(b"kept")]))
+    await store.redaction.redact(RedactionRequest("hunter22-of-tide"))
+    other = await LevelDbStore.open(tmp_path / "other", OTHER_WORKSPACE)
+    result = await export_store(store, str(tmp_path / "a.helix"), "", START_MS)
+    exported = result.totals
+    assert export_summary(result) == "Contains 1 entry and 1 session. Without 1 output that you removed."
+    assert (exported.entries, exported.lost, list(exported.removed)) == (1, (), [digest_of(secret)])
+    assert exported.missing == tuple(exported.removed), "so that older versions read the file"
+    assert (await import_store(other, str(tmp_path / "a.helix"))).missing == ()
+    for removed_from in (store, other):
+        with pytest.raises(ContentRedacted):
+            await removed_from.get(digest_of(secret))
+    again = (await export_store(other, str(tmp_path / "b.helix"), "", START_MS)).totals
+    assert (again.lost, again.removed) == ((), exported.removed)
+    await other.commit(Commit("t", [tool_answer_event(1, secret)], [make_content(secret)]))
+    assert await other.get(digest_of(secret)) == secret
     await store.close()
     await other.close()
