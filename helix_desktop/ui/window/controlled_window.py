@@ -29,7 +29,8 @@ from helix_desktop.ui.window.import_export import ImportExportController
 from helix_desktop.ui.window.inspector import InspectorPresenter, PastController
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.navigation import SessionNavigation, ViewStateController
-from helix_desktop.ui.window.quit import NotificationController, NotifiedUpdate, QuitController, Tray
+from helix_desktop.ui.window.notifications import NotificationController, NotifiedUpdate, Tray
+from helix_desktop.ui.window.quit import QuitController
 from helix_desktop.ui.window.redaction import RedactionController
 from helix_desktop.ui.window.rewrite_controller import RewriteController
 from helix_desktop.ui.window.search import search_sessions

@@ -18,7 +18,7 @@ from helix_desktop.words.translation import Translator, translate
 text = TextContext("Workspaces")
 tr = Translator("Workspaces")
 
-_WIDTH_PX, _LIST_PX = 520, 360
+_WIDTH_PX, _LIST_PX = 482, 360
 FOLDER, ZIP_SUFFIX, BACKUP = "folder", ".zip", "backup"
 _DOCUMENT = text("For others to read, without keys. You see it before it is saved.")
 _FORMATS = {

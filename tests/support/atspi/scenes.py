@@ -44,7 +44,8 @@ from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.view import SettingsPage
 from helix_desktop.ui.timeline.view import TimelineState
 from helix_desktop.ui.window.main_window import CenterPage
-from helix_desktop.ui.window.quit import RecoverySummary, Tray, report_crash
+from helix_desktop.ui.window.notifications import Tray
+from helix_desktop.ui.window.quit import RecoverySummary, report_crash
 from helix_desktop.ui.window.search import SearchPanel
 from helix_desktop.ui.window.status_lines import JobAction, JobRow
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QSystemTrayIcon
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.window.quit import Tray
+from helix_desktop.ui.window.notifications import Tray
 from tests.support.window.bare_window import make_window
 
 

@@ -20,14 +20,8 @@ from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.git_label import GitLabel
 from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.quit import (
-    LONG_TURN_S,
-    NotificationController,
-    NotifiedUpdate,
-    RecoverySummary,
-    Tray,
-    report_crash,
-)
+from helix_desktop.ui.window.notifications import LONG_TURN_S, NotificationController, NotifiedUpdate, Tray
+from helix_desktop.ui.window.quit import RecoverySummary, report_crash
 from tests.support.git_checkouts import git, make_checkout, needs_git
 from tests.support.manual_clock import ManualClock
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, api_error, text_reply

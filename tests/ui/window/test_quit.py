@@ -14,7 +14,7 @@ from helix_desktop.app.run import StartTargets, StoredWindows
 from helix_desktop.ui.chat.rows.row_types import NoticeRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.intents import Export, Quit
-from helix_desktop.ui.window.quit import Tray
+from helix_desktop.ui.window.notifications import Tray
 from tests.support.intents import performed
 from tests.support.model_servers.chat_server import StreamedReply, Text, Wait
 from tests.support.window.buttons import press
