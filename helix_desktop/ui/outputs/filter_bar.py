@@ -11,7 +11,7 @@ from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLayout, QMenu, QProgressBar, QWidget
 
-from helix_desktop.domain.store import DEFAULT_FILTER, SavedCondition, SavedFilter, StoreTotals
+from helix_desktop.domain.store import DEFAULT_FILTER, SavedCondition, SavedFilter
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
@@ -216,7 +216,7 @@ class CacheFilterBar(Themed, QWidget):
         super().__init__()
         self._clock = clock
         self._sort = CacheSort()
-        self._counter_texts, self._listed_count = ("", ""), 0
+        self._counter_words, self._listed_count = "", 0
         self._options: dict[OptionSlot, FilterOption] = {}
         self._selected = 1
         self._tools: Sequence[str] = ()
@@ -352,21 +352,16 @@ class CacheFilterBar(Themed, QWidget):
             self.session.setChecked(session_only)
         self.changed.emit()
 
-    def show_totals(self, totals: StoreTotals, listed_count: int, search_status: str = "") -> None:
-        """Say how much is listed, of how much if it is narrowed; `search_status` says how far a search is."""
-        full = short = search_status
-        if not search_status:
-            full = short = tr.plural(listed_count, "%n output", "%n outputs")
-            if self.current_filter.is_narrowing:
-                short = tr("{listed} of {total}", listed=listed_count, total=totals.entries)
-                full = tr.plural(
-                    totals.entries, "{listed} of %n entry", "{listed} of %n entries", listed=listed_count
-                )
-        self._counter_texts, self._listed_count = (full, short), listed_count
+    def show_count(self, listed_count: int, search_status: str = "") -> None:
+        """Say how much is listed; `search_status` says how far a search is."""
+        words = search_status or tr.plural(listed_count, "%n output", "%n outputs")
+        if self.current_filter.is_narrowing and not search_status:
+            words = tr.plural(listed_count, "%n found", "%n found")
+        self._counter_words, self._listed_count = words, listed_count
         self._update_counter()
 
-    def clear_totals(self) -> None:
-        self._counter_texts, self._listed_count = ("", ""), 0
+    def clear_count(self) -> None:
+        self._counter_words, self._listed_count = "", 0
         self._update_counter()
 
     def show_selected(self, count: int) -> None:
@@ -411,11 +406,10 @@ class CacheFilterBar(Themed, QWidget):
         )
 
     def _counter_text(self, selected: int, *, is_wide: bool) -> str:
-        full_text, short = self._counter_texts
-        if selected > 1:
-            short = tr.plural(selected, "%n selected", "%n selected")
-            full_text = f"{short} · {full_text}"
-        return full_text if is_wide else short
+        if selected <= 1:
+            return self._counter_words
+        words = tr.plural(selected, "%n selected", "%n selected")
+        return f"{words} · {self._counter_words}" if is_wide else words
 
     def _update_words(self) -> None:
         room = self.width() - _MARGINS[0] - _MARGINS[2] - (_WORDED_FIELD_PX - _MIN_FIELD_PX)

@@ -434,12 +434,10 @@ class CacheBrowser(ThemedBackground):
             sentence = tr("No entries match “{query}”", query=cache_filter.text)
         self.no_match.set_content(sentence, tr("Clear filter"))
         if is_slow:
-            self.filter_bar.clear_totals()  # the page says it
+            self.filter_bar.clear_count()  # the page says it
         if is_slow or (is_stale and self._slow.isActive()):
             return
-        self.filter_bar.show_totals(
-            self._totals, listed if self._is_listed else total, self._status(is_stale)
-        )
+        self.filter_bar.show_count(listed if self._is_listed else total, self._status(is_stale))
 
     def _status(self, is_stale: bool) -> str:
         """Return how far the list is, `is_stale` if it is another filter's; empty once it is complete."""
