@@ -7,7 +7,8 @@ import re
 _TEST_SUMMARIES = tuple(
     re.compile(form)
     for form in (
-        r"=* ?(?P<n>\d+) (?:failed|errors?)\b.* in \d[\d.:]*m?s\b.*",  # pytest
+        r"=* ?(?P<n>\d+) failed\b.* in \d[\d.:]*m?s\b.*",  # pytest
+        r"=* ?(?P<go>\d+ errors?)\b.* in \d[\d.:]*m?s\b.*",  # the same, where files couldn't be read
         r"\s*Tests:?\s+(?P<n>\d+) failed\b.*",  # jest, vitest
         r"test result: FAILED\. .*; (?P<n>\d+) failed;.*",  # cargo
         r"FAILED \((?:failures=(?P<n>\d+))?(?:, )?(?:errors=(?P<m>\d+))?.*\)",  # unittest

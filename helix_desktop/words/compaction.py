@@ -183,7 +183,10 @@ def divider_change_text(
         case SweepMade(reason=SweepReason.REFUSED):
             return tr("images cached")
         case SweepMade():
-            return tr("outputs cached")
+            items = map(transcript.messages.item, event.masked)
+            if any(item is not None and isinstance(item.event, ToolAnswered) for item in items):
+                return tr("outputs cached")
+            return tr("what the agent wrote is cached")
         case _:
             return summary_title(event, transcript)
 

@@ -34,18 +34,22 @@ def explain_context(policy: ContextPolicy) -> str:
     """Return why parts of the context leave it, and what that means; empty where none do."""
     if not policy.enabled:
         return ""
-    if policy.fold_after_steps or policy.observe_at:
+    if _compacts_early(policy):
         return tr(
-            "To save tokens, outputs are cached (recalled on demand) and older messages compacted "
-            "(summarized)."
+            "Earlier where it saves tokens: outputs are cached (recalled on demand), older messages "
+            "compacted (summarized)."
         )
     return tr(
-        "To save tokens, outputs are cached (recalled on demand). When the context is full, older messages "
-        "are compacted (summarized)."
+        "Outputs are cached (recalled on demand) earlier where it saves tokens. To compact older messages is "
+        "to summarize them."
     )
 
 
-def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge) -> str:
+def _compacts_early(policy: ContextPolicy) -> bool:
+    return bool(policy.fold_after_steps or policy.observe_at)
+
+
+def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:
     """Return when the conversation is compacted; if it is above the threshold and isn't, why, in a line."""
     share = limit_text(gauge.trigger.kind, gauge.trigger.limit)
     match outlook.state:
@@ -56,7 +60,10 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge) -> str:
         case "gave_up":
             return " ".join((tr("Compaction only when you start it."), breaker_text()))
         case "room":
-            return tr("Compacts at {share}, {room} left.", share=share, room=_distance_text(gauge.trigger))
+            room = _distance_text(gauge.trigger)
+            if _compacts_early(policy):
+                return tr("Compacts at {share} at the latest, {room} left.", share=share, room=room)
+            return tr("Compacts at {share}, {room} left.", share=share, room=room)
         case "due":
             return tr("{share} is reached: compacts once a summary is written.", share=share)
         case "full" | "facts":

@@ -137,7 +137,7 @@ def inspector_state(
     own_policy = transcript.session_policy
     return InspectorState(
         gauge,
-        compaction_text=compaction_text(outlook, gauge),
+        compaction_text=compaction_text(outlook, gauge, policy),
         explanation=explain_context(policy),
         segments=_segments(rows, gauge),
         rows=rows,

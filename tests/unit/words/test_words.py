@@ -93,7 +93,7 @@ from tests.support.store.builders import START_MS
     [
         ("FAILED tests/test_a.py::test_b\n==== 1 failed, 12 passed in 0.31s ====\n", "1 failed"),
         ("3 failed, 1 error in 2.10s", "3 failed"),
-        ("2 errors in 0.10s", "2 failed"),
+        ("2 errors in 0.10s", "Tests failed"),
         ("==== 12 passed, 3 warnings in 4.02s ====", ""),
         ("Tests:       1 failed, 3 passed, 4 total\nSnapshots:   0 total\nTime:  1 s\nRan all.", "1 failed"),
         ("      Tests  2 failed | 3 passed (5)\n   Start at  12:00:00\n   Duration  1s", "2 failed"),

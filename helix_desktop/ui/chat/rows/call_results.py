@@ -46,6 +46,9 @@ def outcome_text(row: ToolRow) -> str:
         return failed
     if row.state == "failed" and row.answer.exit_code:
         return tr("Exit code {code}", code=str(row.answer.exit_code))
+    if row.state == "failed" and row.answer_seq and ends.head:
+        sentence = ends.head.split("\n", 1)[0].split(". ", 1)[0].rstrip(".")
+        return tr("Failed: {reason}", reason=escape_invisible(ellipsize(sentence, _REASON_CHARS)))
     return translate(_OUTCOMES.get(row.state, ""))
 
 
@@ -98,11 +101,10 @@ def figures_text(row: ToolRow) -> str:
 
 
 def _output_text(row: ToolRow) -> str:
-    """Return how much a call brought, or in place of it why it failed."""
+    """Return how much a call brought; empty of one that failed, whose outcome says why."""
     ends = row.shown_lines
-    if row.state == "failed" and row.answer.exit_code is None and ends.head:
-        sentence = ends.head.split("\n", 1)[0].split(". ", 1)[0]
-        return escape_invisible(ellipsize(sentence, _REASON_CHARS))
+    if row.state == "failed" and row.answer.exit_code is None:
+        return ""
     if row.form != "full" or (row.answer.size and not row.answer_seq):
         return format_size(row.answer.size)
     header_lines = count_header_lines(row.call.name, row.shown.text)

@@ -374,7 +374,10 @@ TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"},
         (replace(PREVIEW, badge="cached"), ["Cached"]),
         (replace(PREVIEW, badge="folded"), ["Compacted"]),
         (with_answer(replace(CARD, state="failed"), exit_code=2), ["Exit code 2"]),
-        (with_answer(replace(CARD, state="failed", badge=""), text="No such file."), ["Failed"]),
+        (
+            with_answer(replace(CARD, state="failed", badge=""), text="No such file."),
+            ["Failed: No such file"],
+        ),
         (replace(CARD, state="denied", badge=""), ["Denied"]),
         (
             with_answer(TESTS, text="Tests:       1 failed, 3 passed, 4 total\nTime:        1.2 s"),

@@ -66,7 +66,8 @@ def test_a_denied_call_says_by_what_it_was_denied(text: str, why: str) -> None:
 
 def test_a_call_that_failed_says_why_but_for_the_exit_code_of_a_command() -> None:
     row = tool_row("c", "x", state="failed", text="There is no tool 'x'. The tools are: y")
-    assert figures_text(row).startswith("There is no tool 'x' · ")
+    assert outcome_text(row) == "Failed: There is no tool 'x'"
+    assert outcome_text(with_answer(row, exit_code=2)) == "Exit code 2"
     assert figures_text(with_answer(row, exit_code=2)).startswith("1 line · 0 ms · exit code 2 · ")
     assert figures_text(replace(row, state="ok")).startswith("1 line · 0 ms · ")
 
