@@ -305,8 +305,7 @@ class RewriteController(WindowPart):
             return ""
         gauge = conversation.window.measure()[1]
         return tr(
-            "The context is at {now} now. At {limit} other outputs leave first; what it restored leaves "
-            "last.",
+            "The context is at {now} now. What you restored stays until {limit}, and leaves last.",
             now=format_whole_percent(gauge.used / gauge.window),
             limit=limit_text(gauge.trigger.kind, gauge.trigger.limit),
         )
