@@ -35,14 +35,8 @@ def explain_context(policy: ContextPolicy) -> str:
     if not policy.enabled:
         return ""
     if _compacts_early(policy):
-        return tr(
-            "Earlier where it saves tokens: outputs are cached (recalled on demand), older messages "
-            "compacted (summarized)."
-        )
-    return tr(
-        "Outputs are cached (recalled on demand) earlier where it saves tokens. To compact older messages is "
-        "to summarize them."
-    )
+        return tr("To save tokens, outputs are cached (recalled on demand), messages compacted (summarized).")
+    return tr("Outputs are cached (recalled on demand) earlier. To compact messages is to summarize them.")
 
 
 def _compacts_early(policy: ContextPolicy) -> bool:
@@ -62,7 +56,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "room":
             room = _distance_text(gauge.trigger)
             if _compacts_early(policy):
-                return tr("Compacts at {share} at the latest, {room} left.", share=share, room=room)
+                return tr("Compacts at {share} or earlier, {room} left.", share=share, room=room)
             return tr("Compacts at {share}, {room} left.", share=share, room=room)
         case "due":
             return tr("{share} is reached: compacts once a summary is written.", share=share)

@@ -315,7 +315,7 @@ class HelpLink(QWidget):
     def __init__(self, topic: str) -> None:
         super().__init__()
         self.topic = topic
-        self.link = PushButton(tr("How this works"), "link", name=f"what_is:{topic}")
+        self.link = PushButton(tr("Learn more"), "link", name=f"what_is:{topic}")
         self.link.clicked.connect(self._send_request)
         self._words = SelectableText("", 12, "muted")
         self._words.hide()

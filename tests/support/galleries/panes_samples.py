@@ -539,9 +539,8 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
     return InspectorState(
         gauge, parts, window_rows(count),
-        f"Compacts at 85 % at the latest, {format_tokens(max(0, 20_400 - used))} left.",
-        "Earlier where it saves tokens: outputs are cached (recalled on demand), older messages "
-        "compacted (summarized).",
+        f"Compacts at 85 % or earlier, {format_tokens(max(0, 20_400 - used))} left.",
+        "To save tokens, outputs are cached (recalled on demand), messages compacted (summarized).",
         "These parts add up to 11.7k by Helix's count. Your provider counts 14.6k for them.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip
