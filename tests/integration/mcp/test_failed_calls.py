@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.ui.chat.rows.call_results import figures_text
+from helix_desktop.ui.chat.rows.call_results import outcome_text
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from tests.support.agent_rig import AgentRig
@@ -32,7 +32,7 @@ async def test_the_card_of_a_failed_call_says_what_the_server_says(rig: McpRig) 
     await agent.wait_until_idle()
     (row,) = (row for row in rows_from_log(conversation.session.log)[1] if isinstance(row, ToolRow))
     assert row.target == "lines: -1, all: false"
-    assert figures_text(row).startswith("invalid params: lines must be positive · ")
+    assert outcome_text(row) == "Failed: invalid params: lines must be positive"
     assert tool_result_texts(model.requests[-1]) == [
         "invalid params: lines must be positive. The MCP server web did not carry out echo."
     ]
