@@ -47,7 +47,7 @@ _NAME_CAP = 60  # characters of an output's name
 def masked_contents_text(outputs: int, calls: int, image_messages: int) -> str:
     """Return what was cached: outputs, what some calls were given, the images of some messages."""
     if not (calls or image_messages):
-        return tr.plural(outputs, "%n output cached", "%n outputs cached")
+        return tr.plural(outputs, "Cached %n output", "Cached %n outputs")
     contents = []
     if outputs:
         contents.append(tr.plural(outputs, "%n output", "%n outputs"))
@@ -56,7 +56,7 @@ def masked_contents_text(outputs: int, calls: int, image_messages: int) -> str:
         contents.append(written)
     if image_messages:
         contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
-    return tr("Cached: {contents}", contents=tuple(contents))
+    return tr("Cached {contents}", contents=tuple(contents))
 
 
 def handover_text(handover: HandoverMade, transcript: Transcript) -> str:

@@ -37,7 +37,7 @@ _STEPS = (Step(10, 1, 1, NOW_MS), Step(20, 1, 2, NOW_MS))
 
 _KEY = ("change", 12)
 
-_TITLE = "Compacted turns 1–9 · Compacted turns 1–46 · 3 outputs cached"
+_TITLE = "Compacted turns 1–9 · Compacted turns 1–46 · Cached 3 outputs"
 
 
 def _parts(*, is_undone: bool = False) -> tuple[ChangePart, ...]:
@@ -215,7 +215,7 @@ def test_what_was_undone_inside_a_later_rewrite_did_not_come_back(qtbot: QtBot) 
     sweep, fold = 8, 9
     for event, expected, changed in (
         (Undone(7), ["Undone with “Compacted turn 1”"], ""),
-        (Undone(fold), ["Undone with “Compacted turn 1”"], "Together with it: 1 output cached."),
+        (Undone(fold), ["Undone with “Compacted turn 1”"], "Together with it: Cached 1 output."),
     ):
         events = (*events, event)
         log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
@@ -238,8 +238,8 @@ def test_undo_says_before_the_click_what_it_takes_along(qtbot: QtBot) -> None:
     qtbot.addWidget(pane)
     pane.show()
     for event, name, expected in (
-        (None, "undo", "Undo also takes back: 0 outputs cached"),
-        (Undone(3), "redo", "Redo also repeats: 0 outputs cached"),
+        (None, "undo", "Undo also takes back: Cached 0 outputs"),
+        (Undone(3), "redo", "Redo also repeats: Cached 0 outputs"),
     ):
         events = (*events, event) if event is not None else events
         log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]

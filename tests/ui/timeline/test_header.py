@@ -33,7 +33,7 @@ from tests.support.galleries.panes_samples import (
 from tests.support.intents import performed
 from tests.support.timeline_pane import card, find_card, open_timeline, pills, press, words
 
-CAPTION = "Drag ○ to see earlier requests"
+CAPTION = "Drag the circle to see earlier requests"
 
 
 def shown_texts(pane: Timeline) -> list[str]:

@@ -109,7 +109,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         assert place is not None
         assert place.tip == "Undoes 3 changes that were made together"
         press_action(rig.chat.view, divider, "undo")
-        words = "Undone: 3 outputs cached"
+        words = "Undone: Cached 3 outputs"
         await until(lambda: words in rig.banner_text(), "what was undone")
         assert "What you restored stays until 95 %, and leaves last." in rig.banner_text()
         assert set(session.transcript.window.masked) == before
