@@ -35,8 +35,8 @@ def explain_context(policy: ContextPolicy) -> str:
     if not policy.enabled:
         return ""
     if _compacts_early(policy):
-        return tr("To save tokens, outputs are cached (recalled on demand), messages compacted (summarized).")
-    return tr("Outputs are cached (recalled on demand) earlier. To compact messages is to summarize them.")
+        return tr("To save tokens, outputs are cached (recallable) and messages compacted (summarized).")
+    return tr("Before that, outputs are cached (recallable). Compacting summarizes messages.")
 
 
 def _compacts_early(policy: ContextPolicy) -> bool:

@@ -124,7 +124,7 @@ class Staleness:
         self._recalls: dict[str, int] = {}  # in it, too: the newest output of each recall, by its arguments
         self.file_versions: dict[str, FileVersion] = {}
         self.unannounced: dict[str, ChangedFile] = {}
-        self._set_aside: dict[str, FileVersion] = {}  # of these, as calls last read or wrote them
+        self._known_before: dict[str, FileVersion] = {}  # of these, as calls last read or wrote them
         self._in_work: dict[int, int] | None = None  # None: to be found
         for seq, event in events:
             self.apply(seq, event)
@@ -193,15 +193,15 @@ class Staleness:
 
     def _add_found_change(self, file: ChangedFile, *, unannounced: bool) -> None:
         """Note that a file is not as the agent knows it, or is so again before anything told it."""
-        set_aside = self._set_aside.pop(file.path, None)
-        known = set_aside if self.unannounced.pop(file.path, None) is not None else None
+        known_before = self._known_before.pop(file.path, None)
+        known = known_before if self.unannounced.pop(file.path, None) is not None else None
         version = self.file_versions.pop(file.path, known)
         if unannounced and version is not None and file.after and file.after == version.fingerprint:
             self.file_versions[file.path] = version
         elif unannounced:
             self.unannounced[file.path] = file
             if version is not None:
-                self._set_aside[file.path] = version
+                self._known_before[file.path] = version
 
     def _add_attachments(self, seq: int, message: UserSpoke) -> None:
         """Add the files that the user put into a message: read like by a tool, but never superseded."""

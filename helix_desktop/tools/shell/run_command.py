@@ -203,7 +203,11 @@ class RunCommand(Tool[RunCommandArguments]):
             if is_reading
             else describe_sandbox(sandbox.kind, network, contains_home, sandbox.network_reach),
         )
-        details = (describe_unreached(network, sandbox.network_reach), self._ignore_sentence())
+        details = (
+            text("It can also write to a temporary folder of its own.") if sandbox.kind != "none" else "",
+            describe_unreached(network, sandbox.network_reach),
+            self._ignore_sentence(),
+        )
         in_folder = f"{cd_command(args.folder)} && {subject}" if has_folder and confined else subject
         part = await self._asked_part(args) if confined and not is_reading else ""
         offers = suggest_command_rules(subject, confined, exact=in_folder, root=root, asked_part=part)

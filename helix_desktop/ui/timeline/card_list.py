@@ -328,7 +328,7 @@ class CardList(RowListView):
 
     def show_rows(self, rows: Sequence[Row]) -> None:
         """Show these rows; what the mouse points at stays where it is, or the first whose top is in sight."""
-        layout, held = self.rows.scroll_layout, self._held()
+        layout, pointed = self.rows.scroll_layout, self._place_under_mouse()
         known = {key_of(row) for row in rows}
         shown = (row for row in layout.placed if row.y >= 0)
         tops = {self.cards.key(row.row_index): row.y + self.cards.gap(row.row_index) for row in shown}
@@ -340,13 +340,13 @@ class CardList(RowListView):
         index = self.cards.index_of(anchor)
         if index is not None:
             layout.scroll_to_row(index, tops[anchor] - self.cards.gap(index))
-        self._lay_out(held)
+        self._lay_out(pointed)
 
     def refresh(self) -> None:
         """Lay out and paint again; what the mouse points at stays where it is."""
-        self._lay_out(self._held())
+        self._lay_out(self._place_under_mouse())
 
-    def _held(self) -> tuple[AreaId, float, float] | None:
+    def _place_under_mouse(self) -> tuple[AreaId, float, float] | None:
         """Return what the mouse points at, where its row's top is in the viewport, and its own in the row."""
         hovered = self._mouse.hovered
         index = self.cards.index_of(hovered[0]) if hovered is not None else None
@@ -357,14 +357,14 @@ class CardList(RowListView):
         top = placed.y + self.cards.gap(placed.row_index)
         return (hovered, top, area.rect.y()) if area is not None else None
 
-    def _lay_out(self, held: tuple[AreaId, float, float] | None) -> None:
-        """Lay out and paint; what is held stays where it was.
+    def _lay_out(self, pointed: tuple[AreaId, float, float] | None) -> None:
+        """Lay out and paint; what the mouse points at stays where it was.
 
         If it was clicked, a second click hits it, or what is there instead; below the last row is room then.
         """
-        index = self.cards.index_of(held[0][0]) if held is not None else None
-        if held is not None and index is not None:
-            (key, name), top, inner = held
+        index = self.cards.index_of(pointed[0][0]) if pointed is not None else None
+        if pointed is not None and index is not None:
+            (key, name), top, inner = pointed
             layout, item, pressed = self.rows.scroll_layout, self.rows.item(index), self._mouse.last_pressed
             area = item.hit_area(name) or item.hit_area(_IN_ITS_PLACE.get(name, ""))
             top += inner - area.rect.y() if area is not None else 0

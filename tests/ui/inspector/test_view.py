@@ -55,7 +55,7 @@ def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
     assert pane.until.text() == "Compacts at 85 % or earlier, 5.8k left."
-    assert any("outputs are cached (recalled on demand)" in it.text() for it in pane.findChildren(QLabel))
+    assert any("outputs are cached (recallable)" in it.text() for it in pane.findChildren(QLabel))
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",

@@ -69,7 +69,7 @@ def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> 
     assert "messages compacted (summarized)" in explain_context(ContextPolicy())
     without_notes = ContextPolicy(fold_after_steps=0, observe_at=0.0)
     assert compaction_text(outlook, gauge, without_notes) == "Compacts at 85 %, 14.8k left."
-    assert explain_context(without_notes).startswith("Outputs are cached (recalled on demand) earlier")
+    assert explain_context(without_notes).startswith("Before that, outputs are cached")
     assert not explain_context(ContextPolicy(enabled=False))
 
 

@@ -102,7 +102,7 @@ def _warnings(row: ApprovalRow) -> Iterator[str]:
         yield tr("Destroys what can't be undone: {names}.", names=names)
     elif request.lasting_refusal == "destroys":
         yield tr("Can destroy files or commits.")
-    if request.effect and not row.is_safely_held:
+    if request.effect and not row.is_safely_sandboxed:
         yield translate(request.effect)
     elif request.lasting_refusal == "leaves":
         yield tr("Reaches outside the sandbox.")
@@ -343,8 +343,8 @@ class ApprovalItem(RowItem):
     def _pills(self) -> list[Pill]:
         row, pills = self._row, list[Pill]()
         if self.sandbox_text:
-            icon = "shield-check" if row.is_safely_held else "shield-alert"
-            pills.append(Pill(self.sandbox_text, "ok" if row.is_safely_held else "warn", icon))
+            icon = "shield-check" if row.is_safely_sandboxed else "shield-alert"
+            pills.append(Pill(self.sandbox_text, "ok" if row.is_safely_sandboxed else "warn", icon))
         if row.position:
             pills.insert(0, Pill(row.position))
         if row.request.subagent_title:

@@ -364,8 +364,8 @@ class ApprovalRow(msgspec.Struct, frozen=True):
         return self.request.confined or self.request.is_sandboxed
 
     @property
-    def is_safely_held(self) -> bool:
-        """Return True if a sandbox holds it, without network."""
+    def is_safely_sandboxed(self) -> bool:
+        """Return True if it runs in a sandbox, without network."""
         return self.is_sandboxed and not self.request.has_network
 
     @property

@@ -73,14 +73,16 @@ async def test_a_message_that_steers_the_turn_tells_it_too_and_once() -> None:
     await rig.conversation.send("Please.", steer=True)
     await end_turn(rig)
     await rig.run("And again.")
-    first, told, *later = notes(rig)
-    assert told.startswith("[The user reverted the changes to a.txt.]\n"), "the diff below says what it holds"
-    assert "changed: a.txt, b.txt. What stands above of them is old." in told
-    assert "-b\n+mine" in told
+    first, second, *later = notes(rig)
+    assert second.startswith("[The user reverted the changes to a.txt.]\n"), (
+        "the diff below says what it holds"
+    )
+    assert "changed: a.txt, b.txt. What stands above of them is old." in second
+    assert "-b\n+mine" in second
     assert [first, *later] == ["", "", ""]
     requests = [request.messages for request in rig.model.requests]
     assert all(after[: len(before)] == before for before, after in pairwise(requests))
-    assert any(message.text == f"{told}\n\nFaster." for message in requests[-1])
+    assert any(message.text == f"{second}\n\nFaster." for message in requests[-1])
 
 
 async def test_what_shows_a_reverted_file_is_outdated_at_once_until_it_is_redone() -> None:
@@ -97,9 +99,9 @@ async def test_what_shows_a_reverted_file_is_outdated_at_once_until_it_is_redone
     await rig.run("Again.")
     rig.files.write("a.txt", b"mine\n")
     await rig.run("And again.")
-    *earlier, told = notes(rig)
+    *earlier, newest = notes(rig)
     assert earlier == ["", ""]
-    assert "changed: a.txt" in told
+    assert "changed: a.txt" in newest
     assert digest in stale
 
 

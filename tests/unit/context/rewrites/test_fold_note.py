@@ -391,12 +391,12 @@ def test_the_ledger_of_a_condensed_note_says_what_the_user_reverted() -> None:
 @pytest.mark.parametrize("shown", [(), ("src/app.py",)])
 def test_a_note_says_what_the_user_reverted_before_a_message(shown: tuple[str, ...]) -> None:
     """Else its calls read as if the change still stood; whether or not the message came with a diff."""
-    told = reverts_note(["src/app.py"], [], shown=shown)
-    message = UserSpoke("Go on.", 3, note=f"{told}\n[Files on disk since you last saw them: changed: b.py.]")
+    note = reverts_note(["src/app.py"], [], shown=shown)
+    message = UserSpoke("Go on.", 3, note=f"{note}\n[Files on disk since you last saw them: changed: b.py.]")
     text = fold.render_fold_note(
         items_of(spoken_event("", "edit_file"), answered("edit_file", "src/app.py"), message), INDEX, 1
     )
-    assert text.splitlines()[1:] == ["did: edit_file src/app.py", told, "user: Go on."]
+    assert text.splitlines()[1:] == ["did: edit_file src/app.py", note, "user: Go on."]
 
 
 def test_files_are_to_be_read_again_only_where_no_diff_shows_them() -> None:
