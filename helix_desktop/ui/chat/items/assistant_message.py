@@ -285,13 +285,18 @@ class AssistantMessageItem(RowItem):
         return (self._built[at] for at in sorted(self._built) if self._is_ready(at))
 
     def scroll_anchor(self, top: float, bottom: float, *, at_end: bool) -> int:
-        """Return what must stay still while sections between two heights are built: the first that is ready.
+        """Return what must stay still while sections between two heights are built: the first text in sight.
 
-        When none is, the end of all if `at_end`, else what stands at the top.
+        When none is built, the end of all if `at_end`, else what stands at the top.
         """
         span = self._sections_between(top, bottom)
         at_top = len(self._sections) if at_end else min(span.start, len(self._sections))
-        return next((at for at in span if self._is_ready(at)), at_top)
+        return next((at for at in span if self._is_ready(at) and self._has_text(at, top, bottom)), at_top)
+
+    def _has_text(self, at: int, top: float, bottom: float) -> bool:
+        """Return True if more of a built section is in sight than the edge of a frame or a gap."""
+        texts = (part.text for part in self._built[at].blocks)
+        return any(text.y < bottom and text.y + text.height > top for text in texts)
 
     def anchor_top(self, anchor: int) -> float:
         return self._tops[anchor]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 
 import pytest
@@ -92,16 +94,41 @@ def test_slices_render_and_copy_like_a_complete_build(text: str, chance: random.
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(_TEXTS, st.randoms(use_true_random=False))
-def test_a_pinned_slice_stays_while_more_is_built(text: str, chance: random.Random) -> None:
+def test_visible_text_stays_wherever_a_slice_ends(text: str, chance: random.Random) -> None:
+    """The view begins where a text ends; that one and another were built before, as finding words does."""
     sheet = _laid_out_item(text * 4)
+    numbers = [words.number for words in sheet.block_texts()]
     for _ in range(8):
-        top = chance.uniform(0, sheet.height)
-        pin = sheet.scroll_anchor(top, top + 300, at_end=False)
-        ready = [piece for piece in sheet.built_texts if piece.y + piece.height > top and piece.y < top + 300]
-        stood, y = sheet.anchor_top(pin), ready[0].y if ready else 0.0
-        sheet.build(top - 300, top + 600, _FOR_EVER)
-        if ready:
-            assert abs((ready[0].y - y) - (sheet.anchor_top(pin) - stood)) < 1e-6
+        at = chance.randrange(len(numbers))
+        above, *_ = [sheet.text(number) for number in numbers[at : at + 3 : 2]]
+        top = above.rect.bottom() + chance.uniform(-2, 12)
+        upwards, slice_end = chance.random() < 0.5, chance.uniform(top - 300, top + 600)
+        with _is_still(sheet, top, top + 600, at_end=upwards):
+            if upwards:
+                sheet.build(slice_end, top + 600, _FOR_EVER, upwards=True)
+            else:
+                sheet.build(top - 300, slice_end, _FOR_EVER)
+
+
+@contextmanager
+def _is_still(sheet: AssistantMessageItem, top: float, bottom: float, *, at_end: bool) -> Iterator[None]:
+    """Check that the first text in sight moves as its anchor does, which the viewport makes up for."""
+    anchor = sheet.scroll_anchor(top, bottom, at_end=at_end)
+    text = next((text for text in sheet.built_texts if text.y < bottom and text.rect.bottom() > top), None)
+    stood, y = sheet.anchor_top(anchor), text.y if text is not None else 0.0
+    yield
+    if text is not None:
+        assert abs((text.y - y) - (sheet.anchor_top(anchor) - stood)) < 1e-6
+
+
+def test_text_stays_below_the_edge_of_a_frame_and_what_is_not_built() -> None:
+    sheet = _laid_out_item("```\n1\n```\n\n" + "Some words. " * 60 + "\n\n```\n2\n```\n")
+    numbers = [words.number for words in sheet.block_texts()]
+    first, second = sheet.text(numbers[0]), sheet.text(numbers[-1])
+    estimated_y = second.y
+    with _is_still(sheet, first.rect.bottom() + 2, second.rect.bottom(), at_end=False):
+        sheet.build(0.0, sheet.height, _FOR_EVER)
+    assert second.y != estimated_y
 
 
 def test_what_is_not_built_of_a_long_line_is_one_object_a_section() -> None:
