@@ -50,7 +50,7 @@ _LABELS: dict[ActionName, TranslatableText] = {
     "send_without_images": text("Send without images"),
     "set_budget": text("Set session budget…"),
     "stop": text("Stop"),
-    "timeline": text("Show in timeline"),
+    "timeline": text("Details"),
     "trust_folder": text("Trust folder…"),
     "try_now": text("Retry now"),
     "undo": text("Undo"),

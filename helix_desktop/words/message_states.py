@@ -31,7 +31,7 @@ class StateWords(NamedTuple):
 STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
     "in_window": StateWords(_IN_CONTEXT, text("The model sees all of it.")),
     "in_part": StateWords(
-        text("Cached in part"), text("The model sees a part of it; the rest can be recalled.")
+        text("Partly in context"), text("The model sees a part of it; the rest can be recalled.")
     ),
     "pinned": StateWords(
         _IN_CONTEXT,

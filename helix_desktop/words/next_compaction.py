@@ -31,12 +31,10 @@ def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
 
 
 def explain_context(policy: ContextPolicy) -> str:
-    """Return why parts of the context leave it, and what that means; empty where none do."""
+    """Return what is sent of parts that left the context; empty where none do."""
     if not policy.enabled:
         return ""
-    if _compacts_early(policy):
-        return tr("To save tokens, outputs are cached (recallable) and messages compacted (summarized).")
-    return tr("Before that, outputs are cached (recallable). Compacting summarizes messages.")
+    return tr("Cached outputs are sent as one line, compacted messages as a summary.")
 
 
 def _compacts_early(policy: ContextPolicy) -> bool:

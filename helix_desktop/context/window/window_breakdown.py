@@ -21,6 +21,7 @@ from helix_desktop.context.log.window_layout import (
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.exclusions import can_exclude
 from helix_desktop.context.window.message_states import sent_digests
+from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.digest import RECALL_TOOL
@@ -84,6 +85,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     be); `excluded` is the event by which the user excluded it. `tool` is what an output is of, `is_denied`
     says that it didn't run. An answer that only calls tools has no words. `question` is the event of the
     message with which the user began its turn (0: it is of none, or of several), `question_name` its words.
+    `whole` are the tokens of all of an output that is sent in part (0: sent as it is, or never counted).
     """
 
     seq: int
@@ -104,6 +106,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     has_words: bool = True
     question: int = 0
     question_name: str = ""
+    whole: int = 0
 
 
 def break_down_window(
@@ -325,7 +328,7 @@ def summary_name(transcript: Transcript, after: int, upto: int) -> TranslatableT
 def compacted_turns(transcript: Transcript, after: int, upto: int) -> TranslatableText:
     """Return the turns of the messages behind `after`, up to `upto`; empty if there are none.
 
-    One of which it leaves out model calls is there in part.
+    Of one of which it leaves out model calls, the name says which end is there.
     """
     messages = transcript.messages
     items = messages.items
@@ -338,16 +341,24 @@ def compacted_turns(transcript: Transcript, after: int, upto: int) -> Translatab
     ends_early = items[end - 1].step > items[last].step
     from_turn, to_turn = (max(1, items[at].turn) for at in (first, last))
     if from_turn == to_turn:
-        if starts_late or ends_early:
-            return text("part of turn {number}", number=from_turn)
+        if starts_late:
+            return (
+                text("middle of turn {number}", number=from_turn)
+                if ends_early
+                else text("end of turn {number}", number=from_turn)
+            )
+        if ends_early:
+            return text("start of turn {number}", number=from_turn)
         return text("turn {number}", number=from_turn)
     if starts_late:
-        return text("parts of turns {first}–{last}", first=from_turn, last=to_turn)
+        if ends_early:
+            return text("end of turn {first}, start of {last}", first=from_turn, last=to_turn)
+        return text("end of turn {first} to turn {last}", first=from_turn, last=to_turn)
     if not ends_early:
         return text("turns {first}–{last}", first=from_turn, last=to_turn)
     if to_turn - from_turn == 1:
-        return text("turn {first}, part of {last}", first=from_turn, last=to_turn)
-    return text("turns {first}–{before}, part of {last}", first=from_turn, before=to_turn - 1, last=to_turn)
+        return text("turn {first}, start of {last}", first=from_turn, last=to_turn)
+    return text("turns {first}–{before}, start of {last}", first=from_turn, before=to_turn - 1, last=to_turn)
 
 
 def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowItem:
@@ -397,7 +408,10 @@ def _output_item(
     if form == "full" and (output.whole or chosen_form):
         return WindowItem(item.seq, "output", name, tokens, "full", _step_text(item, transcript))
     why = text("{reason} · full output stored", reason=_chooser_text(output, chosen_form))
-    return WindowItem(item.seq, "output", name, tokens, "extract" if form == "compact" else "preview", why)
+    state: WindowItemState = "extract" if form == "compact" else "preview"
+    counted = output.full_tokens or (output.tokens if output.form == "full" else 0)
+    whole = output_tokens(counted) if counted else 0
+    return WindowItem(item.seq, "output", name, tokens, state, why, whole=whole)
 
 
 def _chooser_text(output: ToolAnswered, chosen_form: FormChosen | None) -> TranslatableText:

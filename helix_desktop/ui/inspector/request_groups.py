@@ -126,7 +126,9 @@ class WindowRow(WindowItem, frozen=True):
 
     @property
     def tokens_text(self) -> str:
-        return format_tokens(self.tokens)
+        """Return how much of it is sent: `701 of 6.4k` of what is sent in part."""
+        tokens = format_tokens(self.tokens)
+        return tr("{part} of {whole}", part=tokens, whole=format_tokens(self.whole)) if self.whole else tokens
 
     @property
     def state_text(self) -> str:
@@ -135,8 +137,8 @@ class WindowRow(WindowItem, frozen=True):
 
     @property
     def unusual_state(self) -> str:
-        """Return the same, but nothing of what is sent as it is."""
-        is_usual = self.state in ("fixed", "full", "recalled")
+        """Return the same, but nothing of what is sent as it is, or of which the tokens say how much is."""
+        is_usual = self.state in ("fixed", "full", "recalled") or self.whole
         return "" if self.is_summary or is_usual else self.state_text
 
     @property
@@ -145,8 +147,8 @@ class WindowRow(WindowItem, frozen=True):
 
         A second one would leave no room for the name.
         """
-        if self.is_heading and self.seq:  # of a turn whose beginning left
-            return [tr("Compacted in part")]
+        if self.is_heading:
+            return []
         is_outdated = self.changed_since > 0 and self.state not in ("cached", "excluded", "pinned")
         state = translate(OUTDATED) if is_outdated else self.unusual_state
         return [state] if state else []
@@ -176,11 +178,10 @@ class RequestGroup(msgspec.Struct, frozen=True):
         """Return of how many rows in it the state is unusual, the commonest first."""
         rows = [row for row in self.rows if not row.is_heading]
         counts = Counter(filter(None, (row.unusual_state for row in rows)))
-        states = [
+        return [
             tr("{count} {state}", count=format_integer(count), state=state.lower())
             for state, count in counts.most_common()
         ]
-        return [*states, *(self.rows[0].shown_states if self.rows[0].is_heading else ())]
 
     @property
     def shown_states(self) -> list[str]:

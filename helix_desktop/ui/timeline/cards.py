@@ -482,7 +482,7 @@ class FormCard(TimelineCard, frozen=True):
     def title(self) -> str:
         if self.form == "full":
             return tr("Large output sent whole: {output}", output=self.output)
-        return tr("Large output cached in part: {output}", output=self.output)
+        return tr("Large output sent in part: {output}", output=self.output)
 
     @property
     def chooser_text(self) -> str:

@@ -540,7 +540,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     return InspectorState(
         gauge, parts, window_rows(count),
         f"Compacts at 85 % or earlier, {format_tokens(max(0, 20_400 - used))} left.",
-        "To save tokens, outputs are cached (recallable) and messages compacted (summarized).",
+        "Cached outputs are sent as one line, compacted messages as a summary.",
         "These parts add up to 11.7k by Helix's count. Your provider counts 14.6k for them.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

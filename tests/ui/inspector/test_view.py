@@ -55,7 +55,7 @@ def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
     assert pane.until.text() == "Compacts at 85 % or earlier, 5.8k left."
-    assert any("outputs are cached (recallable)" in it.text() for it in pane.findChildren(QLabel))
+    assert any("outputs are sent as one line" in it.text() for it in pane.findChildren(QLabel))
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
@@ -161,7 +161,7 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     assert closed is not None
     assert closed.tokens_text == format_tokens(sum(row.tokens for row in rows[first:second]), in_column=True)
     assert closed.shown_states == ["2 cached"]
-    assert closed.tooltip.endswith("what changed\n2 cached\n1 pinned\n1 cached in part")
+    assert closed.tooltip.endswith("what changed\n2 cached\n1 pinned\n1 partly in context")
     assert "9 parts, Right opens them" in requests.row_model.index(first).data()
     place = requests.visualRect(requests.row_model.index(first)).center()
     with performed(pane) as intents:
@@ -200,10 +200,8 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
     groups = {group.label: [row.seq for row in group.rows] for group in requests.groups.values()}
     assert groups == {"e40": [40, 41], "Question 50": [50, 57, 58, 59], "e60": [60, 61]}
     (heading,) = [at for at, row in enumerate(requests.rows) if row.is_heading]
-    assert requests.row_model.index(heading).data() == (
-        "Question 50 · 3 parts, Right opens them · 30 · Compacted in part"
-    )
-    assert requests.rows[heading].shown_states == ["Compacted in part"], "it isn't sent"
+    assert requests.row_model.index(heading).data() == "Question 50 · 3 parts, Right opens them · 30"
+    assert requests.rows[heading].shown_states == [], "it isn't sent"
     pane.requests.setCurrentIndex(requests.row_model.index(heading))
     with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_Space)
@@ -216,7 +214,7 @@ def test_a_row_says_only_what_is_unusual() -> None:
     assert states["full"][0] == states["fixed"][0] == ""
     assert states["summarized"][0] == ""
     assert {state[0] for state in states.values()} <= {
-        "", "Cached", "Compacted", "Left out", "Cached in part", "Pinned",
+        "", "Cached", "Compacted", "Left out", "Partly in context", "Pinned",
     }  # fmt: skip
 
 
@@ -226,6 +224,14 @@ def test_what_is_sent_says_that_it_is_outdated() -> None:
     assert replace(row, state="full").shown_states == ["Outdated"]
     assert replace(row, state="preview").shown_states == ["Outdated"]
     assert "This is what it was then." in row.tooltip
+
+
+def test_the_tokens_of_an_output_say_how_much_of_it_is_sent() -> None:
+    row = WindowRow(7, "output", "read_file a.py", 701, "preview", "", tool="read_file", whole=6_400)
+    assert (row.tokens_text, row.shown_states) == ("701 of 6.4k", [])
+    assert row.state_text == "Partly in context", "for who hears it"
+    uncounted = replace(row, whole=0)
+    assert (uncounted.tokens_text, uncounted.shown_states) == ("701", ["Partly in context"])
 
 
 def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) -> None:

@@ -277,7 +277,7 @@ def test_what_was_undone_under_a_later_rewrite_is_redone_after_it(
     pane = Timeline(lambda: NOW_MS)
     qtbot.addWidget(pane)
     pane.show()
-    covering = "Compacted turn 1" if upto == 4 else "Compacted part of turn 1"
+    covering = "Compacted turn 1" if upto == 4 else "Compacted start of turn 1"
     for event, buttons, tip in (
         (None, False, f"Can be redone when “{covering}” is undone"),
         (Undone(placed + 2), True, ""),

@@ -266,7 +266,7 @@ def test_summaries_are_called_by_what_they_cover_and_what_became_of_them() -> No
         transcript.apply(RecordedEvent(seq, 0, event))
     assert list(handover_titles(transcript).values()) == [
         "Summary of “Fix the gauge”",
-        "Compacted part of turn 1",
+        "Compacted start of turn 1",
         "Compacted turn 1, edited",
         "Compacted turn 1, edited (2)",
         "Compacted turns 1–2, written again",
@@ -632,15 +632,17 @@ def test_what_is_compacted_is_called_by_the_turns_that_it_replaces() -> None:
         (middle[1], first[2] - 1),
         (middle[1], first[3] - 1),
         (middle[1], middle[2]),
+        (middle[1], middle[1] + 2),
     ]
     assert [compacted_turns(transcript, after, upto) for after, upto in ranges] == [
-        "part of turn 1",
+        "start of turn 1",
         "turn 1",
-        "turn 1, part of 2",
+        "turn 1, start of 2",
         "turns 1–2",
-        "turns 1–2, part of 3",
-        "part of turn 1",
-        "parts of turns 1–2",
-        "parts of turns 1–2",
+        "turns 1–2, start of 3",
+        "end of turn 1",
+        "end of turn 1 to turn 2",
+        "end of turn 1, start of 2",
+        "middle of turn 1",
     ]
     assert not compacted_turns(transcript, items[-1].seq, items[-1].seq)

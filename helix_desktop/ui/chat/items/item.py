@@ -379,7 +379,7 @@ def paragraph(text: str, tools: ItemTools, color: str, size: int = UI, bold: boo
 
 
 def more_lines_text(hidden: int) -> str:
-    return tr.plural(hidden, "… %n more line", "… %n more lines") if hidden else ""
+    return tr.plural(hidden, "… %n more line hidden", "… %n more lines hidden") if hidden else ""
 
 
 def all_lines_button(section: str, action: RowAction, lines: int) -> Button:

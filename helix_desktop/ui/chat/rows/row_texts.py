@@ -33,7 +33,6 @@ from helix_desktop.words.call_targets import call_title, call_verb, shown_target
 from helix_desktop.words.message_states import OUTDATED, REPEATED, STATE_WORDS
 from helix_desktop.words.numbers import (
     format_integer,
-    format_token_change,
     format_token_count,
     format_tokens,
     format_usd,
@@ -254,12 +253,15 @@ def output_form_text(row: ToolRow) -> str:
         whole = row.answer.full_tokens
         if not whole:
             return translate(STATE_WORDS["in_part"].label)
-        return format_token_change(output_tokens(whole), row.tokens)
+        return tr(
+            "{part} of {whole} tokens sent",
+            part=format_tokens(row.tokens),
+            whole=format_tokens(output_tokens(whole)),
+        )
     if not row.shown.intake_tokens:
-        return tr("Cached in part, not as asked")
-    return tr(
-        "Cached in part, not as asked · {tokens} tokens spent", tokens=format_tokens(row.shown.intake_tokens)
-    )
+        return tr("Beginning and end, not as asked")
+    tokens = format_tokens(row.shown.intake_tokens)
+    return tr("Beginning and end, not as asked · {tokens} tokens spent", tokens=tokens)
 
 
 def removed_state_text() -> str:

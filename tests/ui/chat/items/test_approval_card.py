@@ -75,7 +75,7 @@ def test_it_says_which_button_allows_one_call_of_the_demo_and_which_all(qtbot: Q
     _, item = _shown(qtbot, demo)
     item.layout(900)
     answers = [area.label for area in item.hit_areas if area.name.startswith("decide:")]
-    assert answers == ["Run all demo calls", "Allow", "Deny", "Always allow “git push” here"]
+    assert answers == ["Run all demo calls", "Allow", "Deny", "Always allow “git push” in this workspace"]
     assert item.backward_entry == "decide:demo"
     assert _keys(item) == ["Ctrl+1", "Ctrl+2"], "the keys never allow more than a call"
     _, plain = _shown(qtbot, _CONFINED)
@@ -107,14 +107,14 @@ def test_a_button_saves_the_rule_that_its_tooltip_says(qtbot: QtBot) -> None:
     _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, suggested_rules=rules))
     item.layout(900)
     (always,) = (area for area in item.hit_areas if area.name == "decide:always")
-    assert always.label == "Always allow “npm test” here"
+    assert always.label == "Always allow “npm test” in this workspace"
     assert always.tip == "Saves a rule: Run commands like: npm test *, in the sandbox"
     assert always.action == Decide("p", "always", 1)
     exact = suggest_command_rules("python3 -c 1", confined=True)
     _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, suggested_rules=exact))
     item.layout(900)
     (always,) = (area for area in item.hit_areas if area.name == "decide:always")
-    assert always.label == "Always allow this command here"
+    assert always.label == "Always allow this command in this workspace"
     assert always.tip == "Saves a rule: Run: python3 -c 1, in the sandbox"
     script = suggest_command_rules("python3 - <<'E'\nprint(1)\nE", confined=True)
     _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, suggested_rules=script))

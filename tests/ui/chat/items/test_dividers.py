@@ -19,7 +19,7 @@ def test_undo_and_redo_share_a_place_and_move_no_other_link(view: ChatView) -> N
         item = view.chat_viewport.item(0)
         places.append([area.rect for area in item.hit_areas if area.name.startswith("action:")])
         labels = [area.label for area in item.hit_areas]
-        assert labels[0].startswith("Show in timeline")
+        assert labels[0].startswith("Details")
     assert len(places[0]) == 2
     assert places[0] == places[1]
 

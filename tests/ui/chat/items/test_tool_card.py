@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.agent.session import SubagentProgress
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.events.conversation import SubagentStarted
 from helix_desktop.ui.chat.actions import CopyCode, ReadContent
 from helix_desktop.ui.chat.items.item import RowItem, SearchLine
@@ -221,7 +222,7 @@ def test_the_chip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatVie
         "Beginning and end instead of the requested part. Not in time. Instructions: “failures”. "
         "Cost: 24k tokens · 0 ms." in tips
     )
-    assert "Cached in part, not as asked · 24k tokens spent" in accessible_name(row)
+    assert "Beginning and end, not as asked · 24k tokens spent" in accessible_name(row)
 
 
 def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
@@ -229,7 +230,7 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     press(view, "open:card")
     assert "The agent chose which part to get." in words(view)
     assert "the failing tests" in words(view)
-    assert "Cached in part" in widget(view).accessibleName()
+    assert "Partly in context" in widget(view).accessibleName()
     view.chat_viewport.model.replace(
         row_key("t"), replace(with_answer(COMPACT, chosen="user"), original=ORIGINAL)
     )
@@ -370,7 +371,8 @@ TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"},
         (replace(CARD, arguments_cached=True), ["Cached"]),
         (replace(CARD, changed_since=9), []),
         (replace(CARD, changed_since=9, is_outdated=True), ["Outdated"]),
-        (PREVIEW, ["Cached in part"]),
+        (PREVIEW, ["Partly in context"]),
+        (with_answer(PREVIEW, tokens=700, full_tokens=6_400 - FRAMING_TOKENS), ["700 of 6.4k tokens sent"]),
         (replace(PREVIEW, badge="cached"), ["Cached"]),
         (replace(PREVIEW, badge="folded"), ["Compacted"]),
         (with_answer(replace(CARD, state="failed"), exit_code=2), ["Exit code 2"]),

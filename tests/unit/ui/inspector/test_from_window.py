@@ -129,7 +129,9 @@ def test_a_content_has_one_number_that_no_report_changes() -> None:
     simulator.answer_call(0, "words of an output " * 400, form="preview")
     output = simulator.transcript.messages.items[-1]
     assert isinstance(output.event, ToolAnswered)
+    whole = next(row.whole for row in _state(simulator).rows if row.seq == output.seq)
     choose_form(simulator, output.seq, "full", "words of an output " * 400)
+    assert whole == simulator.transcript.window.entry_tokens(output), "before, as a part of this many"
     tokens = simulator.transcript.window.entry_tokens(output)
     words, totals = f"{format_tokens(tokens)} tokens", set[int]()
     for ratio in (0.7, 1.3, 1.3, 0.9, 2.0):
