@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import io
 import logging
 import os
@@ -179,7 +180,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser, commands = build_command_parsers()
         words = move_leading_options(with_open_command(arguments, commands.choices))
         args = parser.parse_args(words)
-        code = resolve_command(args)(args)
+        command = resolve_command(args)
+        gc.enable()  # off since `start`, while modules were loaded
+        code = command(args)
         sys.stdout.flush()
     except HelixError as error:
         print_error(error_text(error))

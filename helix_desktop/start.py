@@ -1,5 +1,6 @@
 """Starts the command line, before its modules are loaded."""
 
+import gc
 import sys
 
 from helix_desktop.system.exit_codes import FAILED, INTERRUPTED
@@ -9,6 +10,7 @@ _WINDOW_OPTIONS = {"--data-dir", "--workspace", "--demo"}
 
 def start() -> int:
     """Run the command line and return its exit code; Ctrl+C ends it also while its modules are loaded."""
+    gc.disable()  # what is loaded stays, so looking for garbage is waste; `main` turns it on again
     try:
         from helix_desktop.main import main
     except KeyboardInterrupt:

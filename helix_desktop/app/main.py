@@ -43,7 +43,7 @@ def show_window(args: argparse.Namespace) -> int:
             raise
         return _fail_startup(QApplication(sys.argv[:1]), error, _data_dir(args), USAGE)
     sys.setswitchinterval(_THREAD_SWITCH_S)
-    gc.disable()  # what a start makes stays, so looking for garbage is waste; app.gc_policy takes over later
+    gc.disable()  # what a start makes stays, too; MainThreadCollector takes over later
     if input_methods := qt_input_methods(os.environ):
         os.environ["QT_IM_MODULES"] = input_methods  # Qt reads it once, here
     app = QApplication(sys.argv[:1])
