@@ -152,8 +152,10 @@ class Appearance(QObject):
         return DARK if self.mode == "dark" else LIGHT
 
     def apply_stylesheet(self) -> None:
+        is_first = not self._app.styleSheet()
         apply(self._app, self.theme, self.text_px)
-        apply_theme_to_all()
+        if not is_first:  # until then all widgets were made with this theme, and listing them takes 20 ms
+            apply_theme_to_all()
         self.changed.emit()
 
     def set_mode(self, mode: ThemeMode) -> None:
