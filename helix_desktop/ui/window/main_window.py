@@ -42,7 +42,6 @@ from helix_desktop.ui.kit.commands import (
 )
 from helix_desktop.ui.kit.intents import Intent, IntentHandlers, handles, perform
 from helix_desktop.ui.kit.notices import NoticeArea
-from helix_desktop.ui.window.command_list import HelpWindows
 from helix_desktop.ui.window.key_bindings import KeyBindings, focus_pane, press_key
 from helix_desktop.ui.window.panes import LayoutStore, Panes
 from helix_desktop.ui.window.sidebar.rail import Rail
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     from helix_desktop.ui.outputs.view import CacheBrowser
     from helix_desktop.ui.survival.page import SurvivalPage
     from helix_desktop.ui.timeline.view import Timeline
+    from helix_desktop.ui.window.command_list import HelpWindows
     from helix_desktop.ui.window.search import SearchPanel
     from helix_desktop.ui.window.switcher import Switcher
 
@@ -223,6 +223,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._workspace_name = self._session_title = ""
         self.pages: WindowPages
         self.places: Places
+        self.help_windows: HelpWindows
         self._settings_names: QWidget
         self._settings_head: QWidget | None = None
         self.switcher: Switcher
@@ -240,12 +241,10 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._layout_timer.timeout.connect(self._save_layout)
         self._panes.changed.connect(self._layout_timer.start)
         self.drops = WindowDrops(self, self._main)
-        self.help_windows = HelpWindows(self, self.key_bindings, layout_store)
         fill_menu_bar(self.menuBar(), self.commands)
         self._panes.panes_shown.connect(self._show_panes)
         self.commands.set_met(OUTSIDE_SETTINGS, True)
         self.intents.add(self)
-        self.intents.add(self.help_windows)
         self.intents.add(self._panes)
         self.resize(*_FIRST_SIZE)
         geometry = layout_store.load("geometry")
@@ -260,12 +259,15 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         in a widget again when that gets a parent.
         """
         from helix_desktop.ui.onboarding.pages import Places
+        from helix_desktop.ui.window.command_list import HelpWindows
         from helix_desktop.ui.window.search import SearchPanel
         from helix_desktop.ui.window.switcher import Switcher
 
         self.places = Places(self._center, self.commands.new_session)
         self.search_panel = LazyPage(lambda: SearchPanel(self, self.session))
         self.intents.add_lazy(SearchPanel, self.search_panel.get)
+        self.help_windows = HelpWindows(self, self.key_bindings, self.layout_store)
+        self.intents.add(self.help_windows)
         self.switcher = Switcher(self, self.help_windows.command_list)
         self.intents.add(self.switcher)
         self.sidebar.add_session_list()
@@ -580,7 +582,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._save_layout()
         if self._may_close:
             self._layout_timer.stop()
-            self.help_windows.close()
+            if self._pages:  # it may close before it has any
+                self.help_windows.close()
             event.accept()
             return
         event.ignore()
