@@ -413,7 +413,8 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         page = (await pages.page_at(first - skipped, args.start_char)).moved(skipped)
         beyond = lines.beyond(args) if page.last == lines.last else ""
         header = "".join(lines.lines[: numbered - lines.first]) if page.first == 1 else ""
-        text = f"{head} · {_where(page, lines.total, args)}{beyond}\n{header}{number_lines(page)}"
+        blank = "" if page.text.strip() else f" {'It is' if page.first == page.last else 'They are'} blank."
+        text = f"{head} · {_where(page, lines.total, args)}{blank}{beyond}\n{header}{number_lines(page)}"
         return RecalledText(text, f"lines {page.first}-{page.last} of {lines.total}", page.text)
 
     async def _matching_lines(self, lines: _Lines, head: str, args: RecallArguments) -> RecalledText:

@@ -375,11 +375,14 @@ class ChangeGroup(_Entry, frozen=True):
 
     @property
     def files_text(self) -> str:
-        """How many different files it is of; of folders alone how many these are."""
+        """How many different files and folders it is of."""
         if not self.rows:
             return tr("not in the file history")
         files, paths = {row.path for row in self.rows if not row.is_folder}, {row.path for row in self.rows}
-        return files_text(len(files)) if files else tr.plural(len(paths), "%n folder", "%n folders")
+        folders = len(paths - files)
+        counts = [files_text(len(files))] if files else []
+        counts += [tr.plural(folders, "%n folder", "%n folders")] if folders else []
+        return ", ".join(counts)
 
     def note(self, now_ms: int) -> str:
         steps = "" if self.is_revert else tr.plural(len(self.captures), "%n step", "%n steps")

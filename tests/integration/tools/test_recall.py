@@ -100,6 +100,14 @@ async def test_lines_behind_the_last_one_are_named(
     assert f" for 'tide' {place}." in found
 
 
+async def test_blank_lines_are_said_to_be_blank(tmp_path: Path, cache: MemoryCache) -> None:
+    """A bare `2:` looked as if something were missing."""
+    digest = cache.put(b"one\n\n \nfour\n")
+    for last, blank in ((2, " It is blank."), (3, " They are blank."), (4, "")):
+        answer = (await recall(tmp_path, cache, digest, start_line=2, end_line=last)).model_text
+        assert answer.partition("\n")[0].endswith(f" · lines 2-{last} of 4, page 1 of 1.{blank}")
+
+
 async def test_one_endless_line_is_paged_by_characters(tmp_path: Path, cache: MemoryCache) -> None:
     text = "".join(str(number) for number in range(20_000))
     digest = cache.put(text.encode())

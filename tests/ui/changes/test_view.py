@@ -428,7 +428,7 @@ def test_a_folder_is_no_file(page: ChangesPage) -> None:
     both = group_changes(
         samples.session_changes([msgspec.structs.replace(capture, changes=(*capture.changes, change))])
     )
-    assert both.by_turn[0].files_text == "1 file"
+    assert both.by_turn[0].files_text == "1 file, 1 folder"
     assert changes_total_text(both, None).startswith("1 file")
 
 
