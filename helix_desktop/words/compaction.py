@@ -52,8 +52,7 @@ def masked_contents_text(outputs: int, calls: int, image_messages: int) -> str:
     if outputs:
         contents.append(tr.plural(outputs, "%n output", "%n outputs"))
     if calls:
-        written = tr.plural(calls, "what the agent wrote in %n call", "what the agent wrote in %n calls")
-        contents.append(written)
+        contents.append(tr.plural(calls, "the input of %n call", "the input of %n calls"))
     if image_messages:
         contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
     return tr("Cached {contents}", contents=tuple(contents))
@@ -186,7 +185,7 @@ def divider_change_text(
             items = map(transcript.messages.item, event.masked)
             if any(item is not None and isinstance(item.event, ToolAnswered) for item in items):
                 return tr("outputs cached")
-            return tr("what the agent wrote is cached")
+            return tr("inputs cached")
         case _:
             return summary_title(event, transcript)
 

@@ -34,7 +34,7 @@ def explain_context(policy: ContextPolicy) -> str:
     """Return what is sent of parts that left the context; empty where none do."""
     if not policy.enabled:
         return ""
-    return tr("Cached outputs are sent as one line, compacted messages as a summary.")
+    return tr("Old outputs are cached (one line stays), messages compacted (a summary stays).")
 
 
 def _compacts_early(policy: ContextPolicy) -> bool:
@@ -52,9 +52,9 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "gave_up":
             return " ".join((tr("Compaction only when you start it."), breaker_text()))
         case "room":
-            room = _distance_text(gauge.trigger)
             if _compacts_early(policy):
-                return tr("Compacts at {share} or earlier, {room} left.", share=share, room=room)
+                return tr("Compacts early to save tokens, at {share} at the latest.", share=share)
+            room = _distance_text(gauge.trigger)
             return tr("Compacts at {share}, {room} left.", share=share, room=room)
         case "due":
             return tr("{share} is reached: compacts once a summary is written.", share=share)

@@ -165,11 +165,8 @@ def _count_text(gauge: UsageGauge, counted: int) -> str:
     """Return why the rows don't add up to the total; empty where they do, about."""
     if abs(gauge.used - counted) <= max(_LITTLE, _LITTLE_SHARE * gauge.used):
         return ""
-    return tr(
-        "These parts add up to {sum} by Helix's count. Your provider counts {total} for them.",
-        sum=format_tokens(counted),
-        total=("" if gauge.is_reported else "≈ ") + format_tokens(gauge.used),
-    )
+    total = ("" if gauge.is_reported else "≈ ") + format_tokens(gauge.used)
+    return tr("Your provider counts all of this as {total}.", total=total)
 
 
 def _kind(item: WindowItem) -> WindowItemKind:

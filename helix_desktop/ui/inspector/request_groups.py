@@ -175,9 +175,13 @@ class RequestGroup(msgspec.Struct, frozen=True):
 
     @property
     def states(self) -> list[str]:
-        """Return of how many rows in it the state is unusual, the commonest first."""
-        rows = [row for row in self.rows if not row.is_heading]
-        counts = Counter(filter(None, (row.unusual_state for row in rows)))
+        """Return of how many rows the state is unusual, the commonest first; inputs count as outputs."""
+        cached = translate(STATE_WORDS["cached"].label)
+        counts = Counter(
+            cached if row.state == "arguments_cached" else row.unusual_state
+            for row in self.rows
+            if not row.is_heading and row.unusual_state
+        )
         return [
             tr("{count} {state}", count=format_integer(count), state=state.lower())
             for state, count in counts.most_common()
@@ -242,6 +246,7 @@ def _state_words(state: WindowItemState) -> tuple[str, str]:
     """Return in which form a part is sent, and what that means if it is unusual."""
     sent: dict[WindowItemState, str] = {
         "fixed": tr("Always sent"),
+        "arguments_cached": tr("Input cached"),
         "cut": tr("Cut short"),
         "not_read": tr("Not read"),
         "recalled": tr("Recalled"),

@@ -68,7 +68,6 @@ from helix_desktop.ui.timeline.summary_cards import (
 )
 from helix_desktop.ui.timeline.usage_points import PointKind, UsagePoint
 from helix_desktop.ui.timeline.view import TimelineState
-from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.summaries import NOTHING_MISSING, MissingText
 
 NOW_MS = 1_795_000_000_000
@@ -539,8 +538,8 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
     return InspectorState(
         gauge, parts, window_rows(count),
-        f"Compacts at 85 % or earlier, {format_tokens(max(0, 20_400 - used))} left.",
-        "Cached outputs are sent as one line, compacted messages as a summary.",
-        "These parts add up to 11.7k by Helix's count. Your provider counts 14.6k for them.",
+        "Compacts early to save tokens, at 85 % at the latest.",
+        "Old outputs are cached (one line stays), messages compacted (a summary stays).",
+        "Your provider counts all of this as 14.6k.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

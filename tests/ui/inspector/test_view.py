@@ -54,8 +54,8 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
-    assert pane.until.text() == "Compacts at 85 % or earlier, 5.8k left."
-    assert any("outputs are sent as one line" in it.text() for it in pane.findChildren(QLabel))
+    assert pane.until.text() == "Compacts early to save tokens, at 85 % at the latest."
+    assert any("outputs are cached (one line stays)" in it.text() for it in pane.findChildren(QLabel))
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
@@ -214,7 +214,7 @@ def test_a_row_says_only_what_is_unusual() -> None:
     assert states["full"][0] == states["fixed"][0] == ""
     assert states["summarized"][0] == ""
     assert {state[0] for state in states.values()} <= {
-        "", "Cached", "Compacted", "Left out", "Partly in context", "Pinned",
+        "", "Cached", "Input cached", "Compacted", "Left out", "Partly in context", "Pinned",
     }  # fmt: skip
 
 

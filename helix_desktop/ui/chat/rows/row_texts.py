@@ -273,7 +273,7 @@ def _tool_summary(row: ToolRow) -> list[str]:
     if form := output_form_text(row):
         words.append(form)
     if row.arguments_cached:
-        words.append(tr("text cached"))
+        words.append(tr("input cached"))
     if row.is_outdated:
         words.append(translate(OUTDATED))
     if row.subagent_status is not None:

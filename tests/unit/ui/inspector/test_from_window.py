@@ -212,8 +212,7 @@ def test_a_difference_to_the_provider_is_explained_where_rounding_does_not(off: 
     assert window.estimate < 5_000
     state = inspector_state(rows, gauge, simulator.transcript, simulator.policy, NO_COMPACTION)
     assert state.count_text == (
-        f"These parts add up to {format_tokens(window.estimate)} by Helix's count."
-        f" Your provider counts {'' if gauge.is_reported else '≈ '}{format_tokens(gauge.used)} for them."
+        f"Your provider counts all of this as {'' if gauge.is_reported else '≈ '}{format_tokens(gauge.used)}."
         if is_said
         else ""
     )
