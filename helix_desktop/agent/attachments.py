@@ -16,8 +16,8 @@ from helix_desktop.agent.intake import Intake, PreviewInput, decode_output
 from helix_desktop.agent.ports import FileReader, TokenCounter
 from helix_desktop.context.intake.descriptions import describe_text
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.window import attachment_text
+from helix_desktop.context.policy_numbers import ContextPolicy
+from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import (
     InvalidInput,
@@ -73,7 +73,7 @@ def with_mentioned(
     return tuple(result)
 
 
-async def without_repeats(
+async def with_repeats_named(
     attachments: Sequence[Attachment], transcript: Transcript, counter: TokenCounter
 ) -> tuple[Attachment, ...]:
     """Return the attachments of a message; those that stand whole in the window now are only named again."""

@@ -13,8 +13,8 @@ from helix_desktop.agent.ports import Store, TokenCounter
 from helix_desktop.agent.session import Session
 from helix_desktop.context.log.steps import holder_of, point_after, point_before_message, point_of_retry
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries.extractive_handover import without_repeats
+from helix_desktop.context.policy_numbers import ContextPolicy
+from helix_desktop.context.summaries.extractive_handover import without_repeated_bullets
 from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.summaries.handover_revision import continued_handover, continued_title
 from helix_desktop.context.summaries.index_entry import index_content
@@ -246,7 +246,7 @@ async def continuation(
     event, index_text = await asyncio.to_thread(
         continued_handover, transcript, session_id, seq, policy, window_size, handover
     )
-    as_sent = without_repeats(event, [quote.text for quote in event.quotes])
+    as_sent = without_repeated_bullets(event, [quote.text for quote in event.quotes])
     (tokens,) = await counter.count([render_handover(as_sent, ())])
     quoted = sum(quote.tokens for quote in event.quotes)
     event = msgspec.structs.replace(event, tokens=tokens, after=tokens + quoted)

@@ -7,11 +7,11 @@ from typing import NoReturn
 
 import msgspec
 
-from helix_desktop.agent.models import ModelRoles, ModelWrapper, RunSettingsSource
+from helix_desktop.agent.model_roles import ModelRoles, ModelWrapper, RunSettingsSource
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import ErrorRaised, Session, SpendDecided, SpendRequestsChanged
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.cost import (
     WARNING_SHARE,

@@ -11,7 +11,7 @@ from helix_desktop.agent.output_forms import OutputForms
 from helix_desktop.agent.ports import wire_request
 from helix_desktop.agent.session import Session, with_cache_hints
 from helix_desktop.context.log.undo_targets import seqs_to_redo, seqs_to_undo
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites import compaction_due, sweep_plans
 from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
 from helix_desktop.context.window.exclusions import (

@@ -40,7 +40,7 @@ from helix_desktop.agent.trust import require_trust
 from helix_desktop.agent.turn_engine import TurnEngine
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.steps import missed_questions
-from helix_desktop.context.policy import ContextPolicy, policy_fields
+from helix_desktop.context.policy_numbers import ContextPolicy, policy_fields
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.cost import BackgroundWork, Spending, SpendReply, SpendRequest
 from helix_desktop.domain.errors import InvalidInput

@@ -20,7 +20,7 @@ from helix_desktop.context.intake.output_forms import (
 )
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.sweep_plans import sweep_now
 from helix_desktop.context.window.usage_gauge import measure_next_request
 from helix_desktop.context.window.window import PromptFrame, output_marker

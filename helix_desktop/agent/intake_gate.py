@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.agent.intake import Intake, ReceivedOutput
-from helix_desktop.agent.models import CallBill, complete
+from helix_desktop.agent.model_roles import CallBill, complete
 from helix_desktop.agent.output_forms import Extractor
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import IntakeProgress, Session, with_cache_hints
@@ -25,7 +25,7 @@ from helix_desktop.context.intake.output_forms import (
     offer_full_form,
     parse_choices,
 )
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.caching import PROVIDER_CACHED_PRICE
 from helix_desktop.context.rewrites.sweep_plans import is_prompt_cache_cold
 from helix_desktop.context.window import request_validation

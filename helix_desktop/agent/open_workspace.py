@@ -17,7 +17,7 @@ from helix_desktop.agent.branches import SessionBranches, continuation
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.content_recall import ContentAccess
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.models import ConfiguredModels, ModelRoles, RunSettingsSource
+from helix_desktop.agent.model_roles import ConfiguredModels, ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import Model, Store
 from helix_desktop.agent.run_settings import SessionModels
 from helix_desktop.agent.session import EventRecorded, ExternalChange, RequestChanged, Session
@@ -26,7 +26,7 @@ from helix_desktop.agent.subagents import SubagentFactory
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import REFERENCE_WINDOW, ContextPolicy, policy_from_event
+from helix_desktop.context.policy_numbers import REFERENCE_WINDOW, ContextPolicy, policy_from_event
 from helix_desktop.context.summaries.summary_task import FallbackRate, fallback_rate
 from helix_desktop.context.window.usage_gauge import count_window, is_outdated, used_tokens
 from helix_desktop.domain.choices import Effort

@@ -10,7 +10,7 @@ import msgspec
 
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.intake import Intake, decode_text
-from helix_desktop.agent.models import CallBill, RunSettingsSource, complete
+from helix_desktop.agent.model_roles import CallBill, RunSettingsSource, complete
 from helix_desktop.agent.ports import Model, Store, TokenCounter
 from helix_desktop.agent.session import IntakeProgress, Session
 from helix_desktop.context.intake.output_forms import (

@@ -9,13 +9,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from helix_desktop.agent.models import ConfiguredModels, DeferredToolsModel, ImageLoadingModel, ModelRoles
+from helix_desktop.agent.model_roles import (
+    ConfiguredModels,
+    DeferredToolsModel,
+    ImageLoadingModel,
+    ModelRoles,
+)
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import ModelChoice, Session
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.trust import TrustGatedModel
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import ModelRole

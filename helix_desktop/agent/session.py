@@ -12,10 +12,10 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.agent.models import ModelRoles, RunSettingsSource
+from helix_desktop.agent.model_roles import ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import Store, TokenCounter
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.provider_cache import cache_prices, layer_ends, measured_gaps, prefers_long
 from helix_desktop.context.window.usage_gauge import count_window, used_tokens
 from helix_desktop.context.window.window import PromptFrame, Window

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from types import MappingProxyType
 
-from helix_desktop.agent.models import RunSettingsSource
+from helix_desktop.agent.model_roles import RunSettingsSource
 from helix_desktop.agent.ports import (
     Approver,
     AutoRunStore,

@@ -9,10 +9,10 @@ import secrets
 from collections.abc import Callable
 from contextlib import suppress
 
-from helix_desktop.agent.models import CallBill, complete
+from helix_desktop.agent.model_roles import CallBill, complete
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.trust import IsTrusted
-from helix_desktop.context.window.window import TITLE_OPENING
+from helix_desktop.context.window.side_question_text import TITLE_OPENING
 from helix_desktop.domain.cost import Spending, unused_calls
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke

@@ -13,14 +13,15 @@ import msgspec
 
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
-from helix_desktop.agent.models import CallMeter, stream_with_retry_limit
+from helix_desktop.agent.model_roles import CallMeter, stream_with_retry_limit
 from helix_desktop.agent.session import Session, SideQuestionProgress, with_cache_hints
 from helix_desktop.agent.trust import IsTrusted, require_trust
 from helix_desktop.context.rewrites.sweep_plans import is_prompt_cache_cold
 from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.provider_cache import next_request_cost
+from helix_desktop.context.window.side_question_text import side_question_text
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
-from helix_desktop.context.window.window import Window, project, side_question_text
+from helix_desktop.context.window.window import Window, project
 from helix_desktop.domain.errors import (
     HelixError,
     InvalidInput,

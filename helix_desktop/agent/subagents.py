@@ -24,7 +24,7 @@ from helix_desktop.agent.session import (
     TurnChanged,
 )
 from helix_desktop.agent.tool_calls.approvals import UserAsk, UserReply
-from helix_desktop.context.policy import ContextPolicy, policy_fields
+from helix_desktop.context.policy_numbers import ContextPolicy, policy_fields
 from helix_desktop.domain.errors import SubagentFailed, ToolError
 from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent

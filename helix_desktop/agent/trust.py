@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from helix_desktop.agent.models import ModelWrapper
+from helix_desktop.agent.model_roles import ModelWrapper
 from helix_desktop.agent.ports import Model, Tools
 from helix_desktop.domain.errors import ToolError, WorkspaceUntrusted
 from helix_desktop.domain.messages import ModelRequest, ToolCall, ToolSpec

@@ -35,17 +35,17 @@ from helix_desktop.app.window_state import WindowStateFile, layout_name
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import HelixError, InstanceNotResponding
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.models import DEMO_PAUSE_S
+from helix_desktop.services.model_service import DEMO_PAUSE_S
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.exit_codes import LOCKED
-from helix_desktop.ui.changes.view import ChangesPage
+from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.design.sized_dialog import bring_to_front
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.kit.notices import Notice
-from helix_desktop.ui.outputs.view import CacheBrowser
+from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.survival.page import SurvivalPage
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.page import Timeline
 from helix_desktop.ui.window.controlled_window import ControlledWindow
 from helix_desktop.ui.window.main_window import WindowPages
 from helix_desktop.ui.window.panes import LAYOUT_NAMES
@@ -395,8 +395,8 @@ def _build_pages(window_context: WindowContext) -> None:
     chat, inspector = ChatPage(parent), Inspector(window.inspector_pane)
     window.key_bindings.add_page(inspector.keys)
 
-    def build_cache() -> CacheBrowser:
-        cache = CacheBrowser(start, parent=parent)
+    def build_cache() -> OutputsPage:
+        cache = OutputsPage(start, parent=parent)
         cache.preview.content.remember(window_state.get, window_state.put)
         window.key_bindings.add_page(cache.keys)
         return cache

@@ -62,7 +62,7 @@ from helix_desktop.words.file_changes import (
     recorded_changes_text,
 )
 from helix_desktop.words.instructions import instructions_text
-from helix_desktop.words.models import effort_refused_text
+from helix_desktop.words.model_names import effort_refused_text
 from helix_desktop.words.numbers import format_size, format_usd, format_whole_percent
 from helix_desktop.words.translation import Translator, translate
 

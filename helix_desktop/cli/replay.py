@@ -15,7 +15,7 @@ import msgspec
 from helix_desktop.cli.output import print_err, print_json, print_out
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy, policy_from
 from helix_desktop.domain.choices import AGENT_NAMES
 from helix_desktop.domain.errors import InvalidInput, InvalidRecording
 from helix_desktop.domain.events.conversation import AssistantSpoke

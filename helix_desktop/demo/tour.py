@@ -34,7 +34,7 @@ from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.samples import SAMPLES, add_sample
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Redo, ShowEvent, Undo
-from helix_desktop.ui.outputs.view import CacheBrowser
+from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.window.controlled_window import ControlledWindow
 from helix_desktop.ui.window.rewrite_controller import CONTEXT_CHANGE
 from helix_desktop.words.numbers import format_size
@@ -148,7 +148,7 @@ def is_page_read(controllers: ControlledWindow, page: str) -> bool:
     return True
 
 
-def _are_rows_read(cache: CacheBrowser) -> bool:
+def _are_rows_read(cache: OutputsPage) -> bool:
     model, table = cache.model, cache.table
     bottom = table.rowAt(table.viewport().height() - 1)
     rows = range(max(0, table.rowAt(0)), bottom + 1 if bottom >= 0 else model.rowCount())

@@ -18,8 +18,8 @@ from typing import Literal, TypeVar, get_args
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries.covered_facts import NamedIn, covered_facts
+from helix_desktop.context.policy_numbers import ContextPolicy
+from helix_desktop.context.summaries.covered_facts import CheckedText, covered_facts
 from helix_desktop.context.summaries.index_entry import HEAD
 from helix_desktop.context.window.usage_gauge import replayed_tokens
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, RECALL_TOOL
@@ -461,7 +461,7 @@ def _compared(replayer: Replayer, request: Sequence[Message], summary: str) -> t
     """Compare what a summary names of the history with what its managed request does, kind by kind."""
     facts = covered_facts(replayer.session.transcript.messages.items)
     context = "\n".join(text for message in request for text in message_texts(message))
-    by_summary, by_context = NamedIn(summary), NamedIn(context)
+    by_summary, by_context = CheckedText(summary), CheckedText(context)
     compared = []
     for kind in get_args(FactKind):
         of_kind = facts.of_kind(kind)
@@ -509,7 +509,7 @@ def _place_of(replayer: Replayer, kind: FactKind, fact: str, seq: int, context: 
         # With the values in a call's arguments as they are:
         answer = answer.replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")
         is_literal = kind in _SENTENCES and fact in " ".join(answer.split())
-        if is_literal or NamedIn(answer).names(kind, fact, seq):
+        if is_literal or CheckedText(answer).names(kind, fact, seq):
             return "one_call"
     return "nowhere"
 

@@ -17,13 +17,13 @@ import msgspec
 
 from helix_desktop.agent.compaction.context_compaction import ContextCompaction
 from helix_desktop.agent.intake import Intake
-from helix_desktop.agent.models import ModelRoles, RunSettingsSource
+from helix_desktop.agent.model_roles import ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import split_versions
 from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX
 from helix_desktop.domain.errors import DigestUnknown, InvalidInput

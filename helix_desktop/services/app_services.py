@@ -47,7 +47,7 @@ from helix_desktop.services.instructions import (
     WorkspaceInstructions,
 )
 from helix_desktop.services.mcp_servers import McpServerService
-from helix_desktop.services.models import DEMO_PAUSE_S, ModelService, WorkspaceModels
+from helix_desktop.services.model_service import DEMO_PAUSE_S, ModelService, WorkspaceModels
 from helix_desktop.services.prompt_files import PromptFiles
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.services.samples import SAMPLES, add_sample, play_session

@@ -24,7 +24,7 @@ from helix_desktop.agent.intake import Intake
 from helix_desktop.context.intake.descriptions import describe_output
 from helix_desktop.context.intake.marker import large_arguments
 from helix_desktop.context.intake.output_forms import names_in_output
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.choices import AGENT_NAMES, ForeignAgent
 from helix_desktop.domain.digest import bare_marker, digest_of

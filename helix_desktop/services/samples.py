@@ -27,7 +27,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Tools
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec

@@ -21,7 +21,7 @@ from helix_desktop.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.system.folders import BY_DESCRIPTOR
 from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.cache.recall import RecallCachedContent, ShowOutput
-from helix_desktop.tools.cache.search import ListCachedContent, SearchCachedContent
+from helix_desktop.tools.cache.search_tools import ListCachedContent, SearchCachedContent
 from helix_desktop.tools.fetch_url import Fetcher, FetchUrl, Resolve
 from helix_desktop.tools.files.edit import EditFile, MultiEdit, WriteFile
 from helix_desktop.tools.files.find import FindFiles, SearchText

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import FIELDS
+from helix_desktop.context.policy_numbers import FIELDS
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import (
@@ -26,7 +26,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.words.call_targets import output_title
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.models import recorded_writer
+from helix_desktop.words.model_names import recorded_writer
 from helix_desktop.words.numbers import (
     format_integer,
     format_percent,

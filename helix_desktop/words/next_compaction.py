@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.context.policy import FIELDS, ContextPolicy
+from helix_desktop.context.policy_numbers import FIELDS, ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import BREAKER_FAILURES, CompactionOutlook
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge
 from helix_desktop.words.compaction import limit_text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.context.policy import ContextPolicy, policy_fields
+from helix_desktop.context.policy_numbers import ContextPolicy, policy_fields
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Policy")

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.config.toml_file import backup_damaged, read_fields, update_fields, write_fields
-from helix_desktop.context.policy import ContextPolicy, policy_fields, policy_from
+from helix_desktop.context.policy_numbers import ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged, SettingsUnreadable
 from helix_desktop.domain.translatable_text import (
     TextContext,

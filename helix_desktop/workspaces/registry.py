@@ -13,7 +13,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from helix_desktop.config.toml_file import read_fields, write_fields
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.decoding_faults import decoding_fault
 from helix_desktop.domain.errors import (

@@ -20,9 +20,9 @@ from helix_desktop.domain.store import StoreTotals
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.outputs.rows import CacheFilter, CacheRow, CacheSearchResults
 from helix_desktop.ui.outputs.source import CacheSource
-from helix_desktop.ui.outputs.view import CacheBrowser
 
 ENTRIES = 1_000_000
 _NOW = 1_795_000_000_000
@@ -79,7 +79,7 @@ def main() -> list[tuple[str, float, str]]:
 
 async def _measure(app: QApplication) -> list[tuple[str, float, str]]:
     scope, source, result = TaskScope(), MillionRows(ENTRIES), []
-    pane = CacheBrowser(scope.start, lambda: _NOW)
+    pane = OutputsPage(scope.start, lambda: _NOW)
     pane.resize(1_100, 900)
     pane.show()
     await _turns(5)
@@ -109,7 +109,7 @@ async def _measure(app: QApplication) -> list[tuple[str, float, str]]:
     return result
 
 
-async def _frames(pane: CacheBrowser, move: Callable[[int], None]) -> list[float]:
+async def _frames(pane: OutputsPage, move: Callable[[int], None]) -> list[float]:
     frames = []
     for step in range(300):
         begun = time.process_time()

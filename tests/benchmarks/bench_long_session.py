@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -19,7 +19,7 @@ from helix_desktop.domain.messages import ModelInfo, ToolCall
 from helix_desktop.domain.store import Commit, Content
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from helix_desktop.ui.chat.rows.rows_from_events import rows_from_log
 from tests.support.store.builders import WORKSPACE
 
 MESSAGES = 100_000

@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay import Replayer

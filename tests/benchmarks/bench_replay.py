@@ -8,7 +8,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.replay import Replayer
 from tests.benchmarks.replay.figures import MeasuredRecording, group_by_source, totals_of
 from tests.benchmarks.replay.measure import MeasureOptions, find_recordings, measure_all

@@ -15,7 +15,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
-from helix_desktop.ui.timeline.view import Timeline, TimelineState
+from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from tests.benchmarks.timing import seconds
 from tests.support.galleries.panes_samples import (
     NOW_MS,

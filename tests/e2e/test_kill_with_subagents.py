@@ -17,7 +17,7 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.events.conversation import SubagentStarted, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.chat.turn import CONTINUE
+from helix_desktop.ui.chat.turn_controller import CONTINUE
 from tests.support import kill_target
 from tests.support.cli_rig import COMMAND_TIMEOUT_S, ROOT
 from tests.support.loop_rig import lint_wire

@@ -13,11 +13,11 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.agent.models import CallBill, complete
+from helix_desktop.agent.model_roles import CallBill, complete
 from helix_desktop.agent.ports import Model, Tools
 from helix_desktop.agent.session_services import split_versions
 from helix_desktop.config.paths import load_prompts, resources_dir
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.domain.errors import InvalidInput, RequestTooLarge
 from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.domain.translatable_text import TextContext

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import msgspec
 
-from helix_desktop.agent.models import stream_with_retry_limit
+from helix_desktop.agent.model_roles import stream_with_retry_limit
 from helix_desktop.agent.ports import Model, Tools
 from helix_desktop.context.window.window import NO_OUTPUT
 from helix_desktop.domain.cost import call_cost

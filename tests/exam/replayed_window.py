@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.store import ContentReader

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.http import HttpClient
 from tests.exam.examiner import CONDITIONS, Examiner, ExamPart, QuestionResult, plan_exam

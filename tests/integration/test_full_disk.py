@@ -11,7 +11,7 @@ import pytest
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import Settings
 from helix_desktop.config.settings_file import SettingsFile
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, StoreWriteFailed
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.tools import PermissionRule

@@ -16,7 +16,7 @@ from texts.rules import forbidden_words
 from helix_desktop.cli.parsers.command_line import build_parser
 from helix_desktop.config.paths import DATA_DIR_VARIABLE
 from helix_desktop.config.settings import key_variable
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.choices import EFFORT_LEVELS
 from helix_desktop.domain.digest import MIN_PREFIX
 from helix_desktop.domain.file_history.changes import MAX_FILE, QUOTA

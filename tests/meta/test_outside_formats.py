@@ -33,7 +33,7 @@ from helix_desktop.config.paths import (
 from helix_desktop.config.secrets import ITEM, SERVICE, SecretStore
 from helix_desktop.config.settings import Settings
 from helix_desktop.config.view_states import VIEWS_FILE, ViewState
-from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy, policy_fields
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import msgspec
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.models import ModelRoles
+from helix_desktop.agent.model_roles import ModelRoles
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Approver, InstructionSource, Store, TokenCounter
 from helix_desktop.agent.session import Update
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.config.paths import load_prompts, resources_dir
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed, ToolError
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.messages import ModelInfo, ToolCall, ToolSpec

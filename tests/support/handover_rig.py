@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.messages import ModelRequest
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar, get_args
 import msgspec
 from hypothesis import strategies as st
 
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.events.conversation import SideQuestionAnswered
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.session import (

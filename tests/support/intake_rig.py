@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.models import ModelRoles
+from helix_desktop.agent.model_roles import ModelRoles
 from helix_desktop.agent.session import Update
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.conversation import ToolAnswered

@@ -24,7 +24,7 @@ from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import load_prompts
 from helix_desktop.context.intake.output_forms import EXTRACT_OPENING as EXTRACT
 from helix_desktop.context.intake.output_forms import FORMS_OPENING as QUESTION
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade, Redone, SweepMade, Undone
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced

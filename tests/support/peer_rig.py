@@ -15,7 +15,7 @@ from helix_desktop.agent.session import ErrorRaised, Update
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import load_prompts
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, StreamItem
 from helix_desktop.providers.http import HttpClient, Timeouts

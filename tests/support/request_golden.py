@@ -16,7 +16,7 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy, policy_fields
 from helix_desktop.context.rewrites import sweep_plans
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke

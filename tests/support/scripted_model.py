@@ -15,8 +15,8 @@ from helix_desktop.context.intake.output_forms import FORMS_OPENING as QUESTION
 from helix_desktop.context.summaries.observation import OBSERVE, REFINE
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import OPENING
-from helix_desktop.context.window.window import SIDE_QUESTION_OPENING as SIDE_QUESTION
-from helix_desktop.context.window.window import TITLE_OPENING
+from helix_desktop.context.window.side_question_text import SIDE_QUESTION_OPENING as SIDE_QUESTION
+from helix_desktop.context.window.side_question_text import TITLE_OPENING
 from helix_desktop.domain.messages import (
     ModelInfo,
     ModelRequest,

@@ -6,7 +6,7 @@ import msgspec
 
 from helix_desktop.agent.intake import decode_output
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites import sweep_plans
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.artifact_ledger import build_ledger

@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 import msgspec
 
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
-from helix_desktop.agent.models import ModelRoles
+from helix_desktop.agent.model_roles import ModelRoles
 from helix_desktop.agent.ports import Store
 from helix_desktop.agent.session import Session
 from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.intake.output_forms import preview_output
-from helix_desktop.context.log.notes import newest_mode_note
+from helix_desktop.context.log.file_and_mode_notes import newest_mode_note
 from helix_desktop.context.log.steps import point_after
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.context.rewrites import caching
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.rewrites.caching import SweepPlan
@@ -39,8 +39,9 @@ from helix_desktop.context.summaries.handover import (
     user_text_budget,
 )
 from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
-from helix_desktop.context.window.window import PromptFrame, Window, attachment_text, output_marker, project
+from helix_desktop.context.window.window import PromptFrame, Window, output_marker, project
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import (

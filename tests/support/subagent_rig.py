@@ -12,7 +12,7 @@ from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.agent.subagents import delegate_spec
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.kit.boxes import Button, Pill
 from helix_desktop.ui.timeline.card_list import CardItem, FoldedRow, key_of
-from helix_desktop.ui.timeline.view import Timeline, TimelineState
+from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from tests.support.galleries.panes_samples import NOW_MS
 
 

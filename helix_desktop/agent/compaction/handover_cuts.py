@@ -8,7 +8,7 @@ import msgspec
 
 from helix_desktop.agent.session import Session
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites import caching, compaction_due
 from helix_desktop.context.summaries.handover import CutPoint, available_cuts
 from helix_desktop.context.summaries.handover_revision import same_cut, without_handover

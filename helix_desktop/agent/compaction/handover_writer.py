@@ -24,10 +24,10 @@ from helix_desktop.agent.compaction.handover_cuts import (
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.compaction.summarizer import Summarizer, SummaryResult
 from helix_desktop.agent.session import CompactionProgress, Phase, Session
-from helix_desktop.context.log.notes import newest_mode_note
+from helix_desktop.context.log.file_and_mode_notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries.covered_facts import (
     CHARS_PER_TOKEN,
@@ -36,7 +36,7 @@ from helix_desktop.context.summaries.covered_facts import (
     covered_facts,
     user_source,
 )
-from helix_desktop.context.summaries.extractive_handover import extractive_handover, without_repeats
+from helix_desktop.context.summaries.extractive_handover import extractive_handover, without_repeated_bullets
 from helix_desktop.context.summaries.handover import (
     CutPoint,
     HandoverPart,
@@ -143,7 +143,7 @@ async def checked_handover(session: Session, event: HandoverMade, facts: Covered
     coverage = await asyncio.to_thread(check_covered_facts, facts, text, max_chars, whole, todo_list)
     event = msgspec.structs.replace(event, coverage=coverage)
     texts = user_texts(transcript, event, policy.user_text_tokens, window_size)
-    as_sent = without_repeats(event, [text for _, text, _ in texts])
+    as_sent = without_repeated_bullets(event, [text for _, text, _ in texts])
     own_text = render_handover(as_sent, (), agent_texts(transcript, event.words))
     return msgspec.structs.replace(event, tokens=await session.count_tokens(own_text))
 

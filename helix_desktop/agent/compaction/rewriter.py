@@ -14,7 +14,7 @@ from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.agent.session import EventRecorded, Session
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites import caching, fold, sweep_plans
 from helix_desktop.context.rewrites.anchors import (
     FOLD_SHARE,

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from helix_desktop.agent.budget import ApproveSpending, SpendApprovals, approve_any, over_budget_warning
-from helix_desktop.agent.models import CallMeter, stream_with_retry_limit
+from helix_desktop.agent.model_roles import CallMeter, stream_with_retry_limit
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import ErrorRaised, Session, SummaryAwaited
 from helix_desktop.context.log.message_log import FRAMING_TOKENS

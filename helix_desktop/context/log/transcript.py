@@ -9,14 +9,14 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
+from helix_desktop.context.log.file_and_mode_notes import UNKNOWN_MODE, announces_mode, newest_mode_note
 from helix_desktop.context.log.file_changes import RevertedFiles
 from helix_desktop.context.log.message_log import MessageLog, forked
-from helix_desktop.context.log.notes import UNKNOWN_MODE, announces_mode, newest_mode_note
 from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.context.log.window_entries import WindowEntries
 from helix_desktop.context.log.window_layout import AddedInstructions
-from helix_desktop.context.policy import ContextPolicy, policy_from_event
+from helix_desktop.context.policy_numbers import ContextPolicy, policy_from_event
 from helix_desktop.domain.choices import AGENT_NAMES, Effort, PermissionMode, SentEffort
 from helix_desktop.domain.cost import Budget, Spending, delegated_spending, spending_of
 from helix_desktop.domain.events.conversation import (

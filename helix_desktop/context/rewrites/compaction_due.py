@@ -14,7 +14,7 @@ from helix_desktop.context.log.window_layout import (
     LogItem,
     newest_instructions,
 )
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import (
     CutPoint,

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import msgspec
 
 from helix_desktop.context.intake.descriptions import find_error
+from helix_desktop.context.log.file_and_mode_notes import newest_mode_note, revert_lines
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, user_decision
-from helix_desktop.context.log.notes import newest_mode_note, revert_lines
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_entries import PINNED_LABEL_TOKENS
 from helix_desktop.context.log.window_layout import (
@@ -27,7 +27,7 @@ from helix_desktop.context.log.window_layout import (
     edges_of,
     newest_instructions,
 )
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.caching import (
     PROVIDER_CACHED_PRICE,
     SweepPlan,

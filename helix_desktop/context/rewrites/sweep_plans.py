@@ -11,7 +11,7 @@ from helix_desktop.context.log.window_layout import (
     crosses_edge,
     edges_of,
 )
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites import caching
 from helix_desktop.context.rewrites.caching import SweepPlan
 from helix_desktop.context.rewrites.fold import FoldPlan

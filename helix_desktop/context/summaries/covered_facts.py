@@ -168,7 +168,7 @@ def check_covered_facts(
     stay verbatim: their instructions and conclusions, and the user's hashes and numbers in them, are counted,
     not listed. Tasks are what is left to do on the `todo_list`.
     """
-    named, is_quoted = NamedIn(text), quoted.__contains__
+    named, is_quoted = CheckedText(text), quoted.__contains__
     checked: list[SummaryCoverage] = []
     texts: set[str] = set()
     for kind, share in _SHARES.items():
@@ -223,7 +223,7 @@ def _by_text(
     return groups
 
 
-def also_named(coverage: Sequence[SummaryCoverage]) -> str:
+def missing_facts_text(coverage: Sequence[SummaryCoverage]) -> str:
     """Return what a summary does not name as lines below it, each with its event; empty if nothing.
 
     Below it, not asked for again: that would be another call as large, which a model may refuse. Where a
@@ -286,7 +286,9 @@ def _within(facts: Sequence[Bullet], max_chars: int) -> Iterator[Bullet]:
         yield msgspec.structs.replace(fact, text=line)
 
 
-class NamedIn:
+class CheckedText:
+    """A text, as a summary or an answer, that is asked whether it names a fact."""
+
     def __init__(self, text: str) -> None:
         self._text = text
         self._plain = " ".join(text.split())

@@ -324,7 +324,7 @@ _QUOTED, _LISTED = "Quoted below", "In the ledger below"
 _BULLET_WORD = re.compile(r"[\w./-]+")
 
 
-def without_repeats(handover: HandoverMade, verbatim: Sequence[str]) -> HandoverMade:
+def without_repeated_bullets(handover: HandoverMade, verbatim: Sequence[str]) -> HandoverMade:
     """Return the handover as it is sent, where these messages of the user stand `verbatim` below it.
 
     Of a section whose sentences they or the ledger say whole, where they stand is left. What a model or the
@@ -334,11 +334,11 @@ def without_repeats(handover: HandoverMade, verbatim: Sequence[str]) -> Handover
         return handover
     texts = [_plain(text) for text in verbatim]
     lines = handover.ledger.splitlines()
-    sections = tuple(_without_repeats(section, texts, lines) for section in handover.sections)
+    sections = tuple(_without_repeated_bullets(section, texts, lines) for section in handover.sections)
     return msgspec.structs.replace(handover, sections=sections)
 
 
-def _without_repeats(section: Section, texts: Sequence[str], lines: Sequence[str]) -> Section:
+def _without_repeated_bullets(section: Section, texts: Sequence[str], lines: Sequence[str]) -> Section:
     bullets: list[Bullet] = []
     repeated: dict[str, list[int]] = {}
     listed = {kind.title for kind in SECTIONS if kind.is_listed}

@@ -15,7 +15,7 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS, user_decision
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.summaries.artifact_ledger import legend_of
-from helix_desktop.context.summaries.covered_facts import also_named
+from helix_desktop.context.summaries.covered_facts import missing_facts_text
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
@@ -321,7 +321,7 @@ def handover_parts(
     parts += [*(index if handover.text_version else ()), ("sections", sections)]
     if handover.ledger:
         parts.append(("ledger", [f"## Artifact Ledger ({legend_of(handover.ledger)})", handover.ledger]))
-    if missing := also_named(handover.coverage):
+    if missing := missing_facts_text(handover.coverage):
         parts.append(("missing", ["## What the Sections Above Leave Out", missing]))
     parts += () if handover.text_version else index
     if quotes:

@@ -11,12 +11,12 @@ import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.summaries.covered_facts import (
     CHARS_PER_TOKEN,
     CoveredFacts,
-    also_named,
     check_covered_facts,
+    missing_facts_text,
 )
 from helix_desktop.context.summaries.extractive_handover import HistoryExtract
 from helix_desktop.context.summaries.handover import (
@@ -203,7 +203,7 @@ def _without_numbers(handover: HandoverMade) -> str:
     lines = [
         _EDIT_NUMBER.sub("", _ENTRY_NUMBER.sub("", line, count=1)) for line in handover.ledger.splitlines()
     ]
-    return "\n".join([*lines, *_SPACED_CITED.sub("", also_named(handover.coverage)).splitlines()])
+    return "\n".join([*lines, *_SPACED_CITED.sub("", missing_facts_text(handover.coverage)).splitlines()])
 
 
 def _without_quoted(handover: HandoverMade, quoted: Set[int], answer_seq: int) -> HandoverMade:

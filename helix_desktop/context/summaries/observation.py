@@ -10,13 +10,13 @@ from types import MappingProxyType
 
 import msgspec
 
+from helix_desktop.context.log.file_and_mode_notes import newest_mode_note
 from helix_desktop.context.log.file_changes import FileRevert
-from helix_desktop.context.log.notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem, SummaryBlock, ended_observations
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import LEGEND
-from helix_desktop.context.summaries.covered_facts import also_named, user_source
+from helix_desktop.context.summaries.covered_facts import missing_facts_text, user_source
 from helix_desktop.context.summaries.extractive_handover import extractive_handover
 from helix_desktop.context.summaries.handover import (
     UNSUPPORTED,
@@ -283,7 +283,7 @@ def render_generation(
         lines.append(observation_bullet(observation))
     if generation.ledger:
         lines += ["Artifacts:", generation.ledger]
-    if missing := also_named(generation.coverage):
+    if missing := missing_facts_text(generation.coverage):
         lines += ["What the notes above leave out:", missing]
     lines += quote_messages(texts)
     lines += [] if is_first else [index]

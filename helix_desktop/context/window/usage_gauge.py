@@ -11,7 +11,7 @@ import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy, policy_fields
+from helix_desktop.context.policy_numbers import ContextPolicy, policy_fields
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.window.window import PromptFrame, Window, handover_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke

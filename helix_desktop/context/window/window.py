@@ -18,66 +18,16 @@ from helix_desktop.context.log.window_layout import (
     SummaryBlock,
     WindowEntry,
 )
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.summaries import handover as handovers
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.summaries.extractive_handover import without_repeats
-from helix_desktop.domain.digest import bare_marker
-from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
+from helix_desktop.context.summaries.extractive_handover import without_repeated_bullets
+from helix_desktop.context.window.attachment_text import attachment_text
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade
 from helix_desktop.domain.events.session import InstructionsAdded, StandingText, join_texts
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, Quote
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
-from helix_desktop.domain.text_format import pluralize, utc_minute
-from helix_desktop.domain.unicode_safety import escape_hidden_name
-
-
-def attachment_text(attachment: Attachment, masked: bool = False) -> str:
-    """Return an attachment as the user's message holds it; an image is text and hash when `masked`."""
-    if attachment.image is not None:
-        return attachment.image.marker if masked else attachment.image.text
-    if attachment.again:
-        handle = bare_marker(attachment.digest, attachment.handle_digits)
-        return f"[{_attachment_heading(attachment)}, attached again: it stands in a message above. {handle}]"
-    return f"[{_attachment_heading(attachment)}]\n{attachment.text}"
-
-
-def _attachment_heading(attachment: Attachment) -> str:
-    """Return what an attachment is, on one line: its kind, its path or name, and which lines of how many."""
-    name = escape_hidden_name(attachment.path or attachment.label)
-    match attachment.kind:
-        case "cached":
-            stored = f", stored {utc_minute(attachment.stored)} UTC" if attachment.stored else ""
-            return f"Recalled from the cache: {attachment.label}{stored}"
-        case "file":
-            return f"Attached file {name}, {_lines(attachment)}"
-        case "pdf":
-            pages = pluralize(attachment.pages, "page")
-            return f"Attached PDF {name}, the text of {pages}, {_lines(attachment)}"
-        case "paste":
-            return f"Pasted text, {_lines(attachment)}"
-
-
-def _lines(attachment: Attachment) -> str:
-    part = " in part:" if attachment.form == "preview" else ""
-    if attachment.first_line:
-        return f"{part} lines {attachment.first_line}-{attachment.last_line} of {attachment.lines:,}".strip()
-    return f"{part or 'whole:'} {pluralize(attachment.lines, 'line')}".strip()
-
-
-TITLE_OPENING = "Name this conversation."
-SIDE_QUESTION_OPENING = "The user asks you something beside your work."
-_QUESTION = "\n\nThe user's question:\n"
-
-
-def side_question_text(prompt: str, question: str) -> str:
-    return f"{SIDE_QUESTION_OPENING} {prompt.strip()}{_QUESTION}{question}"
-
-
-def question_in(text: str) -> str:
-    """Return the question of such a text, its last line or lines."""
-    return text.partition(_QUESTION)[2].strip()
-
 
 NO_OUTPUT = "(no output)"
 _MARKERS = 2_048  # of outputs: each is made when its output comes, to count it, and again when it is swept
@@ -300,7 +250,7 @@ def _handover_parts(
 ) -> list[handovers.HandoverPart]:
     verbatim = [text for _, text, _ in texts] + [quote.text for quote in quotes]
     return handovers.handover_parts(
-        without_repeats(handover, verbatim),
+        without_repeated_bullets(handover, verbatim),
         handovers.quote_messages(texts),
         handovers.agent_texts(transcript, handover.words),
         quotes,

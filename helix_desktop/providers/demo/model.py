@@ -40,7 +40,7 @@ from helix_desktop.context.summaries.sections import (
     TODO_ITEMS,
 )
 from helix_desktop.context.summaries.summary_task import MERGE_TITLE, OPENING
-from helix_desktop.context.window.window import SIDE_QUESTION_OPENING, TITLE_OPENING, question_in
+from helix_desktop.context.window.side_question_text import SIDE_QUESTION_OPENING, TITLE_OPENING, question_in
 from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger

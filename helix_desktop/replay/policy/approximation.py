@@ -13,7 +13,7 @@ from threading import Lock
 import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, saving_of, tokens_of, word_tokens_of
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.caching import (
     MIN_PROTECTED_STEPS,
     PROVIDER_CACHED_PRICE,

@@ -13,7 +13,7 @@ import msgspec
 
 from helix_desktop import __version__
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import plain_text
 from helix_desktop.replay.policy.policy_replay import (

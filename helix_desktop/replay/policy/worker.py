@@ -11,7 +11,7 @@ from multiprocessing.context import SpawnProcess
 from threading import Event
 from typing import TypeVar
 
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import TextContext, verbatim

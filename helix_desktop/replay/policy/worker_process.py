@@ -8,7 +8,7 @@ from time import monotonic
 
 from msgspec.structs import replace
 
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.replay.policy.policy_replay import (
     AddEvents,
     EffectDone,

@@ -46,7 +46,7 @@ from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import CompletionItem, CompletionSource
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.drafts_and_attachments import DraftAttachments
-from helix_desktop.ui.chat.session_model import matching_models
+from helix_desktop.ui.chat.model_controller import matching_models
 from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, FocusComposer, ShowCommands, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.outputs.entry_actions import is_readable
@@ -59,7 +59,7 @@ from helix_desktop.ui.outputs.rows import (
     tool_name,
 )
 from helix_desktop.ui.outputs.source import CacheSource
-from helix_desktop.words.models import demo_model_name
+from helix_desktop.words.model_names import demo_model_name
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.slash_commands import SLASH_COMMANDS, find_slash_command
 from helix_desktop.words.translation import Translator, translate

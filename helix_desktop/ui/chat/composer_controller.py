@@ -31,7 +31,7 @@ from helix_desktop.ui.kit.commands import WAITING_APPROVAL
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.words.models import effort_name, model_name, with_effort
+from helix_desktop.words.model_names import effort_name, model_name, with_effort
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.prompt_files import prompt_warnings
 from helix_desktop.words.slash_commands import SlashCommand, find_slash_command

@@ -56,7 +56,6 @@ from helix_desktop.ui.chat.rows.changed_files import (
     ChangedFilesContent,
     changed_files_content,
 )
-from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AskRow,
@@ -78,12 +77,13 @@ from helix_desktop.ui.chat.rows.row_types import (
     Versions,
     head_and_tail,
 )
+from helix_desktop.ui.chat.rows.rows_from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.tool_rows_from_events import CardContent, excerpt_content
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, handles
 from helix_desktop.ui.kit.session import Session as WindowSession
 from helix_desktop.words.button_labels import supported_remedies
 from helix_desktop.words.call_targets import call_title, call_verb
-from helix_desktop.words.models import model_name
+from helix_desktop.words.model_names import model_name
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
 

@@ -54,7 +54,7 @@ from helix_desktop.ui.kit.boxes import (
     push_button,
 )
 from helix_desktop.ui.kit.forms import Choice, CustomField, Draft, Field, Form, Line, Toggle
-from helix_desktop.ui.kit.words import Words
+from helix_desktop.ui.kit.wrapped_text import Words
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.translation import Translator
 

@@ -13,8 +13,8 @@ from helix_desktop.ui.design.dialogs import DialogChoice, ask
 from helix_desktop.ui.kit.intents import Recall, ShowPage, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.outputs.entry_actions import RecallMany
+from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.outputs.preview import Preview
-from helix_desktop.ui.outputs.view import CacheBrowser
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.translation import Translator
 
@@ -34,7 +34,7 @@ class Recalls:
         self._search: asyncio.Task[None] | None = None
         session.handle(self)
 
-    def follow_preview(self, cache: CacheBrowser) -> None:
+    def follow_preview(self, cache: OutputsPage) -> None:
         preview = self._preview = cache.preview
         preview.matches_requested.connect(self._recall_matches)
         preview.content.find_bar.found.connect(self._forget_matches)

@@ -23,7 +23,7 @@ from helix_desktop.ui.design.layout import row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.costs import estimate_text
-from helix_desktop.words.models import writer_name
+from helix_desktop.words.model_names import writer_name
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 

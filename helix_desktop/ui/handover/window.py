@@ -73,7 +73,7 @@ from helix_desktop.ui.handover.versions import (
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.intents import Intent, IntentHandlers, handles, perform
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.words.models import recorded_writer, writer_name
+from helix_desktop.words.model_names import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_token_change, format_token_count, format_token_difference
 from helix_desktop.words.summaries import handover_titles, missing_rules, missing_rules_text
 from helix_desktop.words.times import format_exact_duration, format_moment

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
 from helix_desktop.context.window.provider_cache import (
     MissCause,

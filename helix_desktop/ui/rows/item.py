@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.kit.boxes import Box, Button, HitArea, PaintState, Pen, RowText
-from helix_desktop.ui.kit.words import Words
+from helix_desktop.ui.kit.wrapped_text import Words
 
 
 class BlockText(NamedTuple):

@@ -33,7 +33,7 @@ from helix_desktop.ui.design.layout import card, clear_layout, column, pane, row
 from helix_desktop.ui.kit.forms import Choice, Choices, Field, Form, Values
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.page_layout import scrolling_page
-from helix_desktop.words.models import demo_model_name, effort_name
+from helix_desktop.words.model_names import demo_model_name, effort_name
 from helix_desktop.words.numbers import format_tokens, format_usd
 from helix_desktop.words.translation import Translator, error_text, translate
 from helix_desktop.workspaces.registry import Grant, WorkspaceRecord

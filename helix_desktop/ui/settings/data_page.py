@@ -20,7 +20,7 @@ from helix_desktop.ui.kit.intents import CleanUp, Export, Intent, RemoveSecret, 
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.about_page import DataFolder
 from helix_desktop.ui.settings.page_layout import scrolling_page
-from helix_desktop.ui.workspace_dialogs.cleanup import AGES, QUOTAS
+from helix_desktop.ui.workspace_dialogs.cleanup_dialogs import AGES, QUOTAS
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import history_totals_lines, shortfall_text
 from helix_desktop.words.translation import Translator, translate

@@ -37,7 +37,7 @@ from PySide6.QtWidgets import (
 
 from helix_desktop import APP_NAME
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.context.policy import REFERENCE_WINDOW, ContextPolicy
+from helix_desktop.context.policy_numbers import REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.domain.choices import AGENT_NAMES
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnRetried

@@ -17,7 +17,7 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import TextRole, Themed
 from helix_desktop.ui.kit.boxes import Box, Dot, PaintState, Pen
 from helix_desktop.ui.kit.intents import ShowEvent, perform
-from helix_desktop.ui.kit.words import Words
+from helix_desktop.ui.kit.wrapped_text import Words
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")

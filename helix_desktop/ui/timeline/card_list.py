@@ -25,7 +25,7 @@ from helix_desktop.ui.kit.intents import (
     RunHandoverAgain,
     ShowEvent,
 )
-from helix_desktop.ui.kit.words import Words
+from helix_desktop.ui.kit.wrapped_text import Words
 from helix_desktop.ui.rows.item import ListItem
 from helix_desktop.ui.rows.list_view import AreaId, ListMouse, RowListView
 from helix_desktop.ui.rows.viewport import ListViewport

@@ -37,7 +37,7 @@ from helix_desktop.ui.kit.boxes import (
     rule,
 )
 from helix_desktop.ui.kit.intents import CompareHandover, EditHandover, OpenSession, ShowEvent
-from helix_desktop.ui.kit.words import Words
+from helix_desktop.ui.kit.wrapped_text import Words
 from helix_desktop.ui.timeline.cards import (
     CardFilter,
     CardLook,
@@ -82,7 +82,7 @@ from helix_desktop.words.message_states import (
     explain_merged_observations,
     explain_observations,
 )
-from helix_desktop.words.models import recorded_writer, writer_name
+from helix_desktop.words.model_names import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_integer, format_token_count
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.summaries import NOTHING_MISSING, MissingText, unused_text

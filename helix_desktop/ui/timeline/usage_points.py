@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.rewrite_sizes import RewriteSize, RewriteSizes
 from helix_desktop.context.window.usage_gauge import (
     UsageGauge,

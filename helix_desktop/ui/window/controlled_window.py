@@ -8,25 +8,25 @@ from functools import partial
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.changes.reverts.revert_flow import REVERTED, RevertFlow
-from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.completion_sources import add_completions
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.recalls import Recalls
-from helix_desktop.ui.chat.turn import TurnController, follow_session
+from helix_desktop.ui.chat.turn_controller import TurnController, follow_session
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.outputs.view import CacheBrowser
+from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.settings.mcp.notices import McpNotices
 from helix_desktop.ui.survival.page import SurvivalPage
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.page import Timeline
 from helix_desktop.ui.window.background_jobs import BackgroundJobs, BackgroundProgress, SessionJobs
 from helix_desktop.ui.window.branch_controller import BranchController
-from helix_desktop.ui.window.cleanup import CleanupController
+from helix_desktop.ui.window.cleanup_controller import CleanupController
 from helix_desktop.ui.window.import_export import ImportExportController
-from helix_desktop.ui.window.inspector import InspectorPresenter, PastController
+from helix_desktop.ui.window.inspector_controller import InspectorPresenter, PastController
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.navigation import SessionNavigation, ViewStateController
 from helix_desktop.ui.window.notifications import NotificationController, NotifiedUpdate, Tray
@@ -76,7 +76,7 @@ class ControlledWindow:
         for lazy_page, kind in (
             (pages.timeline, Timeline),
             (pages.changes, ChangesPage),
-            (pages.cache, CacheBrowser),
+            (pages.cache, OutputsPage),
             (pages.survives, SurvivalPage),
         ):
             lazy_page.when_built(lambda page: page.follow(session))

@@ -59,14 +59,14 @@ from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
-    from helix_desktop.ui.changes.view import ChangesPage
+    from helix_desktop.ui.changes.page import ChangesPage
     from helix_desktop.ui.chat.page import ChatPage
     from helix_desktop.ui.inspector.view import Inspector
     from helix_desktop.ui.kit.session import Session
     from helix_desktop.ui.onboarding.pages import Places
-    from helix_desktop.ui.outputs.view import CacheBrowser
+    from helix_desktop.ui.outputs.page import OutputsPage
     from helix_desktop.ui.survival.page import SurvivalPage
-    from helix_desktop.ui.timeline.view import Timeline
+    from helix_desktop.ui.timeline.page import Timeline
     from helix_desktop.ui.window.command_list import HelpWindows
     from helix_desktop.ui.window.search import SearchPanel
     from helix_desktop.ui.window.switcher import Switcher
@@ -166,7 +166,7 @@ class WindowPages:
         self,
         chat: ChatPage,
         inspector: Inspector,
-        build_cache: Callable[[], CacheBrowser],
+        build_cache: Callable[[], OutputsPage],
         build_timeline: Callable[[], Timeline],
         build_changes: Callable[[], ChangesPage],
         build_survives: Callable[[], SurvivalPage],

@@ -16,7 +16,7 @@ from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.store import SavedFilter
-from helix_desktop.ui.changes.view import ChangesPage
+from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.chat.actions import ControlTurn, OpenLink, RowKey
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.presenter import ChatPresenter
@@ -26,10 +26,10 @@ from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.outputs.entry_actions import ShowEntryInChat, ShowEntryInTimeline
-from helix_desktop.ui.outputs.view import CacheBrowser
+from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
-from helix_desktop.ui.timeline.view import Timeline
-from helix_desktop.ui.window.inspector import PastController
+from helix_desktop.ui.timeline.page import Timeline
+from helix_desktop.ui.window.inspector_controller import PastController
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.session_markdown import stretch_markdown
@@ -61,7 +61,7 @@ class ViewStateController(QObject):
         window.pages.timeline.when_built(self._follow_timeline)
         window.pages.changes.when_built(self._follow_changes)
 
-    def _follow_cache(self, cache: CacheBrowser) -> None:
+    def _follow_cache(self, cache: OutputsPage) -> None:
         cache.table.entry_selected.connect(self._schedule_save)
         cache.filter_bar.changed.connect(self._schedule_save)
         if self._session_id:
@@ -103,7 +103,7 @@ class ViewStateController(QObject):
         if (changes := screens.changes.find()) is not None:
             changes.select_soon(state.change)
 
-    def _restore_cache(self, cache: CacheBrowser) -> None:
+    def _restore_cache(self, cache: OutputsPage) -> None:
         if self._session.workspace.id != self._workspace_id:
             self._workspace_id = self._session.workspace.id
             cache.filter_bar.apply_saved(self._last_filter())

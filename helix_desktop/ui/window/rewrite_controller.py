@@ -38,7 +38,7 @@ from helix_desktop.ui.kit.commands import REDOABLE_CHANGE, SENT_MESSAGE, UNDOABL
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
 from helix_desktop.ui.timeline.cards import TimelineCard, UndoCard
-from helix_desktop.ui.timeline.from_events import build_cards, merge_changes
+from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.summary_cards import ChangeCard, HandoverCard
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart

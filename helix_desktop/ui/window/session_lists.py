@@ -54,7 +54,7 @@ from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import turn_failure_reason
 from helix_desktop.words.git import git_text
-from helix_desktop.words.models import model_name
+from helix_desktop.words.model_names import model_name
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate

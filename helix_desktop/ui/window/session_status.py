@@ -26,7 +26,7 @@ from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.window.work_badges import work_state
 from helix_desktop.words.costs import CostState, purposes_text
 from helix_desktop.words.failed_turns import turn_failure_reason
-from helix_desktop.words.models import model_name, with_effort
+from helix_desktop.words.model_names import model_name, with_effort
 from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate

@@ -11,7 +11,7 @@ from PySide6.QtGui import QDesktopServices
 from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
-from helix_desktop.ui.chat.session_model import SessionModel
+from helix_desktop.ui.chat.model_controller import ModelController
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import reduce_motion
 from helix_desktop.ui.kit import intents
@@ -43,7 +43,7 @@ class SettingsController(WindowPart):
         self._policy_files = PolicyFiles(session)
         self.replays = SessionReplays(PolicyReplayWorker)
         self.preparation = ReplayPreparation(session, self.replays)
-        SessionModel(window.pages.chat, session)
+        ModelController(window.pages.chat, session)
         composer = window.pages.chat.composer
 
         def use_shortcuts(shortcuts: dict[str, object]) -> None:

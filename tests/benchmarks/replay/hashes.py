@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.errors import RequestInvalid, RequestTooLarge
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.recording import read_messages, with_turn_ends

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.ui.chat.rows.call_results import outcome_text
-from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.chat.rows.rows_from_events import rows_from_log
 from tests.support.agent_rig import AgentRig
 from tests.support.mcp.hub_tools import HubTools
 from tests.support.mcp.mcp_rig import McpRig

@@ -8,7 +8,7 @@ from multiprocessing import active_children
 import pytest
 from msgspec.structs import replace
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.errors import DigestUnknown, HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.models import ModelRoles
+from helix_desktop.agent.model_roles import ModelRoles
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.config.paths import load_prompts
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import (

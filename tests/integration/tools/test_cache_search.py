@@ -24,7 +24,7 @@ from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.tools.cache.search import SearchCacheArguments, SearchCachedContent, SearchLimits
+from helix_desktop.tools.cache.search_tools import SearchCacheArguments, SearchCachedContent, SearchLimits
 from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock
 from tests.support.store.damage import compact_tables, flip_bit_near
 from tests.support.tool_rig import estimate_tokens, make_call, make_tools

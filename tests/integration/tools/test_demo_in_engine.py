@@ -14,7 +14,7 @@ from helix_desktop.agent.ports import Tools
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import load_prompts
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger, SweepMade

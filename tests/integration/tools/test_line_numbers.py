@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.intake import Intake
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ToolResult

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from tests.support.loop_rig import LoopRig, loop_rig
 from tests.support.model_servers.chat_server import text_reply
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from helix_desktop.agent.session import ErrorRaised, SpendRequestsChanged
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverFailed, HandoverMade
 from helix_desktop.providers.demo.model import write_summary
 from tests.support.loop_rig import LoopRig, is_observation_request, is_summary_request, loop_rig

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.models import ModelRoles
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.agent.model_roles import ModelRoles
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.summary_task import FallbackRate, fallback_rate
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
 from helix_desktop.domain.events.rewrite import FormChosen

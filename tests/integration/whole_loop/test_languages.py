@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from texts import pseudo
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.words.translation import current_language

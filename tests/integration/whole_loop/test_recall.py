@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.events.rewrite import SweepMade
 from tests.support.agent_rig import SteppedClock
 from tests.support.loop_rig import loop_rig

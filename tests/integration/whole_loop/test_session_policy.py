@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.session import PolicyChosen, SessionStarted
 from tests.support.loop_rig import WINDOW, loop_rig

@@ -9,7 +9,7 @@ from typing import Any
 
 from helix_desktop.agent.session import SubagentProgress, SummaryAwaited
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.domain.events.summary import HandoverMade

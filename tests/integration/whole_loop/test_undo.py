@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, SweepMade, SweepReason
 from tests.support.agent_rig import SteppedClock

@@ -29,20 +29,20 @@ from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.foreign.discovery import FoundSession
 from helix_desktop.foreign.sources import Source
 from helix_desktop.services.mcp_config import ServerDraft
-from helix_desktop.ui.chat.rows.from_events import TurnEnds
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     NoticeRow,
     Row,
     UserRow,
 )
-from helix_desktop.ui.chat.turn import spend_notice
+from helix_desktop.ui.chat.rows.rows_from_events import TurnEnds
+from helix_desktop.ui.chat.turn_controller import spend_notice
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.intents import ImportSessions, ShareSession
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.view import SettingsPage
-from helix_desktop.ui.timeline.view import TimelineState
+from helix_desktop.ui.timeline.page import TimelineState
 from helix_desktop.ui.window.main_window import CenterPage
 from helix_desktop.ui.window.notifications import Tray
 from helix_desktop.ui.window.quit import RecoverySummary, report_crash

@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.domain.file_history.merge import merge
 from helix_desktop.ui.changes.change_groups import ChangesState, LineCounts
 from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
+from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.revert_dialog import PlanDialog
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
-from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.design.style.theme import Theme
 from tests.support.galleries import changes_samples as samples
 from tests.support.galleries.panes_samples import NOW_MS

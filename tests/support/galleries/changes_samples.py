@@ -37,7 +37,7 @@ from helix_desktop.ui.changes.change_groups import (
     file_of,
     group_changes,
 )
-from helix_desktop.ui.changes.view import ChangesPage
+from helix_desktop.ui.changes.page import ChangesPage
 from tests.support.galleries.panes_samples import NOW_MS
 
 _MINUTE_MS = 60_000

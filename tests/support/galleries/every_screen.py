@@ -42,7 +42,7 @@ from helix_desktop.ui.window.keyboard_page import KeyboardPage
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.redaction import RedactDialog, confirmation_word
 from helix_desktop.ui.window.trust import TrustDialog
-from helix_desktop.ui.workspace_dialogs.cleanup import CleanupDialog, TrashDialog
+from helix_desktop.ui.workspace_dialogs.cleanup_dialogs import CleanupDialog, TrashDialog
 from helix_desktop.words.costs import CostState
 from helix_desktop.workspaces.auto_run_files import AutoRunFile
 from tests.support.default_settings import NothingOnScreen

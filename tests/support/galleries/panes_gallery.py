@@ -15,9 +15,9 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.inspector.request_groups import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.outputs.filter_bar import SIZE_OPTIONS, tool_option
+from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.outputs.rows import HandoverLink, PreviewState
-from helix_desktop.ui.outputs.view import CacheBrowser
-from helix_desktop.ui.timeline.view import Timeline, TimelineState
+from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
 
 Shot = Callable[[TaskScope, Theme], Coroutine[Any, Any, QWidget]]
@@ -29,8 +29,8 @@ async def settle(rounds: int = 40) -> None:
         await asyncio.sleep(0.002)
 
 
-async def _browser(scope: TaskScope, theme: Theme, entries: int, row: int = 2) -> CacheBrowser:
-    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+async def _browser(scope: TaskScope, theme: Theme, entries: int, row: int = 2) -> OutputsPage:
+    pane = OutputsPage(scope.start, lambda: NOW_MS)
     pane.set_source(SampleCache([cache_row(number) for number in range(entries)]))
     pane.resize(804, 846)
     pane.show()
@@ -142,7 +142,7 @@ async def cache_search(scope: TaskScope, theme: Theme) -> QWidget:
 
 async def cache_loading(scope: TaskScope, theme: Theme) -> QWidget:
     """A store that has not answered yet."""
-    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+    pane = OutputsPage(scope.start, lambda: NOW_MS)
     pane.set_source(WaitingCache([cache_row(number) for number in range(312)], answers=0))
     pane.resize(804, 846)
     pane.show()

@@ -59,6 +59,7 @@ from helix_desktop.ui.timeline.cards import (
     TimelineCard,
     UndoCard,
 )
+from helix_desktop.ui.timeline.page import TimelineState
 from helix_desktop.ui.timeline.summary_cards import (
     Continuation,
     FoldCard,
@@ -67,7 +68,6 @@ from helix_desktop.ui.timeline.summary_cards import (
     PlacedCard,
 )
 from helix_desktop.ui.timeline.usage_points import PointKind, UsagePoint
-from helix_desktop.ui.timeline.view import TimelineState
 from helix_desktop.words.summaries import NOTHING_MISSING, MissingText
 
 NOW_MS = 1_795_000_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.policy.replay_card import PolicyComparison

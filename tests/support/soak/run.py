@@ -28,7 +28,7 @@ from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.turn_engine import TurnEngine
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.http import HttpClient, Timeouts

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from helix_desktop.agent.models import RunSettingsSource
+from helix_desktop.agent.model_roles import RunSettingsSource
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame, project

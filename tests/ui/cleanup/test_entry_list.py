@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.workspace_dialogs.cleanup import EntryList
+from helix_desktop.ui.workspace_dialogs.cleanup_dialogs import EntryList
 
 
 def test_a_column_is_as_wide_as_its_widest_value(qtbot: QtBot) -> None:

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.retention import TrashContents
 from helix_desktop.domain.store import SessionSummary
-from helix_desktop.ui.workspace_dialogs.cleanup import TrashDialog
+from helix_desktop.ui.workspace_dialogs.cleanup_dialogs import TrashDialog
 
 
 def test_enter_restores_the_first_item_at_once(qtbot: QtBot) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QVBo
 from pytestqt.qtbot import QtBot
 from shiboken6 import delete
 
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.chat.composer.composer import ContextGauge, paint_usage_bar
 from helix_desktop.ui.design import accessibility

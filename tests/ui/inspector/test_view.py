@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.provider_cache import MissCause
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window_breakdown import WindowItemKind

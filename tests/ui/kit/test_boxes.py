@@ -27,7 +27,7 @@ from helix_desktop.ui.kit.boxes import (
     link,
 )
 from helix_desktop.ui.kit.commands import EntryMenu
-from helix_desktop.ui.kit.words import Words
+from helix_desktop.ui.kit.wrapped_text import Words
 from helix_desktop.ui.rows.item import ListItem
 
 LONG = "A sentence that is longer than the room there is for it, however wide a window may be"

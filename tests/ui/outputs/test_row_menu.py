@@ -32,16 +32,16 @@ from helix_desktop.ui.outputs.entry_actions import (
     VerifyEntries,
     is_readable,
 )
+from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.outputs.preview import EntryContent
 from helix_desktop.ui.outputs.rows import CacheState, PreviewState
-from helix_desktop.ui.outputs.view import CacheBrowser
 from helix_desktop.words.numbers import format_token_count
 from tests.support.galleries.panes_gallery import settle
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 from tests.support.image_bytes import png
 from tests.support.intents import performed
-from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
 from tests.support.window.looks import ShowLook
+from tests.support.window.outputs_page import open_outputs_page, sample_cache, wait_until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -57,7 +57,7 @@ def in_state(*states: CacheState) -> SampleCache:
     return SampleCache([replace(cache_row(at), state=state) for at, state in enumerate(states)])
 
 
-async def menu_of(pane: CacheBrowser, *rows: int) -> dict[str, QAction]:
+async def menu_of(pane: OutputsPage, *rows: int) -> dict[str, QAction]:
     await wait_until(lambda: all(pane.model.entry(row) is not None for row in rows))
     pane.table.select_row(rows[0])
     kind = QItemSelectionModel.SelectionFlag
@@ -74,7 +74,7 @@ async def menu_of(pane: CacheBrowser, *rows: int) -> dict[str, QAction]:
 
 async def test_all_actions_are_there_and_apply_to_one_row(qtbot: QtBot, scope: TaskScope) -> None:
     """With the shortcut that does the same."""
-    pane = await open_cache_browser(qtbot, scope, in_state("cached"))
+    pane = await open_outputs_page(qtbot, scope, in_state("cached"))
     row = replace(cache_row(0), state="cached")
     pane.table.select_row(0)
     pane.show_preview(PreviewState(row, CODE))
@@ -116,7 +116,7 @@ async def test_inapplicable_actions_are_disabled(
     qtbot: QtBot, scope: TaskScope, state: CacheState, off: set[str]
 ) -> None:
     """An entry in the trash can be restored instead; only what left the context is recalled into it."""
-    pane = await open_cache_browser(qtbot, scope, in_state(state))
+    pane = await open_outputs_page(qtbot, scope, in_state(state))
     actions = await menu_of(pane, 0)
     assert {name for name, action in actions.items() if not action.isEnabled()} == {*off, "recall-context"}
     assert ("restore" in actions) is (state == "in_trash")
@@ -124,7 +124,7 @@ async def test_inapplicable_actions_are_disabled(
 
 async def test_it_applies_to_the_complete_selection(qtbot: QtBot, scope: TaskScope) -> None:
     """By menu and by key; actions for one row are disabled."""
-    pane = await open_cache_browser(qtbot, scope, in_state("elsewhere", "cached", "in_trash", "elsewhere"))
+    pane = await open_outputs_page(qtbot, scope, in_state("elsewhere", "cached", "in_trash", "elsewhere"))
     digests = tuple(pane.model.digest_at(row) for row in range(4))
     actions = await menu_of(pane, 0, 1, 2)
     off = {name for name, action in actions.items() if not action.isEnabled()}
@@ -160,7 +160,7 @@ async def test_the_buttons_of_the_preview_stand_for_all_selected_entries(
     qtbot: QtBot, scope: TaskScope
 ) -> None:
     """As the keys do; their words say so, and of one entry they are its own again."""
-    pane = await open_cache_browser(qtbot, scope, in_state("elsewhere", "cached", "in_trash"))
+    pane = await open_outputs_page(qtbot, scope, in_state("elsewhere", "cached", "in_trash"))
     digests = tuple(pane.model.digest_at(row) for row in range(3))
     await menu_of(pane, 0)
     row = pane.model.entry(0)
@@ -186,7 +186,7 @@ async def test_the_buttons_of_the_preview_stand_for_all_selected_entries(
 
 async def test_very_many_are_recalled_after_a_question(qtbot: QtBot, scope: TaskScope) -> None:
     """It begins with all of them, and the button says that something is asked."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(60))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(60))
     await menu_of(pane, 0)
     row = pane.model.entry(0)
     assert row is not None
@@ -203,7 +203,7 @@ async def test_very_many_are_recalled_after_a_question(qtbot: QtBot, scope: Task
 
 async def test_the_menu_key_opens_it_for_the_selection(qtbot: QtBot, scope: TaskScope) -> None:
     """Neither it nor a right click inside the selection changes the selection."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(6))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(6))
     await menu_of(pane, 1, 2)
     for menu in pane.findChildren(QMenu):
         menu.close()

@@ -22,6 +22,7 @@ from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.outputs.entry_actions import OpenHandover, PinEntries
 from helix_desktop.ui.outputs.filter_bar import SIZE_OPTIONS, CacheFilterBar, state_option, tool_option
+from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.outputs.rows import (
     COLUMN_INDEX,
     COLUMNS,
@@ -32,15 +33,14 @@ from helix_desktop.ui.outputs.rows import (
     HandoverLink,
     PreviewState,
 )
-from helix_desktop.ui.outputs.view import CacheBrowser
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
 from tests.support.intents import performed
-from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
+from tests.support.window.outputs_page import open_outputs_page, sample_cache, wait_until
 
 pytestmark = pytest.mark.qt_loop
 
 
-def titles(pane: CacheBrowser) -> list[str]:
+def titles(pane: OutputsPage) -> list[str]:
     return [
         str(pane.model.headerData(at, Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole))
         for at in range(pane.model.columnCount())
@@ -50,7 +50,7 @@ def titles(pane: CacheBrowser) -> list[str]:
 async def test_a_click_on_a_header_sorts_and_a_second_one_reverses(qtbot: QtBot, scope: TaskScope) -> None:
     """Numbers start with the largest, texts with the first; the arrow indicates the direction."""
     source = sample_cache(40)
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     head = pane.table.horizontalHeader()
     pane.table.select_row(5)
     sizes = sorted((row.size for row in source.all_rows), reverse=True)
@@ -96,7 +96,7 @@ def test_the_bar_fits_all_its_parts_into_a_narrow_window(
 async def test_filters_appear_as_chips_and_a_click_removes_them(qtbot: QtBot, scope: TaskScope) -> None:
     """One of a kind at a time; each can be let go alone, and all with Clear."""
     source = sample_cache(60)
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     bar = pane.filter_bar
     assert not bar.chips.isVisible()
     bar.toggle(tool_option("read_file"))
@@ -118,7 +118,7 @@ async def test_filters_appear_as_chips_and_a_click_removes_them(qtbot: QtBot, sc
 
 async def test_the_filter_menu_offers_the_stored_tools(qtbot: QtBot, scope: TaskScope) -> None:
     """Tools and sessions of the cache, sizes, ages and use; active filters are checked."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(60))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(60))
     pane.filter_bar.toggle(tool_option("read_file"))
     await wait_until(lambda: 0 < pane.model.rowCount() < 60)
     await wait_until(lambda: pane.model.entry(0) is not None)
@@ -168,7 +168,7 @@ def test_the_filter_menu_sorts_tools_by_the_names_that_it_shows(qtbot: QtBot) ->
     ]
 
 
-def hit_of(pane: CacheBrowser) -> str:
+def hit_of(pane: OutputsPage) -> str:
     """The line that was found in the first row."""
     row = pane.model.entry(0)
     return row.hit if row else ""
@@ -178,7 +178,7 @@ async def test_a_search_displays_its_lines_and_grows(qtbot: QtBot, scope: TaskSc
     """Hits arrive in parts without moving the selection; the matching line appears in its row."""
     source = sample_cache(300)
     source.search_page_size = 7
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     QTest.keyClicks(pane.filter_bar.field, "stream")
     hits = [row for row in source.all_rows if "stream" in f"{row.target} {row.first_line}".lower()]
     await wait_until(lambda: pane.model.rowCount() == len(hits))
@@ -219,7 +219,7 @@ async def test_a_search_while_the_index_is_behind_reports_it_and_can_be_canceled
     """The hits so far are listed meanwhile and stay after Cancel, until other words are searched for."""
     source = PausedCache([cache_row(number) for number in range(300)])
     source.unindexed = 260
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     bar = pane.filter_bar
     QTest.keyClicks(bar.field, "stream")
     await wait_until(bar.search_row.isVisible)
@@ -254,7 +254,7 @@ async def test_another_cache_has_nothing_of_the_search_in_the_former_one(
     """No indexing and no handover: both would be those of another workspace."""
     source = PausedCache([cache_row(number) for number in range(300)])
     source.unindexed, source.handovers = 260, (HandoverLink("s-1", 41, "Flush the stream", "Stalls."),)
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     QTest.keyClicks(pane.filter_bar.field, "stream")
     await wait_until(pane.filter_bar.search_row.isVisible)
     assert pane.handover_hits.isVisible()
@@ -266,7 +266,7 @@ async def test_another_cache_has_nothing_of_the_search_in_the_former_one(
 
 async def test_a_search_that_fails_is_over_and_claims_no_result(qtbot: QtBot, scope: TaskScope) -> None:
     source = PausedCache([cache_row(number) for number in range(300)])
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     source.search_page_size = 0
     source.error = StoreError(verbatim("The stored data can't be read."))
     QTest.keyClicks(pane.filter_bar.field, "stream")
@@ -278,7 +278,7 @@ async def test_a_search_that_fails_is_over_and_claims_no_result(qtbot: QtBot, sc
 
 async def test_a_search_with_a_complete_index_reports_no_indexing(qtbot: QtBot, scope: TaskScope) -> None:
     source = PausedCache([cache_row(number) for number in range(300)])
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     QTest.keyClicks(pane.filter_bar.field, "stream")
     await wait_until(lambda: pane.filter_bar.counter.text == "Searching… 7 matches so far")
     assert not pane.filter_bar.search_row.isVisible()
@@ -288,7 +288,7 @@ async def test_a_search_with_a_complete_index_reports_no_indexing(qtbot: QtBot, 
 
 async def test_a_hit_opens_at_the_matching_words(qtbot: QtBot, scope: TaskScope) -> None:
     """Its words are highlighted, the table keeps the keyboard; if only the name matches, nothing is."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(60))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(60))
     QTest.keyClicks(pane.filter_bar.field, "py stream")
     await wait_until(lambda: 0 < pane.model.rowCount() < 60)
     await wait_until(lambda: bool(hit_of(pane)))
@@ -308,7 +308,7 @@ async def test_matching_handovers_are_one_click_away(qtbot: QtBot, scope: TaskSc
     """The line above the table is visible during the search."""
     source = sample_cache(30)
     source.handovers = (HandoverLink("s-1", 41, "Flush the stream", "the stream is slow"),)
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     assert not pane.handover_hits.isVisible()
     QTest.keyClicks(pane.filter_bar.field, "stream")
     await wait_until(pane.handover_hits.isVisible)
@@ -323,7 +323,7 @@ async def test_matching_handovers_are_one_click_away(qtbot: QtBot, scope: TaskSc
 async def test_p_pins_and_unpins(qtbot: QtBot, scope: TaskScope) -> None:
     """The key requests the opposite state; the preview displays the current one."""
     source = sample_cache(9)
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     await wait_until(lambda: pane.model.entry(2) is not None)
     pane.table.select_row(2)
     pane.table.setFocus()
@@ -343,7 +343,7 @@ async def test_p_pins_and_unpins(qtbot: QtBot, scope: TaskScope) -> None:
 async def test_the_menu_of_a_row_filters_for_similar_rows(qtbot: QtBot, scope: TaskScope) -> None:
     """By its tool and by its path; a click on the chip clears the filter."""
     source = sample_cache(60)
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     await wait_until(lambda: pane.model.entry(0) is not None)
     pane.table.select_row(0)
     pane.table.menu_requested.emit(QPoint(1, 1))
@@ -394,7 +394,7 @@ class SlowListing(SampleCache):
 async def test_the_first_rows_do_not_wait_for_the_whole_list(qtbot: QtBot, scope: TaskScope) -> None:
     """What is selected meanwhile stays selected."""
     source = SlowListing([cache_row(number) for number in range(400)])
-    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+    pane = OutputsPage(scope.start, lambda: NOW_MS)
     qtbot.addWidget(pane)
     pane.resize(900, 800)
     pane.show()
@@ -413,7 +413,7 @@ async def test_another_cache_does_not_wait_for_the_list_of_the_former_one(
 ) -> None:
     """When that is complete at last, it changes nothing."""
     former, source = (SlowListing([cache_row(number) for number in range(count)]) for count in (400, 300))
-    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+    pane = OutputsPage(scope.start, lambda: NOW_MS)
     qtbot.addWidget(pane)
     pane.set_source(former)
     await wait_until(lambda: pane.model.rowCount() == 20)
@@ -429,7 +429,7 @@ async def test_another_cache_does_not_wait_for_the_list_of_the_former_one(
 
 async def test_a_store_that_has_not_answered_is_not_called_empty(qtbot: QtBot, scope: TaskScope) -> None:
     """It loads; if it fails there is the error, but no claim that nothing is there."""
-    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+    pane = OutputsPage(scope.start, lambda: NOW_MS)
     qtbot.addWidget(pane)
     pane.show()
     pane.set_source(WaitingCache([cache_row(0)], answers=0))
@@ -438,7 +438,7 @@ async def test_a_store_that_has_not_answered_is_not_called_empty(qtbot: QtBot, s
     assert not pane.loading.isVisible(), "a quick answer leaves no flash"
     await wait_until(pane.loading.isVisible)
     assert pane.filter_bar.counter.text == "", "said once"
-    failing = CacheBrowser(scope.start, lambda: NOW_MS)
+    failing = OutputsPage(scope.start, lambda: NOW_MS)
     qtbot.addWidget(failing)
     failing.show()
     store = WaitingCache([cache_row(0)], answers=0)
@@ -469,7 +469,7 @@ async def test_rows_wait_for_no_filter_and_no_cache_is_called_empty_before_it_is
             await named.wait()
             return await super().tools()
 
-    pane = CacheBrowser(scope.start)
+    pane = OutputsPage(scope.start)
     qtbot.addWidget(pane)
     pane.show()
     pane.set_source(SlowCache([cache_row(number) for number in range(20)]))

@@ -19,7 +19,7 @@ from texts import pseudo
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec, SourcedSpec
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.services.provider_check import CheckStep

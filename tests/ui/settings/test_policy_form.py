@@ -12,8 +12,8 @@ from PySide6.QtGui import QPainterPathStroker
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.context import policy
-from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields, policy_from
+from helix_desktop.context import policy_numbers
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy, policy_fields, policy_from
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.design.plot import Plot
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
@@ -46,9 +46,11 @@ def test_every_field_of_the_policy_is_in_its_form_or_in_the_file_alone() -> None
     assert [group.title for group in POLICY] == ["Cache", "Compact"]
     assert len(fields) <= 12, "more belong in the file"
     assert all(field.label and field.unit and field.note and "_" not in field.label for field in fields)
-    described = {name for name, field in policy.FIELDS.items() if field.label}
+    described = {name for name, field in policy_numbers.FIELDS.items() if field.label}
     assert described == set(keys), "what has words is on the page"
-    assert policy.FIELDS.keys() | policy.CHOICES == set(ContextPolicy.__struct_fields__), "each is described"
+    assert policy_numbers.FIELDS.keys() | policy_numbers.CHOICES == set(ContextPolicy.__struct_fields__), (
+        "each is described"
+    )
 
 
 def test_tools_that_are_never_cached_are_typed_by_their_names() -> None:

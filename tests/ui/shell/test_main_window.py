@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.chat.composer.composer import ContextGauge
 from helix_desktop.ui.design.buttons import TabButton

@@ -9,8 +9,8 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.log.steps import Step
 from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
+from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from helix_desktop.ui.timeline.summary_cards import HandoverCard
-from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from tests.support.galleries.panes_samples import (
     NOW_MS,
     SWEPT,

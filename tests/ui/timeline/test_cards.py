@@ -9,7 +9,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
@@ -28,10 +28,10 @@ from helix_desktop.ui.kit.intents import ChooseForm, Redo, RetryFailed, ShowEven
 from helix_desktop.ui.timeline.bullet_view import BulletView, source_text
 from helix_desktop.ui.timeline.card_list import CardItem, card_menu
 from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
-from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.cards_from_events import build_cards
+from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from helix_desktop.ui.timeline.summary_cards import HandoverCard, PlacedCard
 from helix_desktop.ui.timeline.usage_points import UsagePoint
-from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from tests.support import session_rewrites
 from tests.support.galleries.panes_samples import (
     NOW_MS,

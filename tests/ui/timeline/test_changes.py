@@ -25,9 +25,9 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, 
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.kit.intents import Redo, Undo
 from helix_desktop.ui.timeline.cards import SweepCard, UndoCard
-from helix_desktop.ui.timeline.from_events import build_cards, merge_changes
+from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_changes
+from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from helix_desktop.ui.timeline.summary_cards import ChangeCard, ChangePart, HandoverCard, PlacedCard
-from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from helix_desktop.ui.window.rewrite_controller import also_changed
 from tests.support.galleries.panes_samples import NOW_MS, SWEPT, fold_card, handover_card, observations_card
 from tests.support.intents import performed

@@ -16,9 +16,9 @@ from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.plot import axis_ticks
 from helix_desktop.ui.kit.intents import FocusComposer, OpenSession, ShowHandovers
+from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from helix_desktop.ui.timeline.usage_chart import Scrubber, UsageChart, point_text
 from helix_desktop.ui.timeline.usage_points import UsagePoint
-from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from helix_desktop.words.steps import step_figures
 from helix_desktop.words.times import format_day, local_time
 from tests.support.galleries.panes_samples import (

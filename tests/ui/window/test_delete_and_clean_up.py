@@ -35,7 +35,7 @@ from helix_desktop.ui.outputs.entry_actions import TrashEntries
 from helix_desktop.ui.outputs.filter_bar import state_option
 from helix_desktop.ui.window.redaction import confirmation_word
 from helix_desktop.ui.window.session_lists import DELETED_SESSION
-from helix_desktop.ui.workspace_dialogs.cleanup import TrashDialog
+from helix_desktop.ui.workspace_dialogs.cleanup_dialogs import TrashDialog
 from helix_desktop.words.times import format_date
 from tests.support.model_servers.chat_server import (
     Call,

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger

@@ -29,7 +29,7 @@ from helix_desktop.ui.handover.versions import NOW
 from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import Compact, EditHandover, ExportHandover, Undo
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.page import Timeline
 from helix_desktop.ui.window.import_export import ShareDialog
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, Wait, text_reply

@@ -14,8 +14,8 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.errors import ModelNotChosen
 from helix_desktop.domain.events.session import EffortChosen, ModelChosen
 from helix_desktop.ui.chat.actions import EditMessage, RetryAnswer
-from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, TurnFooterRow, UserRow
+from helix_desktop.ui.chat.rows.rows_from_events import rows_from_log
 from helix_desktop.ui.inspector.from_window import request_text
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.settings.providers.models import ProviderDraft

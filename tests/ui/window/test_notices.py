@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from helix_desktop.agent.session import CompactionProgress, Update
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.ui.changes.view import ChangesPage
+from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.git_label import GitLabel
 from helix_desktop.ui.design.viewer.content_viewer import TextsDialog

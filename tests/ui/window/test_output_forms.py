@@ -17,7 +17,7 @@ from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.outputs.source import CacheSource
 from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
-from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.cards_from_events import build_cards
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
     Call,

@@ -12,7 +12,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QWidget
 
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import PolicyChosen

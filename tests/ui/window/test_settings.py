@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit
 
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.ui.settings.providers.models import ProviderDraft

@@ -8,7 +8,7 @@ import pytest
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import InvalidInput

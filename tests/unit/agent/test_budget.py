@@ -9,7 +9,7 @@ import pytest
 
 from helix_desktop.agent.open_workspace import subagent_sessions, total_spending
 from helix_desktop.agent.session import ErrorRaised
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget, Spending, call_cost, format_usd
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.session import BudgetNeared

@@ -9,7 +9,7 @@ import pytest
 
 from helix_desktop.agent.session import CompactionProgress, Phase
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.agent_rig import AgentRig, GatedStore, begin_with

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from helix_desktop.agent.compaction.handover_writer import HandoverDraft
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.errors import CompactionRefused, HelixError, ModelUnreachable
 from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered, UserSpoke

@@ -21,7 +21,7 @@ from helix_desktop.agent.tool_calls import runner
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.tool_calls.runner import CRASHED
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.conversation import (
     ApprovalGiven,

@@ -6,7 +6,7 @@ import json
 
 import msgspec
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites.sweep_plans import is_prompt_cache_cold
 from helix_desktop.context.window.provider_cache import MissCause, newest_cache_uses
 from helix_desktop.domain.cost import call_cost

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.context.window.window import attachment_text
+from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store import Commit, Content
 from helix_desktop.domain.text_format import utc_minute

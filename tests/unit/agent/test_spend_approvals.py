@@ -10,7 +10,7 @@ import pytest
 from helix_desktop.agent.ports import Approver
 from helix_desktop.agent.session import CompactionProgress, ErrorRaised, SpendDecided, SpendRequestsChanged
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverFailed, HandoverMade, ObservationsMade

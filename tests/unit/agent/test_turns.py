@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.attachments import without_repeats
+from helix_desktop.agent.attachments import with_repeats_named
 from helix_desktop.agent.message_queue import MessageTooLarge
 from helix_desktop.agent.session import (
     ApprovalRequested,
@@ -19,7 +19,7 @@ from helix_desktop.agent.session import (
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.tool_calls.runner import WITHHELD
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
     ContentRedacted,
@@ -508,7 +508,7 @@ async def test_what_was_attached_before_is_named_only_while_it_stands_there() ->
     assert events[-1].attachments[0].tokens < skill.tokens
     await rig.assert_consistent()
     (again,) = events[-1].attachments
-    assert await without_repeats([again], Transcript(), WordCounter()) == (skill,)
+    assert await with_repeats_named([again], Transcript(), WordCounter()) == (skill,)
 
 
 async def test_only_an_interrupted_turn_can_be_retried() -> None:

@@ -16,7 +16,7 @@ from helix_desktop.agent.session import (
 from helix_desktop.cli.output import ProgressPrinter, TurnPrinter, print_remaining_work
 from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.cost import CostEstimate, SpendRequest
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from helix_desktop.cli.rewrite_lines import Rewrite, counted_rewrites, rewrite_line, rewrite_lines
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent

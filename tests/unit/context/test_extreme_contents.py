@@ -9,7 +9,7 @@ import pytest
 
 from helix_desktop.context.intake.marker import MIN_CHARS, mask_arguments
 from helix_desktop.context.intake.output_forms import preview_output
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.window import NO_OUTPUT
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.messages import ToolCall

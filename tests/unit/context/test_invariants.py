@@ -16,7 +16,7 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import AddedInstructions, LogItem
-from helix_desktop.context.policy import REFERENCE_WINDOW
+from helix_desktop.context.policy_numbers import REFERENCE_WINDOW
 from helix_desktop.context.rewrites import caching, compaction_due, sweep_plans
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.window.request_validation import problems, repair_request

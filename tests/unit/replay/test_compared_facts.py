@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.events.foreign import ForeignCompaction
 from helix_desktop.replay.measure import RecordingFigures, measure_messages
 from helix_desktop.replay.recording import RawMessage, recording_facts

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.observation import TITLE
 from helix_desktop.domain.events.summary import ObservationsMade, ObservationsPlaced
 from helix_desktop.replay import Replayer

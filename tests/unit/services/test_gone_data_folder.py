@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from helix_desktop.config.paths import write_pointer
 from helix_desktop.config.settings_file import SettingsFile
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.workspaces.registry import RECORD_FILE

@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.models import CallBill, complete
+from helix_desktop.agent.model_roles import CallBill, complete
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.messages import CacheHints, Message, ModelInfo, ModelRequest
-from helix_desktop.services.models import ModelService
+from helix_desktop.services.model_service import ModelService
 from helix_desktop.workspaces.registry import WorkspaceRecord
 from tests.support.scripted_model import ScriptedModel, WordCounter, text_reply
 

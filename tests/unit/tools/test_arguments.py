@@ -7,7 +7,7 @@ import pytest
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.tool_arguments import Arguments, parse, schema
 from helix_desktop.tools.cache.index_recall import RecallArguments
-from helix_desktop.tools.cache.search import ListCacheArguments
+from helix_desktop.tools.cache.search_tools import ListCacheArguments
 from helix_desktop.tools.files.edit import MultiEditArguments
 from helix_desktop.tools.files.read import ReadFileArguments
 from helix_desktop.tools.shell.run_command import RunCommandArguments

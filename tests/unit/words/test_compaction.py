@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.context.policy import FORM, ContextPolicy
+from helix_desktop.context.policy_numbers import FORM, ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge
 from helix_desktop.domain.events.rewrite import HandoverTrigger

@@ -55,7 +55,7 @@ from helix_desktop.words.costs import budget_text
 from helix_desktop.words.git import git_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.message_states import gauge_source_text
-from helix_desktop.words.models import model_text
+from helix_desktop.words.model_names import model_text
 from helix_desktop.words.numbers import (
     format_size,
     format_token_difference,

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.domain.errors import HelixError, InvalidInput, SettingsUnreadable
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
 from helix_desktop.permissions.rules import suggest_server_rules

@@ -33,9 +33,9 @@ from helix_desktop.ui.changes.change_list import (
     ShowUncoveredPlaces,
 )
 from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
+from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.revert_dialog import PlanDialog, PlanView
-from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import show_copied
 from helix_desktop.ui.design.dialogs import exec_async

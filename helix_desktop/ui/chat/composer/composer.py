@@ -9,7 +9,7 @@ from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QRectF, QSize, Qt, QT
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QAbstractButton, QFrame, QPushButton, QSizePolicy, QWidget
 
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.slash_command import parse_slash_input

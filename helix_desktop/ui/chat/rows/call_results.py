@@ -5,7 +5,7 @@ from __future__ import annotations
 from helix_desktop.agent.session import did_not_run
 from helix_desktop.agent.tool_calls.approvals import denying_rule
 from helix_desktop.context.intake.descriptions import count_header_lines, count_matching_lines
-from helix_desktop.context.log.notes import REFUSED_IN_PLAN
+from helix_desktop.context.log.file_and_mode_notes import REFUSED_IN_PLAN
 from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.question import denial_reason
 from helix_desktop.domain.text_format import ellipsize

@@ -25,7 +25,7 @@ from helix_desktop.words.compaction import (
     retaken_text,
     rewrite_reason_text,
 )
-from helix_desktop.words.models import recorded_writer
+from helix_desktop.words.model_names import recorded_writer
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")

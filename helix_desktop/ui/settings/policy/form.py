@@ -13,7 +13,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.context.policy import FIELDS, FORM, PROFILES, ContextPolicy, conflicting_fields
+from helix_desktop.context.policy_numbers import FIELDS, FORM, PROFILES, ContextPolicy, conflicting_fields
 from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.domain.messages import MCP_PREFIX

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import EventRecorded, RequestChanged, TurnChanged
-from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy, policy_fields
 from helix_desktop.context.window.provider_cache import reports_cache
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke

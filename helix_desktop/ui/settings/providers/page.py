@@ -37,7 +37,7 @@ from helix_desktop.ui.settings.providers.models import (
     ProviderStatus,
     provider_name,
 )
-from helix_desktop.words.models import demo_model_name, model_name
+from helix_desktop.words.model_names import demo_model_name, model_name
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")

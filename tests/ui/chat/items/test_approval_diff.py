@@ -24,7 +24,6 @@ from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from tests.support.intents import performed
 from tests.support.window.buttons import find_child
-from tests.support.window.cache_browser import wait_until
 from tests.support.window.chat_geometry import (
     approval_row,
     click_area,
@@ -32,6 +31,7 @@ from tests.support.window.chat_geometry import (
     row_key,
     row_widget,
 )
+from tests.support.window.outputs_page import wait_until
 
 _LINES = [f"line {number}\n" for number in range(40)]
 _OLD = "".join(_LINES).encode()

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 from helix_desktop.agent.change_recorder import record_unrecorded
-from helix_desktop.context.log.notes import revert_lines
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.log.file_and_mode_notes import revert_lines
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.session import FilesChanged
 from helix_desktop.domain.file_history.changes import RevertSelection

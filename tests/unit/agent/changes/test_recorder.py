@@ -9,7 +9,7 @@ import pytest
 
 from helix_desktop.agent.session import ApprovalRequested, ErrorRaised, Update
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.handover_revision import preview_handover
 from helix_desktop.context.summaries.observation import extract_observations
 from helix_desktop.domain.errors import StoreWriteFailed

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.agent.workspace_changes import WorkspaceChanges
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.file_history.changes import RevertSelection, SessionChanges

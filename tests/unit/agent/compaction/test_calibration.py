@@ -9,7 +9,7 @@ import pytest
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.message_queue import MessageTooLarge
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke

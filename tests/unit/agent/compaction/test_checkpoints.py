@@ -9,7 +9,7 @@ import pytest
 
 from helix_desktop.agent.session import ErrorRaised
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import CompactionRefused, ModelUnreachable
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger

@@ -8,7 +8,7 @@ import pytest
 from helix_desktop.agent.compaction.handover_writer import WHOLE_SESSION
 from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.handover import TITLE
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput

@@ -9,7 +9,7 @@ import pytest
 
 from helix_desktop.agent.compaction.handover_writer import HandoverDraft, HandoverScope
 from helix_desktop.agent.session import CompactionProgress
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.context.summaries.handover_revision import editable_sections, from_fields, to_fields
 from helix_desktop.context.summaries.sections import TITLES

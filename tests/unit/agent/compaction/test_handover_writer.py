@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.session import CompactionProgress, SummaryAwaited
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries.handover import TITLE
 from helix_desktop.context.summaries.sections import TITLES

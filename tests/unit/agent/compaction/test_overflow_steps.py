@@ -8,7 +8,7 @@ import pytest
 from helix_desktop.agent.compaction.handover_writer import HandoverWriter
 from helix_desktop.agent.compaction.leaving_order import OverflowSteps
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.context.summaries.summary_task import fallback_rate
 from helix_desktop.domain.errors import ContextWindowExceeded, ModelRequestRejected
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke

@@ -11,7 +11,7 @@ import pytest
 from helix_desktop.agent.compaction.rewriter import NoteTokens
 from helix_desktop.agent.session import ErrorRaised
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites import caching
 from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
 from helix_desktop.context.rewrites.fold import render_fold_note

@@ -9,11 +9,11 @@ from collections.abc import Callable
 import pytest
 
 from helix_desktop.agent.compaction.summarizer import Summarizer, SummaryResult
-from helix_desktop.agent.models import ModelRoles
+from helix_desktop.agent.model_roles import ModelRoles
 from helix_desktop.agent.session import CompactionProgress, ErrorRaised, ObservationProgress, Session
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.summary_task import OPENING, SummaryTask, TranscriptLine
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.errors import (

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.errors import ModelUnreachable
 from helix_desktop.domain.events.summary import (

@@ -7,7 +7,7 @@ import pytest
 
 from helix_desktop.agent.intake import Intake
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ContentDamaged, InvalidInput, OutputFormUnavailable

@@ -14,7 +14,7 @@ from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.intake_gate import CHOICE_TOO_LATE, EXTRACT_TOO_LATE, extract_note
 from helix_desktop.agent.session import ErrorRaised, EventRecorded, IntakeProgress
 from helix_desktop.context.intake.output_forms import FORMS_OPENING
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.cost import Spending, spending_of
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ModelRequestRejected

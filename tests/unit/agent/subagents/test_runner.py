@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.models import ModelRoles
+from helix_desktop.agent.model_roles import ModelRoles
 from helix_desktop.agent.session import ApprovalRequested, ResponseDelta
 from helix_desktop.agent.subagents import MAX_PARALLEL_SUBAGENTS, SubagentResult
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import ModelRequestRejected, ToolError
 from helix_desktop.domain.events.conversation import ApprovalGiven, SubagentStarted, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.rewrite import SweepMade

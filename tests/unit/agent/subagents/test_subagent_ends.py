@@ -10,7 +10,7 @@ import pytest
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.agent.subagents import SubagentResult
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.errors import HelixError, ModelRequestRejected, StoreWriteFailed, SubagentFailed
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from helix_desktop.agent.session import ApprovalRequested, ErrorRaised
-from helix_desktop.context.log.notes import REFUSED_IN_PLAN
+from helix_desktop.context.log.file_and_mode_notes import REFUSED_IN_PLAN
 from helix_desktop.domain.errors import InvalidInput, WorkspaceUntrusted
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.session import ModeChanged

@@ -16,7 +16,7 @@ from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.tool_calls.runner import HALTED
 from helix_desktop.agent.tool_calls.toolset import Toolset
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.domain.events.session import FilesChanged

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries.handover import newest_checkpoint
 from helix_desktop.context.window.usage_gauge import measure_usage

@@ -15,7 +15,7 @@ from helix_desktop.context.log.rewrite_state import RewriteEvent, Undoable
 from helix_desktop.context.log.steps import point_after, point_before_message, point_of_retry, read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.undo_targets import covers_around, seqs_to_undo
-from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
+from helix_desktop.context.policy_numbers import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import fold
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.context.window.window import project

@@ -7,7 +7,7 @@ import pytest
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites.anchors import FOLD_TITLE, SWEEP_TITLE, IdentifierIndex
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.context.rewrites import caching, sweep_plans
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.window.window import render_message

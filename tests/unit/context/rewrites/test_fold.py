@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
-from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.context.rewrites import caching, fold, sweep_plans
 from helix_desktop.context.rewrites.anchors import note_parts
 from helix_desktop.context.rewrites.caching import names_line_tokens

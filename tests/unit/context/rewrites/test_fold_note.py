@@ -12,11 +12,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from helix_desktop.context.log.file_and_mode_notes import mode_note, reverts_note
 from helix_desktop.context.log.file_changes import FileRevert
-from helix_desktop.context.log.notes import mode_note, reverts_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites import fold
 from helix_desktop.context.rewrites.anchors import note_parts, parts_of_message
 from helix_desktop.context.rewrites.fold import render_fold_note

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.policy import (
+from helix_desktop.context.policy_numbers import (
     PROFILES,
     ContextPolicy,
     policy_fields,

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites.fold import note_lines
 from helix_desktop.context.summaries.covered_facts import (
     CoveredFacts,
-    also_named,
     check_covered_facts,
     covered_facts,
+    missing_facts_text,
     user_source,
 )
 from helix_desktop.context.summaries.extractive_handover import extractive_handover
@@ -59,7 +59,7 @@ def test_an_empty_summary_misses_every_fact_and_each_is_listed_with_its_event() 
         " ".join(COMMAND.split()): (4,),
         "src/parser/lexer.py": (5,),
     }
-    text = also_named(tuple(found.values()))
+    text = missing_facts_text(tuple(found.values()))
     assert "- The user wrote or decided: Never push to main without a review. [e2]" in text
     assert "src/parser/lexer.py [e5]" in text
 
@@ -74,7 +74,7 @@ def test_a_summary_in_its_own_words_names_them() -> None:
     )
     found = measure_file_coverage(summary)
     assert [(kind.named, kind.total) for kind in found.values()] == [(1, 1), (2, 2), (1, 1), (2, 2), (1, 1)]
-    assert also_named(tuple(found.values())) == ""
+    assert missing_facts_text(tuple(found.values())) == ""
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_what_is_missing_is_bounded_and_the_rest_counted() -> None:
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Read them: " + " ".join(f"src/module_{n:03}.py" for n in range(300)))
     found = check_covered_facts(covered_facts(simulator.transcript.messages.items), "", 1_000)
-    text = also_named(found)
+    text = missing_facts_text(found)
     assert len(text) < 600
     (files,) = found
     assert f"; {300 - len(files.missing)} more in the index" in text
@@ -183,7 +183,7 @@ def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
         "`NamesrvStartup` never sets useTLS.",
     )
     assert listed("") == [second, first]
-    text = also_named(check_covered_facts(facts, "", 900))
+    text = missing_facts_text(check_covered_facts(facts, "", 900))
     assert f"- The agent concluded, newest first: {second} [e10]; {first} [e5]" in text
     assert listed("- In line 851 Broker.getMessage adds to the count again") == [second]
     assert listed("- `NamesrvStartup` sets useT…") == [second, first]
@@ -315,7 +315,7 @@ def test_what_is_left_on_the_todo_list_stands_below_a_summary_that_does_not_say_
     facts, todo_list = covered_facts(transcript.messages.items), transcript.todo_list_between(0, seq)
     found = {kind.kind: kind for kind in check_covered_facts(facts, "", 900, (), todo_list)}
     assert (found["tasks"].named, found["tasks"].total) == (0, 2)
-    assert "- Left to do on the todo list: " in also_named([found["tasks"]])
+    assert "- Left to do on the todo list: " in missing_facts_text([found["tasks"]])
     assert {fact.text for fact in found["tasks"].missing} == {items[1].content, items[2].content}
     message = "The lexer's handling of tabs is being reworked: rework it, then measure the pager under load."
     found = {kind.kind: kind for kind in check_covered_facts(facts, message, 900, (), todo_list)}
@@ -424,7 +424,7 @@ def test_a_reply_stands_whole_in_summaries_and_in_what_models_summarize() -> Non
     decision = f"Shall I stop it at hour 40? – {words}"
     facts = covered_facts(items)
     assert any(fact.endswith(decision) for fact in facts.of_kind("instructions"))
-    below = also_named(check_covered_facts(facts, "", 6_000))
+    below = missing_facts_text(check_covered_facts(facts, "", 6_000))
     assert f"{decision} [e{seq}]" in below
     texts = [bullet.text for section in extractive_handover(items, None) for bullet in section.bullets]
     assert any(text.endswith(decision) for text in texts)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.handover import choose_cut
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade

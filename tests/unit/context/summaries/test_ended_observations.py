@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.log.window_layout import ended_observations, ended_tokens
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.observation import (
     end_observations,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
-from helix_desktop.context.summaries.extractive_handover import extractive_handover, without_repeats
+from helix_desktop.context.summaries.extractive_handover import extractive_handover, without_repeated_bullets
 from helix_desktop.context.summaries.handover import (
     MIN_CHARS,
     QuotedBlocks,
@@ -269,7 +269,7 @@ def test_a_request_and_a_failure_stand_once() -> None:
     handover = handover_of(failed_session())
     texts = [f"e2 user: {REQUEST}"]
     before = render_handover(handover, texts)
-    text = render_handover(without_repeats(handover, [REQUEST]), texts)
+    text = render_handover(without_repeated_bullets(handover, [REQUEST]), texts)
     assert before.count(REQUEST) == 4
     assert before.count("assert 3 == 4") == before.count("src/parser.py") == 2
     assert text.count(REQUEST) == text.count("assert 3 == 4") == text.count("src/parser.py") == 1
@@ -281,11 +281,14 @@ def test_a_request_and_a_failure_stand_once() -> None:
 def test_what_stands_nowhere_else_stays() -> None:
     """A message that does not go along, and words that the ledger has no room for."""
     handover = handover_of(failed_session())
-    assert without_repeats(msgspec.structs.replace(handover, ledger=""), []).sections == handover.sections
+    assert (
+        without_repeated_bullets(msgspec.structs.replace(handover, ledger=""), []).sections
+        == handover.sections
+    )
 
 
 @pytest.mark.parametrize("changed", [{"edited": True}, {"model": "local/m"}])
 def test_what_the_user_or_a_model_wrote_stays(changed: dict[str, object]) -> None:
     """Their sentences say what the words mean."""
     handover = msgspec.structs.replace(handover_of(failed_session()), **changed)
-    assert without_repeats(handover, [REQUEST]) == handover
+    assert without_repeated_bullets(handover, [REQUEST]) == handover

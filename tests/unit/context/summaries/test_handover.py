@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.extractive_handover import extractive_handover
 from helix_desktop.context.summaries.handover import (

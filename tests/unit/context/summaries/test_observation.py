@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.context.log.file_and_mode_notes import mode_note
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
-from helix_desktop.context.log.notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import UNSUPPORTED, handover_parts

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import policy_from
+from helix_desktop.context.policy_numbers import policy_from
 from helix_desktop.context.window.window import Projector, PromptFrame, project
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window import past_windows
 from helix_desktop.context.window.message_states import is_in_full
 from helix_desktop.context.window.past_windows import PastWindows

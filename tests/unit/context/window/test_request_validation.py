@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.request_validation import RequestValidator, problems, repair_request
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries.handover import CutPoint, choose_cut
 from helix_desktop.context.window.usage_gauge import (

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.events.conversation import ApprovalGiven

@@ -13,7 +13,7 @@ import pytest
 
 from helix_desktop.context.summaries.handover import parse_handover
 from helix_desktop.context.summaries.sections import TITLES
-from helix_desktop.context.window.window import TITLE_OPENING
+from helix_desktop.context.window.side_question_text import TITLE_OPENING
 from helix_desktop.domain.messages import Message, ModelRequest, TextDelta, ToolCall
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel, RequestReader, reply_to, write_handover
 from helix_desktop.providers.demo.script import (

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from helix_desktop.context.policy import FIELDS as POLICY_FIELDS
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import FIELDS as POLICY_FIELDS
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import RequestTooLarge
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnRetried, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent

@@ -27,9 +27,9 @@ from helix_desktop.domain.events.session import InstructionsAdded, StandingText
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.tools.find_tools import CallTool, FindTools
 from helix_desktop.tools.tool import spec_of
-from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_texts import badge_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
+from helix_desktop.ui.chat.rows.rows_from_events import rows_from_log
 from helix_desktop.ui.inspector.from_window import (
     inspector_state,
     request_row_text,
@@ -41,7 +41,7 @@ from helix_desktop.ui.inspector.request_groups import InspectorState, WindowRow
 from helix_desktop.ui.outputs.rows import SAME_STATES
 from helix_desktop.ui.outputs.source import content_states
 from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
-from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.cards_from_events import build_cards
 from helix_desktop.ui.timeline.summary_cards import FoldCard
 from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.call_targets import call_verb

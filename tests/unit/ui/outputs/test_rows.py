@@ -12,7 +12,7 @@ from texts.build import product_files
 from texts.extract import extract
 
 import helix_desktop
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.index_entry import HEAD
 from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.domain.digest import digest_of

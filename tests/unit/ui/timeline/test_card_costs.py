@@ -10,10 +10,10 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import SummaryProblem
 from helix_desktop.domain.events.summary import HandoverFailed, ObservationsFailed
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from helix_desktop.ui.chat.rows.rows_from_events import rows_from_log
 from helix_desktop.ui.timeline.cards import FailureCard, FormCard
-from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.cards_from_events import build_cards
 
 
 @pytest.mark.parametrize(("is_demo", "price"), [(True, ""), (False, " · price unknown")])

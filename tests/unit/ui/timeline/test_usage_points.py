@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from helix_desktop.agent.session import EventRecorded
 from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -30,9 +30,9 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.session import ModelChosen, OpeningGiven, StandingText, WindowLearned
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelRequest, Usage
-from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.row_types import DividerRow
-from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.chat.rows.rows_from_events import ChatRows, rows_from_log
+from helix_desktop.ui.timeline.cards_from_events import build_cards
 from helix_desktop.ui.timeline.usage_points import usage_points
 from helix_desktop.words.compaction import context_change_text
 from tests.support.agent_rig import SWEEPING, AgentRig

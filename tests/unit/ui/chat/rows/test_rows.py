@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain import errors
@@ -34,7 +34,6 @@ from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.actions import OpenChanges, RowKey
-from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.row_texts import subagent_figures, text_of_row
 from helix_desktop.ui.chat.rows.row_types import (
     MAX_BYTES,
@@ -48,6 +47,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
     Versions,
 )
+from helix_desktop.ui.chat.rows.rows_from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.tool_rows_from_events import FIRST_BYTES, FIRST_LINES, excerpt_content
 from helix_desktop.ui.kit.notices import error_notice
 from helix_desktop.ui.window.branch_controller import find_versions

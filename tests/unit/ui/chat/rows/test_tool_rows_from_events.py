@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from helix_desktop.context.log.notes import REFUSED_IN_PLAN
+from helix_desktop.context.log.file_and_mode_notes import REFUSED_IN_PLAN
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import DENIED
 from helix_desktop.ui.chat.rows.call_results import figures_text, outcome_text
-from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.chat.rows.rows_from_events import rows_from_log
 from tests.support.window.chat_geometry import tool_row, with_answer
 
 

@@ -16,7 +16,7 @@ from helix_desktop.ui.outputs.entry_actions import TrashEntries, UndoTrash
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.session_lists import DELETED_SESSION
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
-from helix_desktop.ui.workspace_dialogs.cleanup import CleanupDialog, TrashDialog
+from helix_desktop.ui.workspace_dialogs.cleanup_dialogs import CleanupDialog, TrashDialog
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import deletion_lines, retention_reason
 from helix_desktop.words.translation import Translator

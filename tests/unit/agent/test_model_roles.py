@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.models import ModelRoles
+from helix_desktop.agent.model_roles import ModelRoles
 from helix_desktop.agent.session import ModelChange, pending_change
 from helix_desktop.agent.slow_models import SlowModels
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.choices import ForeignAgent
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ImagesRejected, ModelNotChosen

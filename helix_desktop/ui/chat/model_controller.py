@@ -19,7 +19,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.chat.composer_controller import SESSION_MODEL
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.chat.turn import follow_notice
+from helix_desktop.ui.chat.turn_controller import follow_notice
 from helix_desktop.ui.design.buttons import popup_above
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.intents import (
@@ -35,7 +35,7 @@ from helix_desktop.ui.kit.intents import (
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.app_settings import ROLES, Role
-from helix_desktop.words.models import demo_model_name, effort_name, model_name
+from helix_desktop.words.model_names import demo_model_name, effort_name, model_name
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.registry import MAIN
 
@@ -85,7 +85,7 @@ def _display_label(label: str) -> str:
     return model_name(label, demo=True) if label == DEMO_LABEL else label
 
 
-class SessionModel(QObject):
+class ModelController(QObject):
     """Lets the user choose which model answers in the session on screen, and says what keeps it from that."""
 
     def __init__(self, page: ChatPage, session: Session) -> None:

@@ -104,7 +104,7 @@ class HandoverHits(QWidget):
         self.setVisible(bool(links))
 
 
-class CacheBrowser(ThemedBackground):
+class OutputsPage(ThemedBackground):
     """Table and preview over a CacheSource; what the user asks for comes from `entry_actions`."""
 
     _session: Session

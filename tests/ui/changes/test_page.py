@@ -27,7 +27,7 @@ from helix_desktop.ui.changes.change_groups import (
     net_rows,
 )
 from helix_desktop.ui.changes.change_list import CopyPatch
-from helix_desktop.ui.changes.view import ChangesPage
+from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.chat.composer.editor import files_from_mime
 from helix_desktop.ui.design.drops import DragContent, read_drag

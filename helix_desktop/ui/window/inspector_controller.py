@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.config.settings import key_variable
 from helix_desktop.context.log.steps import Step
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import NO_COMPACTION, compaction_outlook
 from helix_desktop.context.window.past_windows import PastWindow
 from helix_desktop.context.window.usage_gauge import output_tokens

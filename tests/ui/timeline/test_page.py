@@ -33,13 +33,13 @@ from helix_desktop.ui.kit.intents import (
     Undo,
     UndoLast,
 )
-from helix_desktop.ui.kit.words import Words
+from helix_desktop.ui.kit.wrapped_text import Words
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.cards import FailureCard, RunningCard, SweepCard, TimelineCard, UndoCard
+from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from helix_desktop.ui.timeline.summary_cards import HandoverCard
 from helix_desktop.ui.timeline.usage_chart import UsageChart, downsample, point_text
 from helix_desktop.ui.timeline.usage_points import PointKind, UsagePoint
-from helix_desktop.ui.timeline.view import Timeline, TimelineState
 from helix_desktop.words.times import format_exact_duration
 from tests.support.galleries.panes_samples import (
     NOW_MS,

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.agent.ports import Model, Store, TokenCounter, wire_request
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.cost import Spending, call_spending
 from helix_desktop.domain.deferred_tools import unwrap_call, wrap_calls

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.outputs.view import CacheBrowser
+from helix_desktop.ui.outputs.page import OutputsPage
 from tests.support.galleries.panes_samples import NOW_MS, SampleCache, cache_row
 
 
@@ -19,8 +19,8 @@ async def wait_until(condition: Callable[[], bool], timeout_s: float = 60.0) -> 
             await asyncio.sleep(0.001)
 
 
-async def open_cache_browser(qtbot: QtBot, scope: TaskScope, source: SampleCache) -> CacheBrowser:
-    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+async def open_outputs_page(qtbot: QtBot, scope: TaskScope, source: SampleCache) -> OutputsPage:
+    pane = OutputsPage(scope.start, lambda: NOW_MS)
     qtbot.addWidget(pane)
     pane.resize(900, 800)
     pane.show()

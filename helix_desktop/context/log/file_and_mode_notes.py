@@ -1,4 +1,4 @@
-"""Notes that tell the model what changed of files it knows, and its permission mode; each is sent once.
+"""What the model is told of changed files and its permission mode: notes, each once, and refusals of calls.
 
 The mode is never told by another system prompt: the provider would read the whole request again.
 """

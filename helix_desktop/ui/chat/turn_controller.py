@@ -90,7 +90,7 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.attachments import attachment_name
 from helix_desktop.words.button_labels import action_label
 from helix_desktop.words.costs import estimate_text
-from helix_desktop.words.models import model_name
+from helix_desktop.words.model_names import model_name
 from helix_desktop.words.next_compaction import breaker_text
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate

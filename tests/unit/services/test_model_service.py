@@ -10,7 +10,7 @@ from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import Provider, Settings
 from helix_desktop.domain.errors import AuthenticationFailed, InvalidInput
 from helix_desktop.domain.messages import Message, ModelRequest
-from helix_desktop.services.models import ModelService
+from helix_desktop.services.model_service import ModelService
 from helix_desktop.services.provider_check import CheckStep
 from tests.support.memory_keychain import MemoryKeychain
 from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order, text_reply

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from helix_desktop.agent.models import ModelRoles
+from helix_desktop.agent.model_roles import ModelRoles
 from helix_desktop.agent.ports import Model
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
@@ -20,7 +20,7 @@ from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import LearnedWindow, LocalServer, SourcedSpec
 from helix_desktop.domain.request_extras import NO_EXTRAS
-from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText
+from helix_desktop.domain.translatable_text import OptionalText, TextContext
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, Timeouts
@@ -28,6 +28,7 @@ from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.model_list import DEFAULT_PORTS, find_servers, identify, list_models
 from helix_desktop.providers.retry import PATIENCE_S, QUICK_RETRY_POLICY, RetryPolicy
 from helix_desktop.providers.streaming import WindowLimits
+from helix_desktop.services.key_advice import advice_on_header, advice_on_key, advice_on_variables, any_of
 from helix_desktop.services.provider_check import CheckStep, ProviderCheck
 from helix_desktop.workspaces.registry import MAIN, WorkspaceRecord
 
@@ -157,8 +158,8 @@ class ModelService:
         if self._has_stored_key_for(provider):
             return await self._saved_model(provider, info, is_window_given=bool(window_size))
         variables = self._key_variables(name)
-        advice = text("Set {variables} to a valid key.", variables=_any_of(variables))
-        endpoint = self._endpoint(provider, self._secrets.from_variables(variables).value, advice)
+        key = self._secrets.from_variables(variables).value
+        endpoint = self._endpoint(provider, key, advice_on_variables(variables))
         limits = self._window_limits(provider, info.name, is_window_given=bool(window_size))
         return create_model(endpoint, info, retry_policy=self._retries, limits=limits)
 
@@ -175,7 +176,7 @@ class ModelService:
             else text("No provider is set up yet."),
             text(
                 "Add it in Settings → Providers, or add --base-url URL and set {variables}.",
-                variables=_any_of(self._key_variables(name)),
+                variables=any_of(self._key_variables(name)),
             ),
         )
 
@@ -214,12 +215,12 @@ class ModelService:
         *,
         is_for_form: bool = False,
     ) -> Endpoint:
-        advice = key_advice or _key_advice(provider.name, is_for_form=is_for_form)
+        advice = key_advice or advice_on_key(provider.name, is_for_form=is_for_form)
         return Endpoint(
             *(provider.name, provider.base_url, key, self._http, provider.dialect, advice),
             headers=provider.extras(model).headers,
             secret_headers=secret_headers or {},
-            header_advice=lambda name: _header_advice(provider.name, name, is_for_form=is_for_form),
+            header_advice=lambda name: advice_on_header(provider.name, name, is_for_form=is_for_form),
         )
 
     async def _saved_endpoint(
@@ -322,30 +323,6 @@ def _header_owners(provider: Provider, model: str = "") -> tuple[tuple[str, tupl
 def _split_label(label: str) -> tuple[str, str]:
     """Split a typed label into provider and model; one without a provider gets a stand-in."""
     return parse_label(label) if "/" in label else (_ADHOC_PROVIDER, label)
-
-
-def _key_advice(provider: str, *, is_for_form: bool) -> TranslatableText:
-    variable = key_variable(provider)
-    if is_for_form:
-        return text("Enter a valid key, or set {variable}.", variable=variable)
-    return text("Enter the key in Settings → Providers, or set {variable}.", variable=variable)
-
-
-def _header_advice(provider: str, name: str, *, is_for_form: bool) -> TranslatableText:
-    variable = key_variable(f"{provider}/{name}")
-    if is_for_form:
-        return text("Enter its value under Extra headers and fields, or set {variable}.", variable=variable)
-    return text(
-        "Enter its value in Settings → Providers, under Extra headers and fields, or set {variable}.",
-        variable=variable,
-    )
-
-
-def _any_of(variables: tuple[str, ...]) -> str:
-    if len(variables) == 1:
-        return variables[0]
-    first, other = variables
-    return text("{first} or {other}", first=first, other=other)
 
 
 def _server_root(base_url: str) -> str:

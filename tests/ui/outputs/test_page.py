@@ -23,6 +23,7 @@ from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.kit.intents import OpenFolder, Recall, ShowPage
 from helix_desktop.ui.outputs.entry_actions import SaveEntry, VerifyEntries
 from helix_desktop.ui.outputs.filter_bar import state_option
+from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.outputs.rows import (
     COLUMN_INDEX,
     COLUMNS,
@@ -32,11 +33,10 @@ from helix_desktop.ui.outputs.rows import (
     fitting_columns,
 )
 from helix_desktop.ui.outputs.table import MAX_CACHED_ROWS, PAD, PAGE_ROWS
-from helix_desktop.ui.outputs.view import CacheBrowser
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 from tests.support.intents import performed
-from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
 from tests.support.window.looks import ShowLook
+from tests.support.window.outputs_page import open_outputs_page, sample_cache, wait_until
 
 _TIP = Qt.ItemDataRole.ToolTipRole
 pytestmark = pytest.mark.qt_loop
@@ -45,7 +45,7 @@ pytestmark = pytest.mark.qt_loop
 async def test_rows_are_loaded_when_they_become_visible(qtbot: QtBot, scope: TaskScope) -> None:
     """Only pages in sight are fetched, and a jump fetches the page it lands on."""
     source = sample_cache(3_000)
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     await wait_until(lambda: pane.model.entry(0) is not None)
     assert len(source.fetch_sizes) <= 2
     pane.table.scrollToBottom()
@@ -56,7 +56,7 @@ async def test_rows_are_loaded_when_they_become_visible(qtbot: QtBot, scope: Tas
 
 async def test_without_a_workspace_it_says_so(qtbot: QtBot, scope: TaskScope) -> None:
     """That nothing was cached would be wrong: another folder may have much."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(3))
     pane.set_source(None)
     assert pane.empty.isVisible()
     assert pane.empty.sentence.text() == "No workspace is open. Open a folder to see its outputs."
@@ -69,7 +69,7 @@ async def test_without_a_workspace_it_says_so(qtbot: QtBot, scope: TaskScope) ->
 
 
 async def test_a_tooltip_repeats_no_cell_that_is_shown_in_full(qtbot: QtBot, scope: TaskScope) -> None:
-    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(3))
     await wait_until(lambda: pane.model.entry(0) is not None)
     table, column = pane.table, [column.key for column in COLUMNS].index("target")
 
@@ -89,7 +89,7 @@ async def test_a_tooltip_repeats_no_cell_that_is_shown_in_full(qtbot: QtBot, sco
 
 async def test_recall_keeps_its_verb_when_room_is_short(qtbot: QtBot, scope: TaskScope) -> None:
     """Its tokens alone, or an arrow alone, did not say what the main button does."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(8))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(8))
     pane.show_preview(PreviewState(cache_row(7), CODE))
     texts = []
     for width in range(900, 400, -10):
@@ -104,7 +104,7 @@ async def test_recall_keeps_its_verb_when_room_is_short(qtbot: QtBot, scope: Tas
 
 async def test_memory_stays_bounded(qtbot: QtBot, scope: TaskScope) -> None:
     """Old pages are dropped, and fetched again when seen again."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(MAX_CACHED_ROWS + 4 * PAGE_ROWS))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(MAX_CACHED_ROWS + 4 * PAGE_ROWS))
     for row in range(0, pane.model.rowCount(), PAGE_ROWS):
         pane.model.entry(row)
         await wait_until(partial(pane.model.is_loaded, row))
@@ -116,7 +116,7 @@ async def test_selecting_all_of_many_rows_looks_at_none_of_them(
     qtbot: QtBot, scope: TaskScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a million the header alone took minutes to paint."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(3_000))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(3_000))
     calls, count_rows = 0, pane.model.rowCount
 
     def counted(*parent: QModelIndex) -> int:
@@ -134,7 +134,7 @@ async def test_selecting_all_of_many_rows_looks_at_none_of_them(
 async def test_typing_a_hash_prefix_filters(qtbot: QtBot, scope: TaskScope) -> None:
     """A prefix leaves the matching entry; clearing restores all."""
     source = sample_cache(60)
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     QTest.keyClicks(pane.filter_bar.field, cache_row(7).digest[:10])
     await wait_until(lambda: pane.model.rowCount() == 1)
     assert pane.model.digest_at(0) == cache_row(7).digest
@@ -145,7 +145,7 @@ async def test_typing_a_hash_prefix_filters(qtbot: QtBot, scope: TaskScope) -> N
 
 async def test_the_keyboard_selects_the_row_it_comes_to(qtbot: QtBot, scope: TaskScope) -> None:
     """A row with the focus that is not selected looked chosen, and no key did anything with it."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(3))
     await wait_until(lambda: pane.model.rowCount() == 3)
     pane.activateWindow()
     pane.filter_bar.field.setFocus()
@@ -160,7 +160,7 @@ async def test_the_keyboard_selects_the_row_it_comes_to(qtbot: QtBot, scope: Tas
 
 async def test_several_selected_entries_are_counted(qtbot: QtBot, scope: TaskScope) -> None:
     """Before they are saved, recalled or moved to the trash together."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(60))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(60))
     assert "selected" not in pane.filter_bar.counter.text
     pane.table.selectAll()
     assert pane.filter_bar.counter.text.startswith("60 selected")
@@ -172,7 +172,7 @@ async def test_several_selected_entries_are_counted(qtbot: QtBot, scope: TaskSco
 async def test_the_bar_stays_as_it_is_while_entries_are_selected(
     qtbot: QtBot, scope: TaskScope, width: int
 ) -> None:
-    pane = await open_cache_browser(qtbot, scope, sample_cache(60))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(60))
     pane.resize(width, 700)
     bar = pane.filter_bar
 
@@ -195,7 +195,7 @@ async def test_the_bar_stays_as_it_is_while_entries_are_selected(
 
 async def test_a_filter_without_matches_offers_to_clear_it(qtbot: QtBot, scope: TaskScope) -> None:
     """The message quotes the words, the button clears them."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(5))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(5))
     QTest.keyClicks(pane.filter_bar.field, "zebra")
     await wait_until(pane.no_match.isVisible)
     assert "zebra" in pane.no_match.sentence.text()
@@ -209,7 +209,7 @@ async def test_a_filter_without_matches_offers_to_clear_it(qtbot: QtBot, scope: 
 
 
 async def test_the_keys_of_a_composition_are_not_those_of_the_search(qtbot: QtBot, scope: TaskScope) -> None:
-    pane = await open_cache_browser(qtbot, scope, sample_cache(5))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(5))
     field = pane.filter_bar.field
     field.setFocus()
     QTest.keyClicks(field, "e")
@@ -223,7 +223,7 @@ async def test_the_keys_of_a_composition_are_not_those_of_the_search(qtbot: QtBo
 async def test_an_empty_cache_has_a_message(qtbot: QtBot, scope: TaskScope) -> None:
     """One sentence and one button; both go once something is cached."""
     source = sample_cache(0)
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     await wait_until(pane.empty.isVisible)
     with performed(pane) as intents:
         pane.empty.button.click()
@@ -236,7 +236,7 @@ async def test_an_empty_cache_has_a_message(qtbot: QtBot, scope: TaskScope) -> N
 async def test_state_session_and_order(qtbot: QtBot, scope: TaskScope) -> None:
     """The menu's state, the session's switch and the header narrow and turn the list."""
     source = sample_cache(40)
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     pane.filter_bar.toggle(state_option("cached"))
     markers = sum(row.state == "cached" for row in source.all_rows)
     await wait_until(lambda: pane.model.rowCount() == markers)
@@ -255,7 +255,7 @@ async def test_state_session_and_order(qtbot: QtBot, scope: TaskScope) -> None:
 async def test_new_entries_move_neither_selection_nor_view(qtbot: QtBot, scope: TaskScope) -> None:
     """Entries that arrive on top do not scroll the visible rows."""
     source = sample_cache(500)
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     pane.table.select_row(200)
     row = pane.table.rowAt(10)
     top, digest = pane.model.digest_at(row), pane.table.current_digest()
@@ -269,7 +269,7 @@ async def test_new_entries_move_neither_selection_nor_view(qtbot: QtBot, scope: 
 async def test_a_refresh_displays_the_changes(qtbot: QtBot, scope: TaskScope) -> None:
     """The same entry in another state is fetched again; the preview has the same tokens as the table."""
     source = sample_cache(3)
-    pane = await open_cache_browser(qtbot, scope, source)
+    pane = await open_outputs_page(qtbot, scope, source)
     await wait_until(lambda: pane.model.entry(0) is not None)
     row = source.all_rows[0]
     pane.table.select_row(0)
@@ -282,7 +282,7 @@ async def test_a_refresh_displays_the_changes(qtbot: QtBot, scope: TaskScope) ->
 
 
 async def test_selecting_a_filtered_entry_clears_the_filter(qtbot: QtBot, scope: TaskScope) -> None:
-    pane = await open_cache_browser(qtbot, scope, sample_cache(50))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(50))
     QTest.keyClicks(pane.filter_bar.field, "docs")
     await wait_until(lambda: pane.model.rowCount() < 50)
     pane.select(cache_row(4).digest)
@@ -292,7 +292,7 @@ async def test_selecting_a_filtered_entry_clears_the_filter(qtbot: QtBot, scope:
 
 async def test_recall_complete_and_by_lines(qtbot: QtBot, scope: TaskScope) -> None:
     """The button states the cost; Ctrl+Enter recalls everything or the selected lines."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(10))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(10))
     pane.table.select_row(0)
     row = cache_row(0)
     pane.show_preview(PreviewState(row, CODE))
@@ -314,7 +314,7 @@ async def test_recall_complete_and_by_lines(qtbot: QtBot, scope: TaskScope) -> N
 async def test_the_preview_shortens_its_text_before_its_title(
     qtbot: QtBot, scope: TaskScope, width: int
 ) -> None:
-    pane = await open_cache_browser(qtbot, scope, sample_cache(8))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(8))
     pane.resize(width, 800)
     pane.table.select_row(7)  # the row with a long path
     pane.show_preview(PreviewState(cache_row(7), CODE))
@@ -340,7 +340,7 @@ async def test_the_preview_shortens_its_text_before_its_title(
 
 async def test_keys_verify_copy_and_save(qtbot: QtBot, scope: TaskScope) -> None:
     """V, Ctrl+C, Ctrl+Shift+C and Ctrl+S do the same as their buttons."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(10))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(10))
     pane.table.select_row(3)
     row = cache_row(3)
     pane.show_preview(PreviewState(row, b"exact bytes"))
@@ -366,7 +366,7 @@ async def test_keys_verify_copy_and_save(qtbot: QtBot, scope: TaskScope) -> None
 
 async def test_damage_appears_in_table_and_preview(qtbot: QtBot, scope: TaskScope) -> None:
     """A failed check turns the row's state, and recall stays off without bytes."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(10))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(10))
     pane.table.select_row(2)
     digest = cache_row(2).digest
     pane.show_preview(PreviewState(cache_row(2), None, "The stored bytes no longer have this hash."))
@@ -381,7 +381,7 @@ async def test_damage_appears_in_table_and_preview(qtbot: QtBot, scope: TaskScop
 
 async def test_a_late_preview_of_another_entry_is_ignored(qtbot: QtBot, scope: TaskScope) -> None:
     """Bytes that arrive after the selection moved on are dropped."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(10))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(10))
     pane.table.select_row(1)
     pane.show_preview(PreviewState(cache_row(5), b"late"))
     assert pane.preview.digest == ""
@@ -389,7 +389,7 @@ async def test_a_late_preview_of_another_entry_is_ignored(qtbot: QtBot, scope: T
 
 async def test_progress_can_be_canceled(qtbot: QtBot, scope: TaskScope) -> None:
     """Verifying all shows a bar with its count."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(10))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(10))
     assert not pane.filter_bar.progress_row.isVisible()
     pane.filter_bar.progress_row.show_progress("3 of 10", 3, 10)
     assert pane.filter_bar.progress_row.isVisible()
@@ -411,7 +411,7 @@ class BrokenCache(SampleCache):
 
 async def test_a_failing_source_is_reported_in_place(qtbot: QtBot, scope: TaskScope) -> None:
     """What, why and what to do appear above the table; the window keeps working."""
-    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+    pane = OutputsPage(scope.start, lambda: NOW_MS)
     qtbot.addWidget(pane)
     pane.show()
     pane.set_source(BrokenCache([cache_row(1)]))
@@ -421,7 +421,7 @@ async def test_a_failing_source_is_reported_in_place(qtbot: QtBot, scope: TaskSc
 
 async def test_find_moves_from_hit_to_hit(qtbot: QtBot, scope: TaskScope) -> None:
     """Ctrl+F searches all pages, Enter goes to the next hit, Shift+Enter back, Esc closes."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(10))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(10))
     pane.table.select_row(0)
     data = b"".join(b"row %d%s\n" % (n, b" needle" if n % 400 == 7 else b"") for n in range(1_200))
     pane.show_preview(PreviewState(cache_row(0), data))
@@ -440,7 +440,7 @@ async def test_find_moves_from_hit_to_hit(qtbot: QtBot, scope: TaskScope) -> Non
 
 async def test_the_panes_keys_win_over_the_windows(qtbot: QtBot, scope: TaskScope) -> None:
     """In the table and the text Ctrl+F finds in the preview; elsewhere it stays the window's."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(3))
     window, elsewhere = QMainWindow(), QLineEdit()
     qtbot.addWidget(window)
     parent = QWidget()
@@ -472,7 +472,7 @@ async def test_the_panes_keys_win_over_the_windows(qtbot: QtBot, scope: TaskScop
 
 async def test_large_contents_are_read_in_a_thread(qtbot: QtBot, scope: TaskScope) -> None:
     """The table stays usable, the text arrives."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(3))
     pane.table.select_row(0)
     pane.show_preview(PreviewState(cache_row(0), b"a line of text\n" * 60_000))
     text = pane.preview.content.text
@@ -482,7 +482,7 @@ async def test_large_contents_are_read_in_a_thread(qtbot: QtBot, scope: TaskScop
 
 async def test_theme_can_change_at_any_time(qtbot: QtBot, scope: TaskScope, show_look: ShowLook) -> None:
     """Nothing of the light theme's ground remains."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(3))
     show_look(DARK)
     picture = pane.grab().toImage()
     assert picture.pixelColor(picture.width() - 40, 5).lightness() < 60
@@ -490,7 +490,7 @@ async def test_theme_can_change_at_any_time(qtbot: QtBot, scope: TaskScope, show
 
 async def test_digests_are_shown_by_twelve_digits_and_copied_whole(qtbot: QtBot, scope: TaskScope) -> None:
     """In a window of 1440 x 900, beside the inspector, in the code font; the tip has all 64 digits too."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(3))
     table = pane.table
     pane.resize(824, 700)
     await wait_until(lambda: pane.model.entry(0) is not None)
@@ -529,7 +529,7 @@ async def test_a_dragged_width_stays_until_columns_fit_the_window_again(
     qtbot: QtBot, scope: TaskScope
 ) -> None:
     """The next sort gave the column its former width."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(3))
     table, at = pane.table, COLUMN_INDEX["tool"]
     head, before = table.horizontalHeader(), table.columnWidth(at)
     edge = QPoint(head.sectionViewportPosition(at) + before - 1, head.height() // 2)
@@ -552,7 +552,7 @@ async def test_tab_goes_from_the_views_to_the_content_and_shows_where_it_is(
     qtbot: QtBot, scope: TaskScope
 ) -> None:
     """The views came after the content, which had a caret and no ring."""
-    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    pane = await open_outputs_page(qtbot, scope, sample_cache(3))
     pane.activateWindow()
     pane.show_preview(PreviewState(cache_row(0), CODE))
     content = pane.preview.content

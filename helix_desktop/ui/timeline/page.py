@@ -41,7 +41,7 @@ from helix_desktop.ui.kit.intents import (
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.card_list import CardList, HostedRow, Row, fold_rewrites
 from helix_desktop.ui.timeline.cards import CardFilter, FormCard, RunningCard, TimelineCard, TimelineRow
-from helix_desktop.ui.timeline.from_events import build_cards, merge_changes
+from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.summary_cards import Continuation, ContinuedRow, HandoverCard, PlacedCard
 from helix_desktop.ui.timeline.usage_chart import UsageChart
 from helix_desktop.ui.timeline.usage_points import UsagePoint, usage_points, with_current_usage

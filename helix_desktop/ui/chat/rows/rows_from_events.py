@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from PySide6.QtGui import QImage
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import policy_from_event
+from helix_desktop.context.policy_numbers import policy_from_event
 from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.choices import AGENT_NAMES, ForeignAgent, PermissionMode
 from helix_desktop.domain.events.conversation import (
@@ -80,7 +80,13 @@ from helix_desktop.words.costs import budget_text, cost_text
 from helix_desktop.words.file_changes import changed_file_text, files_changed_text, recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.message_states import hold_text
-from helix_desktop.words.models import effort_refused_text, effort_text, model_name, model_text, with_effort
+from helix_desktop.words.model_names import (
+    effort_refused_text,
+    effort_text,
+    model_name,
+    model_text,
+    with_effort,
+)
 from helix_desktop.words.next_compaction import next_try_text
 from helix_desktop.words.numbers import format_usd
 from helix_desktop.words.policies import session_policy_text

@@ -13,7 +13,7 @@ from helix_desktop.context.log.steps import Step
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.undo_targets import covers_around
 from helix_desktop.context.log.window_layout import ended_observations
-from helix_desktop.context.policy import policy_from_event
+from helix_desktop.context.policy_numbers import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.window import first_handover_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke

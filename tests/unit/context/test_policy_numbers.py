@@ -12,7 +12,7 @@ import tomlkit
 from hypothesis import given
 
 import helix_desktop
-from helix_desktop.context.policy import FIELDS, PROFILES, ContextPolicy, policy_fields, policy_from
+from helix_desktop.context.policy_numbers import FIELDS, PROFILES, ContextPolicy, policy_fields, policy_from
 from tests.support.histories import policies
 
 

@@ -13,7 +13,7 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.undo_targets import covers_around
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.window import project, render_message
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -48,7 +48,6 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.items.tool_card import form_choice_text
-from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.row_texts import badge_text
 from helix_desktop.ui.chat.rows.row_types import (
     HEAD_LINES,
@@ -63,11 +62,12 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
     needs_original,
 )
+from helix_desktop.ui.chat.rows.rows_from_events import ChatRows, rows_from_log
 from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
 from helix_desktop.ui.outputs.rows import STATE_LABELS
 from helix_desktop.ui.outputs.source import content_states
 from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
-from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.cards_from_events import build_cards
 from helix_desktop.ui.timeline.summary_cards import FoldCard, HandoverCard, PlacedCard
 from helix_desktop.ui.timeline.usage_points import DROP_KINDS, usage_points
 from helix_desktop.words.attachments import attachment_facts
