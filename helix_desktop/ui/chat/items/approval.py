@@ -235,14 +235,16 @@ class ApprovalItem(RowItem):
         All lines are a click away: in the card, or in a window where they are too many or too long for it.
         """
         parts, edits, is_open = list[Box](), self._row.request.edits, "detail" in self._expanded
-        room = MAX_EDITED_LINES if is_open else _MAX_DETAIL_LINES
+        total, fits = sum(count_edited_lines(edit.diff) for edit in edits), fits_card(edits)
+        room = _MAX_DETAIL_LINES
+        if is_open or total <= room + _FEW_LINES:
+            room = MAX_EDITED_LINES
+        hidden = total - room
         for edit in edits:
             if room > 0 or not edit.diff.hunks:
                 file = edited_file_lines(edit, room)
                 parts.append(FileBlock(file, room, tools))
                 room -= len(file.lines)
-        total, fits = sum(count_edited_lines(edit.diff) for edit in edits), fits_card(edits)
-        hidden = total - (MAX_EDITED_LINES if is_open else _MAX_DETAIL_LINES)
         if not fits:
             label = tr.plural(total, "Show the whole line", "Show all %n lines")
             if any(edit.diff.kind == "too_large" for edit in edits):

@@ -127,13 +127,15 @@ def test_an_approval_shows_the_lines_of_a_diff_without_its_heads(qtbot: QtBot) -
     with qtbot.waitExposed(view):
         view.show()
     long = _write(None, b"\xe2\x80\xaex\n" * 70)
-    view.chat_viewport.model.reset([_edit("edit", _EDIT), _edit("long", long)])
+    longer = _write(None, b"x\n" * 13)
+    view.chat_viewport.model.reset([_edit("edit", _EDIT), _edit("long", long), _edit("longer", longer)])
     edit, cut = ([text.text() for text in view.chat_viewport.item(n).texts] for n in range(2))
     assert edit[1].startswith("- line 0\n+ first\n  line 1")
     assert cut[1] == "\n".join(["+ \\u202ex"] * 12)
     more = view.chat_viewport.item(1).hit_area("open:detail")
     assert more is not None
     assert more.label == "Show 58 more lines"
+    assert view.chat_viewport.item(2).hit_area("open:detail") is None, "no button for one line"
     view.highlighter.finish()
 
 
