@@ -34,7 +34,7 @@ def explain_context(policy: ContextPolicy) -> str:
     """Return what is sent of parts that left the context; empty where none do."""
     if not policy.enabled:
         return ""
-    return tr("Old outputs are cached (one line stays), messages compacted (a summary stays).")
+    return tr("Cached outputs: one line stays. Compacted messages: a summary.")
 
 
 def _compacts_early(policy: ContextPolicy) -> bool:
@@ -53,7 +53,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             return " ".join((tr("Compaction only when you start it."), breaker_text()))
         case "room":
             if _compacts_early(policy):
-                return tr("Compacts early to save tokens, at {share} at the latest.", share=share)
+                return tr("Compacts early, at {share} at the latest.", share=share)
             room = _distance_text(gauge.trigger)
             return tr("Compacts at {share}, {room} left.", share=share, room=room)
         case "due":

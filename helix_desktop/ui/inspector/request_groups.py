@@ -175,13 +175,9 @@ class RequestGroup(msgspec.Struct, frozen=True):
 
     @property
     def states(self) -> list[str]:
-        """Return of how many rows the state is unusual, the commonest first; inputs count as outputs."""
-        cached = translate(STATE_WORDS["cached"].label)
-        counts = Counter(
-            cached if row.state == "arguments_cached" else row.unusual_state
-            for row in self.rows
-            if not row.is_heading and row.unusual_state
-        )
+        """Return of how many rows in it the state is unusual, the commonest first."""
+        rows = [row for row in self.rows if not row.is_heading]
+        counts = Counter(filter(None, (row.unusual_state for row in rows)))
         return [
             tr("{count} {state}", count=format_integer(count), state=state.lower())
             for state, count in counts.most_common()

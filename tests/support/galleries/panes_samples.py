@@ -538,8 +538,8 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
     return InspectorState(
         gauge, parts, window_rows(count),
-        "Compacts early to save tokens, at 85 % at the latest.",
-        "Old outputs are cached (one line stays), messages compacted (a summary stays).",
+        "Compacts early, at 85 % at the latest.",
+        "Cached outputs: one line stays. Compacted messages: a summary.",
         "Your provider counts all of this as 14.6k.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

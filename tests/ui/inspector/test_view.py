@@ -54,8 +54,8 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
-    assert pane.until.text() == "Compacts early to save tokens, at 85 % at the latest."
-    assert any("outputs are cached (one line stays)" in it.text() for it in pane.findChildren(QLabel))
+    assert pane.until.text() == "Compacts early, at 85 % at the latest."
+    assert any("Cached outputs: one line stays" in it.text() for it in pane.findChildren(QLabel))
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
@@ -160,8 +160,8 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     closed = requests.closed_group(first)
     assert closed is not None
     assert closed.tokens_text == format_tokens(sum(row.tokens for row in rows[first:second]), in_column=True)
-    assert closed.shown_states == ["2 cached"]
-    assert closed.tooltip.endswith("what changed\n2 cached\n1 pinned\n1 partly in context")
+    assert closed.shown_states == ["1 cached"]
+    assert closed.tooltip.endswith("what changed\n1 cached\n1 input cached\n1 pinned\n1 partly in context")
     assert "9 parts, Right opens them" in requests.row_model.index(first).data()
     place = requests.visualRect(requests.row_model.index(first)).center()
     with performed(pane) as intents:

@@ -29,7 +29,7 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("room"),
-            "Compacts early to save tokens, at {at} at the latest.",
+            "Compacts early, at {at} at the latest.",
         ),
         (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (
@@ -65,8 +65,8 @@ def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutl
 def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> None:
     outlook, gauge = CompactionOutlook("room"), UsageGauge(6_400, 25_000, 1_500, 21_250, True)
     room = compaction_text(outlook, gauge, ContextPolicy())
-    assert room == "Compacts early to save tokens, at 85 % at the latest."
-    assert "messages compacted (a summary stays)" in explain_context(ContextPolicy())
+    assert room == "Compacts early, at 85 % at the latest."
+    assert "Compacted messages: a summary" in explain_context(ContextPolicy())
     without_notes = ContextPolicy(fold_after_steps=0, observe_at=0.0)
     assert compaction_text(outlook, gauge, without_notes) == "Compacts at 85 %, 14.8k left."
     assert not explain_context(ContextPolicy(enabled=False))
