@@ -134,6 +134,8 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     worktrees = ("config", "extensions.worktreeConfig", "true")
     for words in (("init", "-q", "-b", "main", "."), worktrees, ("add", "-A"), ("commit", "-qm", "one")):
         subprocess.run(["git", *IDENTITY, *words], cwd=root, check=True)
+    for sample in (root / ".git/hooks").iterdir():
+        sample.unlink()  # half of all its files
     return root
 
 
