@@ -19,7 +19,7 @@ from tests.support.atspi import headless_session
 from tests.support.cli_rig import ROOT
 
 if TYPE_CHECKING:  # D-Bus accessibility exists on Linux only
-    from tests.support.atspi.client import AccessibilityBus, Node, NodeReference
+    from tests.support.atspi.client import AccessibilityBus, KnownNodes, Node, NodeReference
 
 MISSING = headless_session.missing_requirements()
 pytestmark = [
@@ -47,6 +47,7 @@ class App:
 
     process: subprocess.Popen[str]
     desktop: AccessibilityBus
+    known_nodes: KnownNodes
 
     def ask(self, command: str) -> Any:
         """Send a command; return its answer. Raise AssertionError if the app has ended."""
@@ -69,7 +70,8 @@ class App:
 
     def showing_nodes(self, scene: str) -> list[Node]:
         """Open a page or dialog and read all its visible nodes."""
-        return self.desktop.walk(self.reference(self.ask(f"open {scene}")), visible_only=True)
+        root = self.reference(self.ask(f"open {scene}"))
+        return self.desktop.walk(root, visible_only=True, known_nodes=self.known_nodes)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +93,7 @@ def app() -> Iterator[App]:
                 ) as process,
                 AccessibilityBus(environ["DBUS_SESSION_BUS_ADDRESS"]) as desktop,
             ):
-                app = App(process, desktop)
+                app = App(process, desktop, {})
                 assert app.answer() == "ready"
                 turns, sweeps = app.ask("work 2")  # a cache, and enough messages for a compaction by hand
                 assert turns == 2
