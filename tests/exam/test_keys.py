@@ -12,6 +12,7 @@ import pytest
 from helix_desktop.replay.recording import read_messages
 from tests.exam.questions import ExamQuestion, QuestionFile, read_questions, recording_digest
 from tests.exam.scoring import is_visible, normalize_answer, score
+from tests.support.tables import for_each
 
 HERE = Path(__file__).parent
 FILES = tuple(read_questions(HERE).values())
@@ -27,7 +28,7 @@ def test_there_are_enough_questions_of_every_kind() -> None:
     assert len(kinds) == 5
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.title)
+@for_each("file", FILES)
 def test_no_question_says_its_answer(file: QuestionFile) -> None:
     given_away = [
         question.id
@@ -38,7 +39,7 @@ def test_no_question_says_its_answer(file: QuestionFile) -> None:
     assert given_away == []
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.title)
+@for_each("file", FILES)
 def test_every_point_is_in_the_recording(file: QuestionFile) -> None:
     path = RECORDINGS / f"{file.title}.jsonl.gz"
     if not path.is_file():

@@ -6,9 +6,10 @@ import pytest
 
 from tests.exam.questions import KeyPoint
 from tests.exam.scoring import MAX_SCORED_CHARS, score, wilson_interval
+from tests.support.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "form"),
     [
         ("It runs `HandleTurnEnd`.", "handleturnend"),
@@ -28,7 +29,7 @@ def test_an_answer_says_a_form(answer: str, form: str) -> None:
     assert score(answer, KeyPoint(("something else", form), (1,)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "form"),
     [
         ("line 1181", "181"),

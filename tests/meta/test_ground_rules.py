@@ -14,6 +14,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.app.qt_loop import QtLoop
+from tests.support.tables import for_each
 
 pytest_plugins = ["pytester"]
 
@@ -177,3 +178,21 @@ async def test_each_test_gets_a_new_qt_loop() -> None:
 async def test_other_coroutines_run_without_qt() -> None:
     """Without the marker the loop is asyncio's own."""
     assert type(asyncio.get_running_loop()).__module__.startswith("asyncio")
+
+
+def test_all_rows_of_a_table_are_tried_and_those_that_fail_are_named() -> None:
+    tried = []
+
+    @for_each(("word", "is_good"), [("a", False), ("b", True)])
+    @for_each("number", (1, 2))
+    def check(number: int, word: str, is_good: bool) -> None:
+        tried.append((number, word))
+        assert is_good or number == 2
+
+    with pytest.raises(ExceptionGroup, match="1 of 2 rows") as failed:
+        check()
+    assert tried == [(1, "a"), (2, "a"), (1, "b"), (2, "b")]
+    (outer,) = failed.value.exceptions
+    assert isinstance(outer, ExceptionGroup)
+    assert outer.__notes__ == ["with {'word': 'a', 'is_good': False}"]
+    assert [inner.__notes__ for inner in outer.exceptions] == [["with {'number': 1}"]]

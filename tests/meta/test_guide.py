@@ -37,6 +37,7 @@ from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.slash_commands import SLASH_COMMANDS
 from helix_desktop.words.translation import translate
+from tests.support.tables import for_each
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = ROOT / "resources" / "guide"
@@ -112,7 +113,7 @@ def _text(page: str) -> str:
     return " ".join((GUIDE / f"{page}.md").read_text(encoding="utf-8").split())
 
 
-@pytest.mark.parametrize(("page", "words"), FACTS)
+@for_each(("page", "words"), FACTS)
 def test_facts_are_those_of_the_code(page: str, words: str) -> None:
     """A changed default, limit, key or exit code changes the guide."""
     assert words in _text(page)
@@ -128,7 +129,7 @@ def test_the_table_of_slash_commands_is_whole() -> None:
     assert [line for line in lines if line.startswith(f"| `{SLASH}")] == rows
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+@for_each("path", PAGES)
 def test_keys_are_those_of_the_list(path: Path) -> None:
     """A page names no key that no command has; the list itself is compared with the window."""
     combination = re.compile(r"\b(?:Ctrl|Alt|Shift)\+[A-Z]\w*(?:\+\w+)*")
@@ -146,7 +147,7 @@ def test_the_contents_list_every_page_by_its_title() -> None:
         assert lead[:1].isalpha(), "the first paragraph says in one sentence what the page is about"
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+@for_each("path", PAGES)
 def test_links_point_to_files_that_exist(path: Path) -> None:
     """Those of the guide to its own pages: the window shows no others."""
     links = re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8"))
@@ -209,7 +210,7 @@ def test_documented_command_lines_are_understood(path: Path) -> None:
     assert named <= _options(parser)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+@for_each("path", PAGES)
 def test_pages_speak_as_the_product_does(path: Path) -> None:
     """No forbidden word, outside code and the names of commands."""
     prose = re.sub(r"```.*?```|`[^`\n]+`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)

@@ -14,11 +14,13 @@ from house_rules import PLAN, content_problems, size_table, syntax_problems
 from source_files import SourceFile, tracked_files
 from texts.build import text_problems
 
+from tests.support.tables import for_each
+
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ROOT / "helix_desktop"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("place", "fault"),
     [
         ("helix_desktop/ui/shell/window.py", "dialog.exec()"),
@@ -54,7 +56,7 @@ def test_texts_of_a_module_come_once_and_above_all_else(before: str) -> None:
     assert [problem.line for problem in found] == [2]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("place", "code"),
     [
         ("helix_desktop/app/main.py", "application.exec()"),
@@ -175,7 +177,7 @@ def test_locks_agree(wider: str) -> None:
     assert {pin for pin, name in more if name in names} <= {pin for pin, _ in entry.findall(run)}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "page",
     [
         *(

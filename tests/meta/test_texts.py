@@ -12,6 +12,8 @@ from texts.build import build_source_catalog
 from texts.extract import extract
 from texts.rules import forbidden_words, outside_the_catalog
 
+from tests.support.tables import for_each
+
 
 def _module(code: str) -> SourceFile:
     return SourceFile("module.py", f'tr = Translator("Tests")\n{code}\n')
@@ -32,7 +34,7 @@ def test_the_source_catalog_follows_the_code(tmp_path: Path) -> None:
     assert [entry.source for entry in ts_file.read_entries(catalog)] == ["Restore from the trash"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "why"),
     [
         ('tr(f"{n} entries")', "one literal"),
@@ -69,7 +71,7 @@ def test_a_text_outside_the_catalog_is_found(code: str) -> None:
     assert len(outside_the_catalog([_module(code)])) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     "code",
     [
         'tr("Restore from trash")',

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.messages import Message, ToolCall
 from tests.benchmarks.replay.requests import RequestGrammar
+from tests.support.tables import for_each
 
 SYSTEM, USER_MESSAGE, ANSWER = (
     Message("system", "Rules."),
@@ -41,7 +42,7 @@ def test_valid_requests_pass(request_: list[Message]) -> None:
     assert problems(request_) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("request_", "description"),
     [
         ([], "order of roles"),

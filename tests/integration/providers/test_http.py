@@ -20,9 +20,10 @@ from helix_desktop.providers.http import HttpClient, HttpError, is_loopback
 from helix_desktop.providers.model_list import list_models
 from tests.support.local_site import http_response, serve_site
 from tests.support.model_servers.chat_server import ChatServer, text_reply
+from tests.support.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("url", "loopback"),
     [
         ("http://localhost:11434/v1", True),

@@ -21,6 +21,7 @@ from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, current_them
 from helix_desktop.ui.inspector.request_groups import SEGMENT_LOOKS, SegmentKind
 from helix_desktop.ui.inspector.view import KeyValue
 from helix_desktop.ui.window.workspace_names import WORKSPACE_COLORS
+from tests.support.tables import for_each
 from tests.support.window.looks import ShowLook
 
 AA = 4.5
@@ -83,8 +84,8 @@ def contrast(color: str, background: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-@pytest.mark.parametrize(("color", "background"), TEXT_PAIRS)
+@for_each("theme", [LIGHT, DARK])
+@for_each(("color", "background"), TEXT_PAIRS)
 def test_text_is_readable_on_every_surface(theme: Theme, color: str, background: str) -> None:
     assert contrast(getattr(theme, color), getattr(theme, background)) >= AA
 
@@ -103,8 +104,8 @@ def test_code_is_readable_on_the_grounds_of_a_diff(theme: Theme, background: str
         assert contrast(color, getattr(theme, background)) >= AA
 
 
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-@pytest.mark.parametrize("kind", ROW_KINDS)
+@for_each("theme", [LIGHT, DARK])
+@for_each("kind", ROW_KINDS)
 def test_each_part_of_the_bar_has_contrast_to_its_background(theme: Theme, kind: WindowItemKind) -> None:
     for background in ("surface", "side", "canvas"):
         assert contrast(getattr(theme, SEGMENT_LOOKS[kind].color), getattr(theme, background)) >= GRAPHIC
@@ -117,7 +118,7 @@ def test_no_two_parts_of_the_bar_share_a_color(theme: Theme) -> None:
     assert len(set(inks)) == len(inks)
 
 
-@pytest.mark.parametrize("color", WORKSPACE_COLORS)
+@for_each("color", WORKSPACE_COLORS)
 def test_initials_are_readable_on_every_workspace_color(color: str) -> None:
     assert contrast("#ffffff", color) >= AA
     assert contrast("#ffffff", QColor(color).darker(114).name()) >= AA

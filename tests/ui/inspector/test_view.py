@@ -36,6 +36,7 @@ from helix_desktop.words.provider_cache import miss_text
 from helix_desktop.words.times import format_date_and_time, format_moment, format_relative_time
 from tests.support.galleries.panes_samples import NOW_MS, inspector_state, window_rows
 from tests.support.intents import performed
+from tests.support.tables import for_each
 from tests.support.window.buttons import find_button, find_buttons
 
 MINUTE, HOUR = 60_000, 3_600_000
@@ -446,7 +447,7 @@ def test_without_a_session_there_is_one_sentence_and_one_button(pane: Inspector)
     assert intents == [FocusComposer()]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tokens", "text"),
     [(0, "0"), (812, "812"), (1_000, "1k"), (14_640, "14.6k"), (99_949, "99.9k"), (99_960, "100k"),
      (128_000, "128k"), (999_499, "999k"), (999_500, "1.00M"), (1_240_000, "1.24M"),

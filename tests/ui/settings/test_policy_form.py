@@ -29,6 +29,7 @@ from helix_desktop.ui.settings.policy.form import (
 )
 from helix_desktop.ui.settings.policy.page import PolicySlider, StopTrack
 from helix_desktop.ui.settings.policy.replay_card import PolicyComparison, ReplayChart, label_rects
+from tests.support.tables import for_each
 from tests.support.window.looks import ShowLook
 
 FIELDS = [field for field in all_fields(POLICY) if isinstance(field, Number)]
@@ -83,7 +84,7 @@ def test_the_slider_has_plain_only_where_a_file_chose_it(qtbot: QtBot) -> None:
     assert slider.track.value_text == "Off"
 
 
-@pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
+@for_each("field", FIELDS)
 def test_the_form_bounds_a_number_as_the_policy_does(field: Number) -> None:
     """The policy accepts each number that the form accepts; it refuses those below or above."""
     # Only the bounds of the field itself: rules between fields are reported by the policy's own messages.

@@ -16,6 +16,7 @@ from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.window.budget_dialog import BudgetDialog, parse_budget
 from helix_desktop.ui.window.status_lines import CostLine
 from helix_desktop.words.costs import CostState
+from tests.support.tables import for_each
 from tests.support.window.buttons import find_button
 
 
@@ -72,7 +73,7 @@ def test_a_limit_in_dollars_says_why_it_has_no_effect(
     assert [text for text in notes if "Only its tokens" in text] == [note] * bool(note)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("typed", "expected"),
     [
         *((word, Budget()) for word in ("off", "OFF", "none", "0", "$0", "0 $0")),

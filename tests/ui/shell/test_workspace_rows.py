@@ -16,6 +16,7 @@ from helix_desktop.ui.window.workspace_names import (
     distinct_colors,
 )
 from helix_desktop.words.times import format_short_time
+from tests.support.tables import for_each
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def test_similar_workspaces_have_different_colors() -> None:
     assert len(set(colors.values())) == 8
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "initials"),
     [
         ("helix-desktop", "HD"),

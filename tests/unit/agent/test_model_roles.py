@@ -26,6 +26,7 @@ from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig, SteppedClock, begin_with
 from tests.support.image_bytes import png
 from tests.support.scripted_model import ScriptedModel, ScriptedReply, replies_in_order, text_reply
+from tests.support.tables import for_each
 
 VISION_MODEL = ModelInfo("test", "scripted", window=20_000, reserve=400, images=True)
 GOOD, BAD = png(64, 48), png(9, 9)
@@ -173,7 +174,7 @@ def answered_by(
     return Transcript([RecordedEvent(n, n, event) for n, event in enumerate(all_events, 1)])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("transcript", "now", "accepted", "change"),
     [
         (Transcript(), NOW, "", None),

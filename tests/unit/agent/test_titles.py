@@ -17,6 +17,7 @@ from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.message_linter import lint
 from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply
+from tests.support.tables import for_each
 
 PRICED = ModelInfo("test", "priced", window=8_000, reserve=400, price_in=1.0, price_out=2.0)
 
@@ -139,7 +140,7 @@ async def test_versions_have_the_title_of_the_session() -> None:
     assert {summary.title for summary in await rig.workspace.sessions()} == {"Mine"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "title"),
     [
         ("Port range check", "Port range check"),

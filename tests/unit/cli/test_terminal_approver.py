@@ -13,6 +13,7 @@ from helix_desktop.cli.workspace_command import TerminalApprover, parse_reply
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.question import Question, QuestionOption, QuestionReply, ServerQuestion
 from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
+from tests.support.tables import for_each
 
 DATABASE = Question(
     "c", "Which database?\u202e", (QuestionOption("SQLite", "One file"), QuestionOption("Postgres"))
@@ -21,7 +22,7 @@ COLORS = Question("c", "Which colors?", (QuestionOption("Red"), QuestionOption("
 NAME = Question("c", "What name?")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "line", "reply"),
     [
         (DATABASE, "2\n", QuestionReply(("Postgres",))),

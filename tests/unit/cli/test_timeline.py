@@ -30,6 +30,7 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.messages import Usage
 from tests.support.session_simulator import SessionSimulator
+from tests.support.tables import for_each
 from tests.unit.domain.events.test_stored_events import FILES, read
 
 
@@ -152,7 +153,7 @@ def test_sweeps_and_folds_are_described() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", FILES)
+@for_each("name", FILES)
 def test_every_stored_rewrite_has_a_line(name: str) -> None:
     """Also those of older logs: a line for each, none empty."""
     events = [read(row).event for row in FILES[name]]

@@ -11,6 +11,7 @@ from helix_desktop.config.model_catalog import CatalogEntry, ModelCatalog, Vendo
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.model_spec import ModelSpec
+from tests.support.tables import for_each
 
 CATALOG = ModelCatalog.load(resources_dir() / "models.toml")
 ENTRIES = [(vendor, entry) for vendor in CATALOG.vendors for entry in vendor.model]
@@ -21,7 +22,7 @@ def provider(base_url: str, *entries: ModelEntry) -> Provider:
     return Provider(name="here", base_url=base_url, models=entries)
 
 
-@pytest.mark.parametrize(("vendor", "entry"), ENTRIES, ids=lambda value: getattr(value, "names", [""])[0])
+@for_each(("vendor", "entry"), ENTRIES)
 def test_every_entry_is_consistent(vendor: Vendor, entry: CatalogEntry) -> None:
     assert entry.names
     assert entry.source or vendor.source
@@ -37,7 +38,7 @@ def test_every_entry_is_consistent(vendor: Vendor, entry: CatalogEntry) -> None:
     assert "http" not in text, "a document's name, never its address"
 
 
-@pytest.mark.parametrize(("vendor", "entry"), ENTRIES, ids=lambda name: getattr(name, "names", [""])[0])
+@for_each(("vendor", "entry"), ENTRIES)
 def test_every_name_resolves_to_its_own_entry(vendor: Vendor, entry: CatalogEntry) -> None:
     """No entry hides another: not by name, nor by a version suffix, nor with a vendor prefix."""
     for name in entry.names:
@@ -55,7 +56,7 @@ def test_every_name_is_unique() -> None:
     assert len({vendor.name for vendor in CATALOG.vendors}) == len(CATALOG.vendors)
 
 
-@pytest.mark.parametrize("vendor", CATALOG.vendors, ids=lambda vendor: vendor.name)
+@for_each("vendor", CATALOG.vendors)
 def test_a_provider_can_be_made_for_every_vendor(vendor: Vendor) -> None:
     created = Provider(name=vendor.name, base_url=vendor.base_url, dialect=vendor.dialect)
     assert created.base_url.startswith("https://") == bool(vendor.hosts)

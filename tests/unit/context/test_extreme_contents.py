@@ -19,6 +19,7 @@ from tests.support import session_rewrites
 from tests.support.histories import SessionSimulator
 from tests.support.message_linter import lint, lint_alternating
 from tests.support.reachability import unreachable_content
+from tests.support.tables import for_each
 
 VOCABULARY = Path(__file__).parents[3] / "resources" / "tokenizers" / "o200k_base.tiktoken"
 MILLION = 1_000_000
@@ -111,7 +112,7 @@ ARGUMENTS = {
 }
 
 
-@pytest.mark.parametrize("name", ARGUMENTS)
+@for_each("name", ARGUMENTS)
 def test_large_arguments_of_any_kind_can_be_read_back(name: str) -> None:
     """As a marker a call is still one JSON object; its content is stored byte for byte."""
     body = msgspec.json.encode("def f():\n\treturn 'é\\u2028'\n" * 60).decode()

@@ -14,6 +14,7 @@ from hypothesis import given
 import helix_desktop
 from helix_desktop.context.policy_numbers import FIELDS, PROFILES, ContextPolicy, policy_fields, policy_from
 from tests.support.histories import policies
+from tests.support.tables import for_each
 
 
 @given(policies())
@@ -37,7 +38,7 @@ def test_an_empty_file_is_the_balanced_profile() -> None:
     assert (policy.handover_at, policy.handover_cooldown_s, policy.handover_least_messages) == (0.85, 60, 8)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "field_name"),
     [
         ({"profile": "fast"}, "profile"),

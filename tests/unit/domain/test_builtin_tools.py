@@ -15,6 +15,7 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tool_arguments import Arguments, schema
 from helix_desktop.tools.find_tools import CallTool, FindTools
 from helix_desktop.tools.tool import Tool, UnguardedTool
+from tests.support.tables import for_each
 from tests.support.tool_rig import DESCRIPTIONS_DIR, make_tools
 
 
@@ -55,7 +56,7 @@ def test_a_tool_without_a_description_is_named() -> None:
             arguments_type = Arguments
 
 
-@pytest.mark.parametrize("name", [name for name in BUILTIN_TOOLS if name not in (DELEGATE, "run_command")])
+@for_each("name", [name for name in BUILTIN_TOOLS if name not in (DELEGATE, "run_command")])
 def test_what_a_call_does_with_files_is_as_described(name: str) -> None:
     """By the arguments that the tool has: a new one whose file `file_use` would not see is named."""
     builtin, tool = BUILTIN_TOOLS[name], _tools(Tool)[name]

@@ -31,6 +31,7 @@ from helix_desktop.providers.anthropic import encode_request
 from helix_desktop.providers.openai_chat import request_body
 from helix_desktop.tools.find_tools import CallTool, FindTools
 from helix_desktop.tools.tool import spec_of
+from tests.support.tables import for_each
 from tests.support.tool_rig import DESCRIPTIONS_DIR
 
 OPEN: dict[str, Any] = {"type": "object", "properties": {}}
@@ -175,7 +176,7 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "fault"),
     [
         ({"id": 1, "state": "open", "labels": [{"name": "x"}], "any": 3, "note": None}, ""),

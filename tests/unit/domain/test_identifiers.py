@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.identifiers import argument_text, count_identifiers, identifiers_in
+from tests.support.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "names"),
     [
         ("see /srv/app/main.go:12:3: undefined fooBar", ["/srv/app/main.go", "fooBar"]),

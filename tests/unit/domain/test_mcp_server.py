@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.mcp_server import McpServerConfig, SignIn, suggest_name, validate_server
 from helix_desktop.services.mcp_config import ServerDraft, parse_server_configs
+from tests.support.tables import for_each
 
 WORD = st.text(min_size=1, max_size=8)
 PAIRS = st.dictionaries(WORD, WORD, max_size=3)
@@ -50,7 +51,7 @@ def test_switches_need_no_new_consent() -> None:
     assert changed.fingerprint == entry.fingerprint
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "field", "message"),
     [
         ({"name": "Has Space", "command": "x"}, "name", "lowercase letters"),
@@ -171,7 +172,7 @@ def test_a_secret_reference_is_asked_for(value: str) -> None:
     assert draft.secrets == {"Authorization": ""}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text", ["", "  ", "{", "{}", '{"a": 1}', "'open", "A=1", '{"command": "x", "args": "no list"}',
              '{"x": {"url": "https://a.b/sse", "type": "sse"}}', '{"x": {"command": "y", "env": ["no"]}}'],
 )  # fmt: skip

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from helix_desktop.domain.request_extras import RequestExtras, merge_fields
+from tests.support.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("extras", "words"),
     [
         (RequestExtras({"Authorization": "Bearer x"}), "carries the API key"),

@@ -21,6 +21,7 @@ from helix_desktop.domain.skills import (
 )
 from helix_desktop.domain.slash_command import split_front_matter
 from helix_desktop.domain.unicode_safety import first_hidden
+from tests.support.tables import for_each
 
 _WORDS = st.text(st.characters(categories=("L", "N", "P", "S")), min_size=1, max_size=20).filter(
     lambda word: not first_hidden(word)
@@ -36,7 +37,7 @@ def _file(fields: str, body: str = "Do it.") -> str:
     return f"---\n{fields}\n---\n{body}\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("written", "said"),
     [
         ("Reads PDFs. Use when: the user has one.", "Reads PDFs. Use when: the user has one."),
@@ -89,7 +90,7 @@ def test_no_line_of_the_text_is_lost_to_the_fields(content: str) -> None:
     assert split_front_matter(f"---\nname: pdf\n---\n{content}") == ({"name": "pdf"}, content)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "reason"),
     [
         ("Read the file.", "two lines of ---"),

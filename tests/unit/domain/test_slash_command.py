@@ -18,9 +18,10 @@ from helix_desktop.domain.slash_command import (
     parse_slash_input,
     split_arguments,
 )
+from tests.support.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "typed"),
     [
         ("/compact", SlashInput("compact")),
@@ -122,7 +123,7 @@ def test_bytes_that_are_not_text_are_refused(data: bytes) -> None:
         parse_prompt_file(data, "x", "user", "x.md")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("prompt", "arguments", "message"),
     [
         ("Fix $ARGUMENTS now", "issue 12", "Fix issue 12 now"),

@@ -18,11 +18,12 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.store import ListPlace, SessionSummary, SessionVersions, session_tree
 from helix_desktop.domain.text_search import MAX_QUERY_LENGTH, parse_query
+from tests.support.tables import for_each
 
 BOTH = (SessionPinned(), SessionArchived())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("events", "place"),
     [
         (BOTH, ListPlace(pinned=True, archived=True)),
@@ -45,7 +46,7 @@ def test_what_is_sent_brings_a_session_back_and_a_branch_begins_in_no_group(
     assert reached == place
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("query", "words"),
     [
         ("tide", ("tide",)),

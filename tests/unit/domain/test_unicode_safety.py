@@ -14,13 +14,14 @@ from helix_desktop.domain.unicode_safety import (
     repair_surrogates,
     without_direction_signs,
 )
+from tests.support.tables import for_each
 
 HIDDEN = (
     "\0\x1b\r\x7f\x85\xad\u034f\u061c\u115f\u180e\u200b\u2028\u202e\u2066\u2800\u3164\ufe00\ufeff\U000e0041"
 )
 
 
-@pytest.mark.parametrize("char", HIDDEN)
+@for_each("char", HIDDEN)
 def test_hidden_characters_are_found(char: str) -> None:
     assert first_hidden(f"echo a{char}b{char}") == char
     assert escape_hidden(char).startswith("\\")

@@ -15,11 +15,13 @@ from environment import SetupFailed
 from frozen import contents, libraries, start
 from frozen.build import make_uniform, trim_records
 
+from tests.support.tables import for_each
+
 ROOT = Path(__file__).resolve().parents[3]
 QT = "PySide6/Qt/plugins"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "path",
     [
         f"{QT}/platforms/libqxcb.so",
@@ -42,7 +44,7 @@ def test_required_files_are_included(path: str) -> None:
     assert contents.is_wanted((path, "", "BINARY"), "linux")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "path",
     [
         f"{QT}/platforms/libqvnc.so",

@@ -13,6 +13,7 @@ import pytest
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
 from helix_desktop.permissions.rules import evaluate
+from tests.support.tables import for_each
 
 COVERAGE = FileCoverage(
     places=(
@@ -382,7 +383,7 @@ def test_a_command_whose_variables_grow_is_asked_about_before_they_fill_the_memo
     assert asking(command) == [command]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "path", "text", "effect"),
     [
         ("bash run.sh", "run.sh", "set -e\nrm -rf data\n", "ask"),

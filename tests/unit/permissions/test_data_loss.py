@@ -11,6 +11,7 @@ from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPla
 from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
 from helix_desktop.permissions.data_loss import find_effects
 from helix_desktop.permissions.rules import evaluate
+from tests.support.tables import for_each
 
 COVERAGE = FileCoverage(
     files=3,
@@ -33,7 +34,7 @@ def loss(command: str, folder: str = "") -> str:
     return ",".join(place.path for place in find_effects(command, COVERAGE, folder, "/w/p").lost)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "places"),
     [
         ("rm logs/app.log", "logs/app.log"), ("rm -f logs/*.log", "logs/app.log"),
@@ -62,7 +63,7 @@ def test_what_a_command_destroys_for_good(command: str, places: str) -> None:
     assert loss(command) == places
 
 
-@pytest.mark.parametrize(
+@for_each(
     "command",
     [
         "git status", "git commit -m 'rm -rf .git; git reset --hard'", "git checkout main", "git push",
@@ -78,7 +79,7 @@ def test_what_can_be_undone_or_made_again_is_no_loss(command: str) -> None:
     assert loss(command) == ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     "command",
     [
         "rm .e''nv", "rm `echo .env`", "$(echo rm) .env", "rm {.env,x}", "coproc rm .env", "exec 3>.env",
@@ -106,7 +107,7 @@ def test_no_wrapping_hides_what_is_destroyed(command: str) -> None:
     assert ".env" in loss(command)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "command",
     [
         "ls -la", "source .env && make", "set -a; . ./.env; set +a", "export $(grep -v '^#' .env | xargs)",
@@ -224,7 +225,7 @@ def test_mode_auto_asks_before_edits_of_files_that_cannot_be_brought_back() -> N
     assert decide(FileCoverage()) == ("ask", ("a.py", ".env"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "effect"),
     [
         ("echo x > .envrc", "ask"), ("echo x >> .npmrc", "ask"), ("mkdir .vscode; cp t.json .vscode", "ask"),

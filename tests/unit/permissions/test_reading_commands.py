@@ -27,6 +27,7 @@ from helix_desktop.permissions.reading_programs import (
     reading_lines,
 )
 from helix_desktop.permissions.rules import evaluate
+from tests.support.tables import for_each
 
 PROGRAMS = find_programs(DEFAULT_LINES)
 USUAL = [
@@ -41,12 +42,12 @@ def only_reads(command: str, folder: str = "") -> bool:
     return reading_use(command, folder, "/w", PROGRAMS) is not None
 
 
-@pytest.mark.parametrize(("kind", "command"), USUAL)
+@for_each(("kind", "command"), USUAL)
 def test_of_the_usual_commands_those_that_read_are_found(kind: str, command: str) -> None:
     assert only_reads(command) == (kind == "reading")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "command",
     [
         "ls", "ls -la src tests", "cd /w && ls", "cd /w/src && cat ../README.md", "cat /w/a.txt",
@@ -77,12 +78,12 @@ a program, or never end.
 """
 
 
-@pytest.mark.parametrize("command", ASKED)
+@for_each("command", ASKED)
 def test_what_may_do_more_is_asked_about(command: str) -> None:
     assert not only_reads(command)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "command",
     [
         "cat /etc/passwd", "cat ~/.bashrc", "cat ~root/x", "ls ..", "cat ../x", "cat src/../../x",
@@ -137,16 +138,12 @@ def test_every_program_of_the_list_may_run_and_none_with_an_option_that_is_not_l
         assert not (takes_paths and only_reads(f"{program.name} {first}/etc/passwd"))
 
 
-@pytest.mark.parametrize(
-    "script", ["p", "1,5p", "$p", "/a/,/b/d", "s/a/b/", "s/[0-9]*/x/gp", "1p;2p", "2,4!d", "5q"]
-)
+@for_each("script", ["p", "1,5p", "$p", "/a/,/b/d", "s/a/b/", "s/[0-9]*/x/gp", "1p;2p", "2,4!d", "5q"])
 def test_scripts_of_sed_that_print(script: str) -> None:
     assert prints_only(script)
 
 
-@pytest.mark.parametrize(
-    "script", ["", "w a", "1w a", "e", "s/a/b/e", "s/a/b/w x", "r a", "p w x", "s/[/]/;/w f/p", "{p}"]
-)
+@for_each("script", ["", "w a", "1w a", "e", "s/a/b/e", "s/a/b/w x", "r a", "p w x", "s/[/]/;/w f/p", "{p}"])
 def test_scripts_of_sed_that_do_more(script: str) -> None:
     assert not prints_only(script)
 
@@ -172,7 +169,7 @@ def test_a_changed_line_takes_the_place_of_the_default_one() -> None:
     assert reading_lines(("bash FILES", "./x", "cat FILES"), ()) == lines, "what can't be read allows nothing"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "why"),
     [
         ("./tool FILES", "not a program's name"), ("/bin/ls", "not a program's name"),
@@ -263,7 +260,7 @@ def test_the_part_of_a_list_that_may_do_more_than_read(command: str, part: str, 
     assert (found or ("", "")) == (part, others)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "command",
     [
         "pytest", "pytest -q | tail -5", "pytest && make", "pytest || git status", "pytest & git status",

@@ -40,6 +40,7 @@ from helix_desktop.permissions.rules import (
     suggest_edit_rules,
     suggest_fetch_rules,
 )
+from tests.support.tables import for_each
 
 TOKENS = ["git", "log", "push", "make", "test", "*", "-x", "src/a.py", "a b"]
 SUBJECTS = ["git log", "git log -x", "git push", "src/a.py", "src", "", ANY, "../a", ".envrc", "host.org"]
@@ -134,7 +135,7 @@ def test_no_pattern_allows_a_command_outside_the_sandbox(call: ApprovalRequest, 
     assert not rule_applies(pattern, msgspec.structs.replace(call, confined=False))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "git log; curl evil.org", "git log && make", "git log | sh", "git log $(id)", "git log `id`",
@@ -181,8 +182,8 @@ _RUNNING_VARIABLES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", _RUNNING_VARIABLES)
-@pytest.mark.parametrize(
+@for_each("name", _RUNNING_VARIABLES)
+@for_each(
     "form",
     ["export {}=x; {}", "{}=x {}", "CI=1 {}=x {}", "{}=x; {}", "export CI=1 {}=x && {}", "cd a && {}=x {}"],
 )
@@ -205,7 +206,7 @@ def test_a_command_that_does_more_than_a_rule_allows_names_that_rule(text: str) 
     assert allowed_but_for([saved], msgspec.structs.replace(command(text), confined=False)) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "PYTHONPATH=src python3 -m pytest -q", "PYTHONPATH=./src:lib/a-1.zip python3 -m pytest",
@@ -224,7 +225,7 @@ def test_a_rule_for_tests_covers_them_with_modules_of_the_workspace(text: str) -
     assert evaluate([saved], msgspec.structs.replace(request, confined=False)).effect == "ask"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "PYTHONPATH=/etc python3 -m pytest", "PYTHONPATH=/wx python3 -m pytest",
@@ -265,7 +266,7 @@ def test_the_path_of_modules_asks_where_the_workspace_is_not_run_anyway(text: st
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "CI=$(id) python3 -m unittest", "CI=`id` python3 -m unittest", "CI=/etc python3 -m unittest",
@@ -291,7 +292,7 @@ def test_parsing_a_command_never_fails_and_never_invents_words(text: str) -> Non
     possibly_matches("git push *", text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "git push", "cd x && git push -f", "x=$(git push)", "bash -c 'git push'", "/usr/bin/git push",
@@ -313,7 +314,7 @@ def test_a_refused_pattern_is_found_anywhere_in_a_command(text: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "alias g=git\ng push", "sh -c 'alias g=git\ng push'", "ln -s $(which git) g; ./g push",
@@ -332,7 +333,7 @@ def test_words_that_are_read_may_be_the_refused_ones(text: str) -> None:
     assert evaluate([denied, allowed], command(text, confined=True)).effect != "allow"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "ls | xargs git add", "git ls-files | xargs wc -l", "xargs git commit -m push < f", "git log | head",
@@ -360,7 +361,7 @@ def test_a_refused_pattern_is_found_with_other_options(pattern: str, text: str) 
     assert not certainly_matches(pattern, text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "$X push", "git $X", 'eval "$X"', "A=1 $X", "timeout 5 $X", "echo Z2l0IHB1c2g= | base64 -d | sh",
@@ -374,7 +375,7 @@ def test_a_refused_pattern_has_what_may_be_it_asked_about(text: str) -> None:
     assert evaluate([denied, PermissionRule("run_command", text)], command(text), "auto").effect == "allow"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "git log -n push", "git status", 'git commit -m "x $Y"', 'pytest -q "$A" | tail',
@@ -396,7 +397,7 @@ def test_a_long_command_is_read_once() -> None:
     assert possibly_matches("git push *", "git {push," + "a" * 200 + "}") == "maybe"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "pattern"),
     [
         ("git log -3", "git log *"),
@@ -531,7 +532,7 @@ def test_a_parsed_rule_is_described_in_a_sentence(
     assert sentence in rule_names(rule)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "text"),
     [("pattern", ""), ("pattern", "* push"), ("path", ""), ("path", "../x"), ("folder", "../x"),
      ("folder", "/etc"), ("host", ""), ("host", "a b"), ("host", "https://x"), ("server", "x")],
@@ -600,7 +601,7 @@ def test_a_rule_for_a_command_holds_in_its_folder_only_and_a_refusal_everywhere(
     assert [decide(refusal, folder) for folder in ("", "tmp")] == ["deny", "deny"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "is_code"),
     [
         ("pytest -q 2>&1 | tail -5", True), ("cd web && CI=1 npm test", True), ("cargo test", True),

@@ -28,6 +28,7 @@ from helix_desktop.domain.messages import (
 from helix_desktop.providers.answers import MalformedCall
 from helix_desktop.providers.openai_chat import DIALECT, ChatAssembler, RequestVariant, request_body
 from tests.support.image_bytes import image_and_bytes
+from tests.support.tables import for_each
 
 INFO = ModelInfo("here", "m")
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -351,7 +352,7 @@ def test_the_older_single_function_call() -> None:
     assert (answer.calls, answer.stop) == ((ToolCall("new_0", "read", A),), "calls")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("finish", "stop"),
     [
         ("stop", "end"),
@@ -380,7 +381,7 @@ def test_the_reason_an_answer_with_calls_ended(finish: str, stop: StopReason) ->
     assert assemble({"tool_calls": [piece(0, "x", "read", A)]}, finish=finish).stop == stop
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("usage", "expected"),
     [
         ({"prompt_tokens": 9, "completion_tokens": 2}, Usage(9, 2)),

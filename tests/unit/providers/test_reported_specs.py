@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.providers.model_list import parse_model, parse_model_list
+from tests.support.tables import for_each
 
 OPENROUTER: dict[str, Any] = {
     "id": "vendor/model",
@@ -27,7 +28,7 @@ MISTRAL: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("reported", "figures"),
     [
         (

@@ -21,11 +21,12 @@ from helix_desktop.providers.retry import (
     retry_after_s,
     wait_or_skip,
 )
+from tests.support.tables import for_each
 
 NOW = 1_700_000_000.0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("headers", "seconds"),
     [
         ({"retry-after": "7"}, 7.0),

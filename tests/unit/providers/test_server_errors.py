@@ -32,6 +32,7 @@ from helix_desktop.providers.server_errors import (
     is_quota_used_up,
 )
 from tests.support.model_servers.canned_http import CannedResponse
+from tests.support.tables import for_each
 
 KEY = "sk-0123456789"
 ENDPOINT = Endpoint("here", "https://here.test/v1/", KEY, HttpClient())
@@ -42,7 +43,7 @@ def refusal(status: int, body: Any, **headers: str) -> ModelError | TransientErr
     return error_for_status(ENDPOINT, status, text, headers, model="m", now_s=0.0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "message"),
     [
         ({"error": {"message": "bad  thing\n", "type": "x"}}, "bad thing"),
@@ -82,7 +83,7 @@ def test_every_error_is_explained_without_the_key(status: int, body: Any, leak: 
     assert KEY not in f"{failure} {error}"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "message"),
     [
         (400, "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000"),
@@ -124,7 +125,7 @@ def test_messages_about_a_request_that_is_too_large(status: int, message: str) -
     assert type(refusal(status, message)) is ContextWindowExceeded
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "requested", "window"),
     [
         (
@@ -153,7 +154,7 @@ def test_the_window_in_an_error_message(message: str, requested: int, window: in
     assert (error.request_tokens, error.window_size) == (requested, window)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "message", "kind"),
     [
         (400, "This model's maximum context length is 8192 tokens", ContextWindowExceeded),
@@ -218,7 +219,7 @@ def test_anthropic_s_url_may_lack_its_version(url: str, base: str) -> None:
     assert Endpoint("x", url, "", HttpClient(), "anthropic").base_url == base
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "error", "what"),
     [
         (403, "Your account is not active, please check your billing details.", "has a billing problem"),
@@ -316,7 +317,7 @@ def test_a_key_that_is_a_part_of_words_stays_in_them() -> None:
     assert Endpoint("here", "http://here.test/v1", "key1", HttpClient()).redact("not key1") == "not [key]"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "message"),
     [
         (400, "messages.3.content.1.image.source.base64.data: Could not process image"),
@@ -346,7 +347,7 @@ def test_a_refused_image_is_distinguished_from_other_errors(status: int, message
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "message"),
     [
         (501, "Function calling is not implemented"),
@@ -423,7 +424,7 @@ WINDOWS = [
 ]
 
 
-@pytest.mark.parametrize(("status", "message", "request_tokens", "window"), WINDOWS)
+@for_each(("status", "message", "request_tokens", "window"), WINDOWS)
 def test_a_window_is_read_from_any_wording(
     status: int, message: str, request_tokens: int, window: int
 ) -> None:
@@ -530,12 +531,12 @@ ANSWER_LENGTHS = [
 ]
 
 
-@pytest.mark.parametrize("message", ANSWER_LENGTHS)
+@for_each("message", ANSWER_LENGTHS)
 def test_the_length_of_an_answer_is_no_window(message: str) -> None:
     assert read(400, message) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "message"),
     [
         (
@@ -579,7 +580,7 @@ def test_any_text_is_read_without_an_exception(status: int, body: str, message: 
     assert overflow is None or overflow.limit >= 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "is_over"),
     [
         ("quota exceeded for this month", True),

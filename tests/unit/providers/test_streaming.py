@@ -52,6 +52,7 @@ from tests.support.model_servers.stream_parts import (
     Text,
     TokenCounts,
 )
+from tests.support.tables import for_each
 
 
 def parse(*chunks: bytes, longest: int = 1000) -> list[SseEvent]:
@@ -426,7 +427,7 @@ TOOLS = frozenset({"read_file", "run_command"})
 CALL = json.dumps({"name": "read_file", "arguments": {"path": "a.txt"}})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [
         CALL,
@@ -466,7 +467,7 @@ def test_a_text_about_calls_is_a_text(answer: str) -> None:
     assert not is_written_call(answer, TOOLS)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "text", "thought"),
     [
         ("<think>plan</think>\n\nDone.", "Done.", "plan"),

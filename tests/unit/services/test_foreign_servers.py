@@ -19,6 +19,7 @@ from helix_desktop.services.foreign_servers import ForeignServerReader, ForeignS
 from helix_desktop.services.mcp_config import ServerDraft
 from helix_desktop.tools.workspace_tools import open_jail
 from helix_desktop.workspaces.registry import WorkspaceRegistry
+from tests.support.tables import for_each
 
 posix = pytest.mark.skipif(os.name == "nt", reason="links and pipes that Windows does not have")
 
@@ -126,7 +127,7 @@ async def test_folders_and_defaults_are_filled_in(servers: Servers) -> None:
     assert (draft.config.url, draft.placeholders) == ("${BASE}/mcp", ("${BASE}",))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "shown"),
     [
         (["--api-key", "s3cret"], ["--api-key", "${api-key}"]),

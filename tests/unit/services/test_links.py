@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.services.links import Link, is_link, parse_link
+from tests.support.tables import for_each
 
 HOME = "0c7f6b52-0f5e-4bb4-9d1c-2f1d9f6f2a10"
 LINKS = st.builds(
@@ -28,7 +29,7 @@ def test_a_link_round_trips(link: Link) -> None:
     assert len(link.text) <= 160
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",
@@ -55,7 +56,7 @@ def test_an_invalid_link_is_refused(text: str) -> None:
     assert refused.value.fix
 
 
-@pytest.mark.parametrize("char", ["\n", "\r", "\t", "\0", "\x1b", "\u202e", "\u200b", "\u2028"])
+@for_each("char", ["\n", "\r", "\t", "\0", "\x1b", "\u202e", "\u200b", "\u2028"])
 def test_invisible_characters_are_refused(char: str) -> None:
     with pytest.raises(InvalidInput, match="hidden characters"):
         parse_link(f"helix:open?workspace={HOME}{char}")

@@ -13,6 +13,7 @@ from helix_desktop.store.contents import new_record
 from helix_desktop.store.kinds import ROWS, RowType
 from helix_desktop.store.writer import WriteBatch
 from tests.support.store.builders import make_content, make_summary, user_message_event
+from tests.support.tables import for_each
 
 
 def empty_batch() -> WriteBatch:
@@ -80,7 +81,7 @@ def record_row(kind: ContentKind = "output", trashed: int = 0, target: str = "sr
     return kinds.encode(KEY, record)
 
 
-@pytest.mark.parametrize("trashed", TIMES)
+@for_each("trashed", TIMES)
 def test_no_time_in_the_trash_is_missed(trashed: int) -> None:
     assert kinds.may_be_trashed(record_row(trashed=trashed))
 

@@ -12,9 +12,10 @@ from helix_desktop.tools.files.edit import MultiEditArguments
 from helix_desktop.tools.files.read import ReadFileArguments
 from helix_desktop.tools.shell.run_command import RunCommandArguments
 from helix_desktop.tools.workspace_tools import TodoArguments
+from tests.support.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         ("{}", "path"),

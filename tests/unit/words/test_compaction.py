@@ -15,11 +15,12 @@ from helix_desktop.words.next_compaction import (
     gauge_compaction_text,
     threshold_text,
 )
+from tests.support.tables import for_each
 
 _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("outlook", "text"),
     [
         (CompactionOutlook("off"), "Context management is off."),

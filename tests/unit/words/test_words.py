@@ -86,9 +86,10 @@ from helix_desktop.words.times import (
 )
 from tests.support.histories import conversation_with
 from tests.support.store.builders import START_MS
+from tests.support.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("output", "text"),
     [
         ("FAILED tests/test_a.py::test_b\n==== 1 failed, 12 passed in 0.31s ====\n", "1 failed"),
@@ -121,7 +122,7 @@ def test_the_end_of_a_test_run_says_how_many_tests_failed(output: str, text: str
     assert failed_tests_text(output) == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("target", "words"),
     [
         ("index", "what was compacted"),
@@ -559,7 +560,7 @@ def test_an_age_is_the_same_within_a_step_of_the_clock() -> None:
     assert format_short_time(at, recent) == format_relative_time(at, in_ms(recent)) == "now"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "problem", "changed", "text"),
     [
         ("project", "", False, "src/AGENTS.md sent to the agent · 12 tokens"),

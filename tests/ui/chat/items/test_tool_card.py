@@ -34,6 +34,7 @@ from helix_desktop.ui.kit.boxes import PaintState, Text
 from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry, Pin, Recall
 from helix_desktop.ui.rows.row_widget import RowWidget
 from tests.support.intents import performed, take_intents
+from tests.support.tables import for_each
 from tests.support.window.buttons import trigger
 from tests.support.window.chat_geometry import numbered_lines, row_key, tool_row, with_answer
 
@@ -263,7 +264,7 @@ def test_the_button_counts_all_lines_and_the_bar_says_which_it_counts(view: Chat
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("row", "names"),
     [
         (with_answer(CARD, size=900), "pin cache_now | recall cache"),
@@ -361,7 +362,7 @@ _FAILED = "2 failed, 9 passed in 0.31s"
 TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"}, exit_code=0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("row", "words"),
     [
         (CARD, []),
@@ -401,7 +402,7 @@ def _ran(command: str) -> ToolRow:
 _PASSED = "exit code 0:\ncollected 58 items\n\n\x1b[32m===== 58 passed in 0.40s =====\x1b[0m\n\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("row", "result"),
     [
         (with_answer(TESTS, text=_PASSED), "58 passed in 0.40s"),

@@ -23,11 +23,12 @@ from helix_desktop.context.intake.descriptions import (
 )
 from helix_desktop.context.intake.output_forms import preview_output
 from helix_desktop.domain.digest import digest_of
+from tests.support.tables import for_each
 
 LICENSE = "# Copyright (C) 2026 Somebody\n# Licensed under the MIT license.\n\nimport os\n\n\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tool", "text", "about"),
     [
         ("read_file", LICENSE + "class App:\n    def run(self): ...\n\ndef main(): ...\n", "App, main"),
@@ -262,7 +263,7 @@ def test_what_says_nothing_of_how_a_command_ended_is_passed_over() -> None:
     assert describe_output("run_command", "3.1\ntry:\nexcept ImportError:\n") == '"3.1"'
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "about"),
     [
         ("ok  \tapp/b\t1.2s\nFAIL\tapp/cli\t71.522s\nok  \tapp/a\t0.1s\nFAIL\n", "FAIL app/cli 71.522s"),
@@ -421,7 +422,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("line", "rank"), TABLE)
+@for_each(("line", "rank"), TABLE)
 def test_lines_of_real_tools_have_the_rank_of_what_they_report(line: str, rank: int | None) -> None:
     """Results of failed runs first, then errors, then what only mentions one; names are none of these."""
     match = find_error(line)
@@ -543,7 +544,7 @@ _TAP = "TAP version 13\n" + "".join(f"ok {n} - case {n}\n  duration_ms: 0.3\n" f
 _SOURCE = "".join(f"def part_{name}():\n    return 1\n\n" for name in "abcdefgh")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("output", "about"),
     [
         (f"{_TAP}# tests 29\n# pass 28\n# fail 1\n# skipped 0\n", '"tests 29, pass 28, fail 1"'),

@@ -40,6 +40,7 @@ from helix_desktop.context.intake.output_forms import (
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.text_format import first_line, format_bytes
+from tests.support.tables import for_each
 
 LINES = st.lists(
     st.sampled_from(("ok line 1", "", "x" * 150, "é☃", "    indented")), min_size=0, max_size=400
@@ -480,7 +481,7 @@ def compact(instructions: str) -> FormChoice:
     return FormChoice("compact", instructions, True)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [
         "1: compact: names of failing tests\n2: preview\n3: full",
@@ -502,7 +503,7 @@ def test_answers_in_the_requested_form_and_similar_ones_are_parsed(answer: str) 
     assert choices == (compact("names of failing tests"), PREVIEW, FULL)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [
         *("", "I would keep it whole.", "full", "1: whole", "2: full", "0: full", "1: compact:"),

@@ -33,6 +33,7 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.replay.token_counters import MessageTokenCounter
 from tests.support.histories import NASTY_TEXTS
+from tests.support.tables import for_each
 
 INDEX = "ab" * 32
 DID, ENTRY = re.compile(r"did: "), re.compile(r"(?<= )e\d+ ")
@@ -150,7 +151,7 @@ def test_brackets_that_are_not_the_programs_stand_as_they_came(line: str) -> Non
     assert fold.render_fold_note(items, INDEX, 0).splitlines()[1:] == [f"user: {line}", f"agent: {line}"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
     [
         "[Folded steps] Earlier steps",
@@ -211,7 +212,7 @@ def test_calls_are_described_briefly() -> None:
     assert last == f"did: read_file a.py → out, e4 {path} 8K; run_command make test exit 2 → x"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tool", "target", "text", "about", "result"),
     [
         ("search_text", "TODO in src", "", "", " → nothing"),
@@ -541,7 +542,7 @@ FAILED = ToolAnswered("c", "edit_file", "no such line\n" * 30, HASH, 390, 5, 60,
 EDITED = ToolAnswered("c", "edit_file", "Edited, and so on.", HASH, 18, 5, 60, target="a.py")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answers", "line"),
     [
         ((SMALL, EDITED), "did: read_file a.py → out; edit_file a.py"),

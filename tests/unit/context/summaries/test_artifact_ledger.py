@@ -22,6 +22,7 @@ from helix_desktop.context.summaries.artifact_ledger import (
 )
 from helix_desktop.domain.events.conversation import ToolAnswered
 from tests.support.histories import SessionSimulator, histories
+from tests.support.tables import for_each
 
 BASE = ToolAnswered("c", "read_file", "x", "ab" * 32, 1, 1, 1, target="a.py")
 
@@ -245,7 +246,7 @@ CAP = 80
 LONG = "x" * CAP
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "short"),
     [
         ("mise run test 2>&1 | tail -30", "mise run test"),

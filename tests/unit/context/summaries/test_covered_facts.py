@@ -25,6 +25,7 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import CORRECTED, DENIED, QuestionReply
 from helix_desktop.domain.todo import TODO, TodoItem, TodoList, list_text
 from tests.support.histories import SessionSimulator, histories
+from tests.support.tables import for_each
 
 COMMAND = "cd /repo && uv run pytest -q tests/unit/parser --maxfail=3 | tail -5"
 
@@ -441,7 +442,7 @@ def test_a_reply_stands_whole_in_summaries_and_in_what_models_summarize() -> Non
         assert ((seq,) not in {fact.sources for fact in kinds["instructions"].missing}) is is_named
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("instruction", "line", "is_named"),
     [
         (

@@ -40,6 +40,7 @@ from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.domain.todo import TODO
 from tests.support.histories import NASTY_TEXTS, SessionSimulator, build_history, histories
+from tests.support.tables import for_each
 
 TEXTS = (
     st.text(alphabet="abc xyz.,:'\"()`/_-…é", min_size=1, max_size=60)
@@ -90,8 +91,8 @@ def test_a_source_that_does_not_exist_is_dropped(
                 )
 
 
-@pytest.mark.parametrize("heading", ["## {}", "### {}:", "# 2. {}", "## **{}**", "  ## {}  ", "###### {}"])
-@pytest.mark.parametrize("bullet", ["- {}", "* {}", "  • {}", "1. {}", "2) {}"])
+@for_each("heading", ["## {}", "### {}:", "# 2. {}", "## **{}**", "  ## {}  ", "###### {}"])
+@for_each("bullet", ["- {}", "* {}", "  • {}", "1. {}", "2) {}"])
 def test_variants_of_headings_and_bullets_are_parsed(heading: str, bullet: str) -> None:
     """The usual variants of Markdown are understood."""
     text = "\n".join(
@@ -339,7 +340,7 @@ def test_an_extract_keeps_what_the_handover_before_called_open_until_something_s
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("issue", "said", "is_open"),
     [
         ("Finding 1, the worst: headers by `reason`, `_writers.py:58`", "Finding 1 is fixed.", False),

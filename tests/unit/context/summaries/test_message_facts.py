@@ -15,6 +15,7 @@ from helix_desktop.context.summaries.message_facts import (
     statements_in,
 )
 from tests.support.histories import NASTY_TEXTS
+from tests.support.tables import for_each
 
 CONCLUSION = """Perfect! I looked at everything that you asked me about, and here is what there is to say.
 
@@ -143,7 +144,7 @@ def test_of_a_long_message_only_commands_are_rules() -> None:
     assert list(instructions_in("The flag should default to off.")) == ["The flag should default to off."]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "is_preference"),
     [
         ("Use tabs, never spaces.", True),

@@ -34,6 +34,7 @@ from tests.support.rewrite_histories import fold as fold_it
 from tests.support.rewrite_histories import histories_with_rewrites, observe, place_observations
 from tests.support.session_rewrites import exclude
 from tests.support.session_simulator import MODEL
+from tests.support.tables import for_each
 
 SMALL = 300  # tokens of a window that is nearly always too small
 POLICY = PROFILES["balanced"]
@@ -509,7 +510,7 @@ def test_a_summary_says_that_its_entry_numbers_can_be_recalled() -> None:
             assert f" can be recalled by {handles}." in text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "read"),
     [
         ("- (1) A fact [e4]", (1, "A fact", (4,))),

@@ -13,6 +13,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import policy_from
 from helix_desktop.context.window.window import Projector, PromptFrame, project
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from tests.support.tables import for_each
 
 FOLDER = Path(__file__).parents[3] / "golden" / "requests"
 # Sessions as they are stored, and the messages of each request. `tests/support/request_golden.py` writes
@@ -43,7 +44,7 @@ def difference(texts: list[str], expected: list[str]) -> str:
     return ""
 
 
-@pytest.mark.parametrize(("name", "seq"), REQUESTS)
+@for_each(("name", "seq"), REQUESTS)
 def test_the_same_log_gives_the_same_request(name: str, seq: int) -> None:
     """Project from nothing but the log up to an event, as after a restart of the app."""
     document = FILES[name]

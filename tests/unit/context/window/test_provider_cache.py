@@ -33,6 +33,7 @@ from helix_desktop.domain.messages import Message, ModelInfo, RequestLayers, Usa
 from tests.support import session_rewrites
 from tests.support.histories import MODEL, SessionSimulator, build_history, histories
 from tests.support.request_golden import FOLDING, SWEEPS_ONLY, play_turn
+from tests.support.tables import for_each
 
 
 @given(histories())
@@ -191,7 +192,7 @@ def causes(*events: Event, gap_ms: int = MINUTE) -> tuple[MissCause, ...]:
 BEFORE = reply(usage(20_000))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("events", "expected"),
     [
         ([BEFORE], [MissCause("first")]),

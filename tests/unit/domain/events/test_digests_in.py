@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given
 
 from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.events.recorded_event import Event, digests_in
 from tests.support.histories import SessionSimulator, histories
+from tests.support.tables import for_each
 
 HANDLES = {"digest", "digests", "recalled", "index"}
 """The fields of events that hold digests. A new one belongs here and into `digests_in`."""
@@ -48,7 +48,7 @@ def filled(kind: Any, digests: Digests, name: str = "") -> Any:
     return value
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@for_each("kind", KINDS)
 def test_each_digest_in_an_event_counts(kind: type[Event]) -> None:
     digests = Digests()
     event = filled(msgspec.inspect.type_info(kind), digests)

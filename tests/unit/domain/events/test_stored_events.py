@@ -29,6 +29,7 @@ from helix_desktop.domain.messages import ModelInfo
 from tests.support import session_rewrites
 from tests.support.histories import conversation_with
 from tests.support.store.stored_kinds import holds
+from tests.support.tables import for_each
 
 FOLDER = Path(__file__).parents[3] / "golden" / "events"
 # A file is written once and never again: a change that breaks one breaks users' sessions. What comes later
@@ -44,7 +45,7 @@ def read(row: dict[str, Any]) -> RecordedEvent:
     return msgspec.msgpack.decode(msgspec.msgpack.encode(row), type=RecordedEvent)
 
 
-@pytest.mark.parametrize("row", GOLDEN, ids=lambda row: f"{row['seq']}-{row['event']['kind']}")
+@for_each("row", GOLDEN)
 def test_a_stored_event_is_read(row: dict[str, Any]) -> None:
     """Nothing of a stored event is lost or renamed: encoded again it is the same."""
     recorded = read(row)
@@ -166,7 +167,7 @@ def test_subagents_steering_and_costs_come_back() -> None:
     assert digests == {"a" * 64, "b" * 64, "c" * 64}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tag", "field", "text", "kind"),
     [
         ("handover-made", "trigger", "85 %", HandoverTrigger.THRESHOLD),

@@ -19,6 +19,7 @@ from helix_desktop.domain.file_history.diff import FileDiff, PatchFile, diff_con
 from helix_desktop.domain.file_history.hunk_revert import HunkState, apply_hunks, hunk_states
 from helix_desktop.domain.file_history.merge import Merge, merge
 from tests.support.file_changes.cases import numbered_lines
+from tests.support.tables import for_each
 
 BEFORE = numbered_lines(40)
 AFTER = numbered_lines(40, line3="first", line35="second")
@@ -33,7 +34,7 @@ def states(before: str | None, after: str | None, present: str | None) -> tuple[
     return hunk_states(diff_contents(old, new), old, new, there)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("present", "expected"),
     [
         (AFTER, (STANDS, STANDS)),
@@ -225,7 +226,7 @@ def test_a_last_line_without_an_end_and_other_line_ends_are_differences() -> Non
     assert _as_text(diff) == "-a\n-b\n+a\r\n+b\r"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("before", "after", "kind"),
     [
         (b"a\0b", b"a\0c", "binary"),

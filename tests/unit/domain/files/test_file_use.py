@@ -17,9 +17,10 @@ from helix_desktop.domain.files.file_use import (
     mcp_call_target,
     printed_file,
 )
+from tests.support.tables import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "path", "lines"),
     [
         ("cat a.py", "a.py", ALL_LINES),
@@ -36,7 +37,7 @@ def test_a_command_that_only_prints_a_file_reads_it(command: str, path: str, lin
     assert printed_file(command) == (path, lines)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "command",
     [
         "cat a.py b.py",
@@ -59,7 +60,7 @@ def test_no_command_is_too_odd_to_be_looked_at(command: str) -> None:
     assert printed is None or printed[0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "is_test"),
     [
         ("pytest -q tests/unit", True),
@@ -83,7 +84,7 @@ def test_a_very_long_command_takes_little_time(piece: str) -> None:
     assert time.process_time() - started < 5  # some 0.02 s; in the square of its length half a minute
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "target"),
     [
         ('{"content": "text", "path": "a.py"}', "a.py"),

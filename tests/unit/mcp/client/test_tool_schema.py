@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from helix_desktop.mcp.client.exposed_tool import clean_schema
+from tests.support.tables import for_each
 
 
 def cleaned(**argument: Any) -> Any:
@@ -17,7 +18,7 @@ def cleaned(**argument: Any) -> Any:
     return clean_schema({"type": "object", "properties": {"a": argument}}, str)["properties"]["a"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("argument", "expected"),
     [
         ({"type": "any"}, {}),

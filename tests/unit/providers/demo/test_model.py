@@ -24,6 +24,7 @@ from helix_desktop.providers.demo.script import (
     read_scripts,
 )
 from tests.support.demo_loop import DEMO_DIR, DemoLoop, copy_sample_project
+from tests.support.tables import for_each
 
 (TIDEWATCH,) = read_scripts(DEMO_DIR)
 UNSEEN = "(not found, an earlier session may have changed it)"
@@ -158,7 +159,7 @@ async def test_an_empty_folder_and_no_tools_are_handled(tmp_path: Path) -> None:
     assert (bare.calls, "need a real model" in bare.text) == ((), True)
 
 
-@pytest.mark.parametrize("number", range(len(TIDEWATCH.user_messages)))
+@for_each("number", range(len(TIDEWATCH.user_messages)))
 def test_a_message_behind_notes_of_the_app_is_recognized(number: int) -> None:
     """As after a change of the mode, or of files that were read: it said that it can't work on that."""
     note = "[Mode: auto] Calls run unasked.\n\n[Files changed]\nREADME.md\n\n"

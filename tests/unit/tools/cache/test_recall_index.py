@@ -26,6 +26,7 @@ from helix_desktop.tools.cache.lines import match_lines, plain_pattern, split_al
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from tests.support.cache_session import AT, SESSION, SessionRig
+from tests.support.tables import for_each
 from tests.support.tool_rig import estimate_tokens, make_call
 
 ALONE = "Recall one of these alone, with the pattern, for all its lines."
@@ -557,7 +558,7 @@ async def test_a_rare_alternative_is_found_behind_more_lines_of_another_than_are
     assert "\n3001:sealed" in await rig.recall(index, pattern="idle|sealed")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pattern", "parts"),
     [
         ("abc", []),

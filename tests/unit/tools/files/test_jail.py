@@ -17,6 +17,7 @@ from helix_desktop.domain.files.names import normalized_name
 from helix_desktop.tools.files.jail import FileStamp, Jail, parts_of, startup_files
 from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.files.jail_windows import WindowsJail
+from tests.support.tables import for_each
 
 Make = Callable[..., Jail]
 
@@ -285,7 +286,7 @@ def test_a_listing_shows_links_and_kinds_without_following(make: Make, root: Pat
     }
 
 
-@pytest.mark.parametrize(
+@for_each(
     "path",
     [
         *("a:b", "C:/x", "NUL", "aux.txt", "com1.log"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.ui.design.viewer.json_view import GROUP_SIZE, MAX_JSON_BYTES, JsonNode, parse_json
+from tests.support.tables import for_each
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -57,11 +57,10 @@ def test_numbers_and_repeated_names_stay_as_they_are_written() -> None:
     assert [part.text for part in root.children] == ["1.50", "123456789012345678901234567890"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data",
     [b"", b"{}x", b"[1,]", b'{"a": NaN}', b"[" * 5_000 + b"]" * 5_000, b'["\xff"]', b'"text"',
      b"[" + b" " * MAX_JSON_BYTES + b"]"],
-    ids=["empty", "more", "comma", "nan", "deep", "bytes", "bare", "large"],
 )  # fmt: skip
 def test_what_is_no_json_or_too_much_stays_text(data: bytes) -> None:
     assert parse_json(data) is None

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.ui.chat.markdown.formulas import draw_formula
+from tests.support.tables import for_each
 
 _PIECES = st.sampled_from(
     ("x", "1", "+", "=", " ", "^", "_", "{", "}", "[", "]", "\\frac", "\\sqrt", "\\left(", "\\right)", "\\\\",
@@ -55,7 +56,7 @@ def test_the_place_of_a_limit_depends_on_the_line() -> None:
     assert alone.width < within.width
 
 
-@pytest.mark.parametrize(
+@for_each(
     "source",
     [
         "\\unknown{x}",  # a command that would be left as its name

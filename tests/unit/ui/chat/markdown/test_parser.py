@@ -22,6 +22,7 @@ from helix_desktop.ui.chat.markdown.parser import (
 )
 from helix_desktop.ui.chat.markdown.sections import MarkdownStream
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible, wrap_long_line
+from tests.support.tables import for_each
 
 _PIECES = (
     "$$\na\\\\\n  b\n$$\n",
@@ -40,7 +41,7 @@ def _spans(text: str) -> list[Span]:
     return [span for leaf in _leaves(text) for span in leaf.spans]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "target",
     ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "file:///etc/passwd", "data:text/html,x", "vbscript:x", "ftp://x",
      "//host/x", "java\tscript:x", "helix://run"],
@@ -172,7 +173,7 @@ def test_hidden_characters_are_revealed_where_users_approve() -> None:
     assert escape_command("rm \u061c\U000e0041a\xa0b") == "rm \\u061c\\U000e0041a\\u00a0b"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "codes"),
     [
         ("so $E = mc^2$ holds", ["E = mc^2"]),

@@ -55,6 +55,7 @@ from helix_desktop.words.button_labels import action_label, supported_remedies
 from tests.support.call_log import CallLog
 from tests.support.histories import SessionSimulator
 from tests.support.image_bytes import minimal_png, png
+from tests.support.tables import for_each
 from tests.support.window.chat_geometry import action_names, tool_row
 
 
@@ -348,14 +349,14 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize("remedy", get_args(Remedy))
+@for_each("remedy", get_args(Remedy))
 def test_a_button_is_a_verb_or_a_place_in_three_words(remedy: Remedy) -> None:
     label = action_label(remedy)
     assert len(label.split()) <= 3
     assert label[0].isupper()
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@for_each("kind", KINDS)
 def test_an_error_names_known_remedies(kind: type[HelixError]) -> None:
     assert set(kind.remedies) <= set(get_args(Remedy))
 

@@ -14,6 +14,7 @@ from helix_desktop.domain.question import DENIED
 from helix_desktop.ui.chat.rows.call_results import figures_text, outcome_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.rows.rows_from_events import rows_from_log
+from tests.support.tables import for_each
 from tests.support.window.chat_geometry import tool_row, with_answer
 
 
@@ -99,7 +100,7 @@ def test_a_call_that_a_crash_broke_off_ran_at_least_as_long_as_its_output_says()
 _MATCHES = "3 matching lines in 2 files:\na.py\n  1:x\n  --\n  7:x\nb.py\n  2:x\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tool", "text", "words"),
     [
         ("run_command", "exit code 0 (sandboxed, no network)\n1\n2\n3\n", "3 lines printed"),
