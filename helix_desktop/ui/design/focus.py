@@ -207,7 +207,9 @@ def _children(widget: QWidget) -> list[QWidget]:
     placed = list(_placed(layout)) if layout is not None else []
     if isinstance(widget, QSplitter):
         placed = [part for place in range(widget.count()) if (part := widget.widget(place)) is not None]
-    return [*dict.fromkeys((*placed, *(child for child in widget.children() if isinstance(child, QWidget))))]
+    # `children` would make a Python type of everything that Qt has in it: the first time that took 30 ms.
+    parts = widget.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    return [*dict.fromkeys((*placed, *parts))]
 
 
 def _placed(layout: QLayout) -> Iterator[QWidget]:
