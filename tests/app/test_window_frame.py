@@ -52,7 +52,7 @@ def test_the_first_frame_waits_for_no_engine_no_loop_no_structs_of_events_and_no
         "resolve_command(build_parser().parse_args([]))\n"
         "assert 'helix_desktop.app.window_frame' in sys.modules\n"
         "early = ('helix_desktop.context', 'helix_desktop.services.app_services')\n"
-        "early += ('asyncio', 'msgspec', 'markdown_it', 'helix_desktop.ui.window.command_list')\n"
+        "early += ('asyncio', 'msgspec', 'markdown_it', 'helix_desktop.ui.kit.boxes')\n"
         "modules = [name for name in early if name in sys.modules]\n"
         "print(modules + [path for path in linecache.cache if 'helix_desktop' in path])"
     )

@@ -47,7 +47,6 @@ from helix_desktop.ui.window.panes import LayoutStore, Panes
 from helix_desktop.ui.window.sidebar.rail import Rail
 from helix_desktop.ui.window.sidebar.sidebar import Sidebar
 from helix_desktop.ui.window.status_lines import (
-    CostLine,
     JobLines,
     WaitingSession,
     WaitingSessionsLine,
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     from helix_desktop.ui.survival.page import SurvivalPage
     from helix_desktop.ui.timeline.page import Timeline
     from helix_desktop.ui.window.command_list import HelpWindows
+    from helix_desktop.ui.window.cost_line import CostLine
     from helix_desktop.ui.window.search import SearchPanel
     from helix_desktop.ui.window.switcher import Switcher
 
@@ -216,7 +216,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.key_bindings = KeyBindings(self.commands)
         self.rail, self.sidebar = Rail(self.commands), Sidebar(self.commands)
         self.top_bar = TopBar(self.commands)
-        self.notices, self.jobs, self.cost_line = NoticeArea(), JobLines(), CostLine()
+        self.notices, self.jobs = NoticeArea(), JobLines()
         self.top_bar.add_button(self.notices.folded)
         self.waiting_sessions = WaitingSessionsLine()
         self._waiting: tuple[Sequence[WaitingSession], str] = ((), "")  # for the user, and which is on screen
@@ -224,6 +224,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.pages: WindowPages
         self.places: Places
         self.help_windows: HelpWindows
+        self.cost_line: CostLine
         self._settings_names: QWidget
         self._settings_head: QWidget | None = None
         self.switcher: Switcher
@@ -260,9 +261,12 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         """
         from helix_desktop.ui.onboarding.pages import Places
         from helix_desktop.ui.window.command_list import HelpWindows
+        from helix_desktop.ui.window.cost_line import CostLine
         from helix_desktop.ui.window.search import SearchPanel
         from helix_desktop.ui.window.switcher import Switcher
 
+        self.cost_line = CostLine()
+        self._page_column.addWidget(self.cost_line)
         self.places = Places(self._center, self.commands.new_session)
         self.search_panel = LazyPage(lambda: SearchPanel(self, self.session))
         self.intents.add_lazy(SearchPanel, self.search_panel.get)
@@ -297,7 +301,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def _arrange(self) -> Panes:
         center = QFrame()
         center.setObjectName("center")
-        self._main.addWidget(pane(column(self._center, self.cost_line, gap=0)))
+        self._page_column = column(self._center, gap=0)
+        self._main.addWidget(pane(self._page_column))
         # What comes and goes by itself lies over the page, and moves nothing.
         body = self._body = QGridLayout()
         body.setContentsMargins(0, 0, 0, 0)

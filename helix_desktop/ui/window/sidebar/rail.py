@@ -13,13 +13,12 @@ from helix_desktop.ui.design.buttons import EnterActivates, IconButton
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import IconLabel
 from helix_desktop.ui.design.layout import VerticalScrollArea, column, pane
-from helix_desktop.ui.design.mirror import draw_text
+from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.boxes import Pen
 from helix_desktop.ui.kit.commands import EntryMenu, WindowCommands, command_button
 from helix_desktop.ui.kit.intents import perform
 from helix_desktop.ui.window.work_badges import STATES, state_words
@@ -77,19 +76,26 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         self.setFixedSize(_rail_width(), scaled(_TILE_PX) + 12)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        pen = Pen.of_widget(self, self._theme)
+        painter = QPainter(self)  # not a pen: the first frame of the window waits for no boxes
+        mirror(painter, self.rect())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        theme = self._theme
         square = QRectF(_MARGIN_PX, 6, scaled(_TILE_PX), scaled(_TILE_PX))
         if height := 22 if self.workspace.active else 10 if self.underMouse() else 0:
             bar = QRectF(0, (self.height() - height) / 2, 3.5, height)
-            pen.box(bar, "accent" if self.workspace.active else "faint", "", 1.75)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(theme.accent if self.workspace.active else theme.faint))
+            painter.drawRoundedRect(bar, 1.75, 1.75)
         if self.hasFocus():
-            pen.box(square.adjusted(-4, -4, 4, 4), "", "accent", 13, 2)
-        paint_workspace_badge(pen.qt, square, self.workspace, self._theme)
+            painter.setPen(QPen(QColor(theme.accent), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(square.adjusted(-3, -3, 3, 3), 13, 13)
+        paint_workspace_badge(painter, square, self.workspace, theme)
         if dot := STATES[self.workspace.badge].dot:
-            pen.qt.setPen(QPen(pen.color("rail"), 2.5))
-            pen.qt.setBrush(pen.color(dot))
-            pen.qt.drawEllipse(QPointF(square.right() - 2, square.top() + 3), 5.5, 5.5)
-        pen.qt.end()
+            painter.setPen(QPen(QColor(theme.rail), 2.5))
+            painter.setBrush(QColor(getattr(theme, dot)))
+            painter.drawEllipse(QPointF(square.right() - 2, square.top() + 3), 5.5, 5.5)
+        painter.end()
 
 
 class Rail(Themed, QFrame):
