@@ -97,11 +97,36 @@ def test_page_names_are_never_cut_at_any_text_size(
     apply(qapp, LIGHT)
 
 
-def test_the_demo_is_listed_first_and_has_no_fields(dialog: SettingsView) -> None:
+def test_the_demo_comes_first_without_fields_and_a_stored_key_is_never_displayed(
+    dialog: SettingsView,
+) -> None:
+    """The footer belongs to the fields, and the page says where a key is stored."""
     assert "workspace default" in dialog.providers.list.item(0).text()
     dialog.providers.list.setCurrentRow(0)
     assert not dialog.providers.editor.isVisible()
     assert "needs no key" in words(dialog)
+    footer = dialog.providers.editor.footer
+    dialog.providers.list.setCurrentRow(1)
+    assert footer.isVisible()
+
+    key = line(dialog, "API key")
+    assert key.text() == ""
+    assert key.echoMode() is QLineEdit.EchoMode.Password
+    assert "Kept in Secret Service." in words(dialog)
+    for status, note in (
+        (ProviderStatus("p", False, "environment", "From OPENAI_API_KEY."), "From OPENAI_API_KEY."),
+        (ProviderStatus("p", False, "none", IN_SERVICE), IN_SERVICE),
+        (ProviderStatus("p", False, "none"), "Will be kept in the system's keychain, if there is one."),
+    ):
+        dialog.providers.editor.show_provider(GOOD, status)
+        assert note in words(dialog)
+
+    dialog.providers.list.setCurrentRow(0)
+    assert not footer.isVisible()
+    dialog.providers.add()
+    assert footer.isVisible()
+    dialog.providers.show_providers((DEMO,), (ProviderStatus("demo", True, "none", ""),))
+    assert not footer.isVisible()
 
 
 def test_the_provider_in_use_comes_first(qtbot: QtBot) -> None:
@@ -115,27 +140,9 @@ def test_the_provider_in_use_comes_first(qtbot: QtBot) -> None:
     assert page.list.currentRow() == 0
 
 
-def test_a_stored_key_is_indicated_but_never_displayed(dialog: SettingsView) -> None:
-    dialog.providers.list.setCurrentRow(1)
-
-    key = line(dialog, "API key")
-    assert key.text() == ""
-    assert key.echoMode() is QLineEdit.EchoMode.Password
-    assert "Kept in Secret Service." in words(dialog)
-
-
-def test_the_page_states_where_the_key_is_stored(dialog: SettingsView) -> None:
-    dialog.providers.list.setCurrentRow(1)
-    for status, note in (
-        (ProviderStatus("p", False, "environment", "From OPENAI_API_KEY."), "From OPENAI_API_KEY."),
-        (ProviderStatus("p", False, "none", IN_SERVICE), IN_SERVICE),
-        (ProviderStatus("p", False, "none"), "Will be kept in the system's keychain, if there is one."),
-    ):
-        dialog.providers.editor.show_provider(GOOD, status)
-        assert note in words(dialog)
-
-
-def test_a_new_provider_starts_with_its_name(qtbot: QtBot, dialog: SettingsView) -> None:
+def test_a_new_provider_starts_with_its_name_and_invalid_fields_are_not_saved(
+    qtbot: QtBot, dialog: SettingsView
+) -> None:
     dialog.activateWindow()
     qtbot.waitUntil(dialog.isActiveWindow)
     menu = dialog.providers.findChildren(QMenu)[0]
@@ -143,21 +150,17 @@ def test_a_new_provider_starts_with_its_name(qtbot: QtBot, dialog: SettingsView)
 
     assert line(dialog.providers, "Name").hasFocus()
     assert IN_SERVICE in words(dialog)
+    QTest.keyClicks(line(dialog, "Base URL"), "not an address")
+
+    with qtbot.assertNotEmitted(dialog.providers.editor.saved):
+        press(dialog, "save_provider")
+    assert set(provider_errors(dialog.providers.editor)) == {"name", "base_url", "models"}
+    assert dialog.providers.editor.focusWidget().accessibleName() == "Name", "it may be out of sight"
 
 
-def test_the_footer_belongs_to_fields(qtbot: QtBot, dialog: SettingsView) -> None:
-    footer = dialog.providers.editor.footer
-    dialog.providers.list.setCurrentRow(1)
-    assert footer.isVisible()
-    dialog.providers.list.setCurrentRow(0)
-    assert not footer.isVisible()
-    dialog.providers.add()
-    assert footer.isVisible()
-    dialog.providers.show_providers((DEMO,), (ProviderStatus("demo", True, "none", ""),))
-    assert not footer.isVisible()
-
-
-def test_a_vendor_needs_one_click_and_a_key(qtbot: QtBot, dialog: SettingsView) -> None:
+def test_a_vendor_needs_one_click_and_a_key_and_figures_typed_by_the_user_win(
+    qtbot: QtBot, dialog: SettingsView
+) -> None:
     menu = dialog.providers.findChildren(QMenu)[0]
     trigger(menu, "vendor:anthropic")
     QTest.keyClicks(line(dialog, "API key"), "sk-ant")
@@ -168,65 +171,10 @@ def test_a_vendor_needs_one_click_and_a_key(qtbot: QtBot, dialog: SettingsView) 
     anthropic = ("anthropic", "https://api.anthropic.com/v1", "anthropic")
     assert (form.name, form.base_url, form.dialect) == anthropic
     assert form.default_model == "claude-opus-5-5"
-    first = cell_texts(dialog.providers.editor.models.table)[0]
+    models = dialog.providers.editor.models
+    first = cell_texts(models.table)[0]
     assert first == ["claude-opus-5-5 · default", "1,000,000", "128,000", "4 / 20", "yes", "yes", "catalog"]
 
-
-def test_save_emits_a_complete_form(qtbot: QtBot, dialog: SettingsView) -> None:
-    dialog.providers.list.setCurrentRow(1)
-    QTest.keyClicks(line(dialog, "API key"), " sk-typed ")
-
-    with qtbot.waitSignal(dialog.providers.editor.saved) as saved:
-        QTest.keyClick(dialog, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
-    assert saved.args == [replace(GOOD, key="sk-typed")]
-
-
-def test_save_reports_invalid_fields(qtbot: QtBot, dialog: SettingsView) -> None:
-    dialog.providers.add()
-    QTest.keyClicks(line(dialog, "Base URL"), "not an address")
-
-    with qtbot.assertNotEmitted(dialog.providers.editor.saved):
-        press(dialog, "save_provider")
-    assert set(provider_errors(dialog.providers.editor)) == {"name", "base_url", "models"}
-    assert dialog.providers.editor.focusWidget().accessibleName() == "Name", "it may be out of sight"
-
-
-@pytest.mark.parametrize(
-    ("typed", "address"),
-    [
-        ("localhost:8185/v1", "http://localhost:8185/v1"),
-        ("127.0.0.1/v1", "http://127.0.0.1/v1"),
-        ("api.example.com/v1", "https://api.example.com/v1"),
-        ("two words.com", "two words.com"),
-    ],
-)
-def test_an_address_gets_its_scheme(typed: str, address: str) -> None:
-    assert web_address(typed) == address
-
-
-def test_a_test_displays_its_checks_and_its_button_stops_it(qtbot: QtBot, dialog: SettingsView) -> None:
-    editor = dialog.providers.editor
-    dialog.providers.list.setCurrentRow(1)
-    with qtbot.waitSignal(editor.test_requested) as blocker:
-        press(dialog, "test_provider")
-    assert blocker.args == [GOOD]
-
-    editor.show_testing(True)
-    ticks = [
-        CheckStep("reach", "ok", "41 ms"),
-        CheckStep("auth", "failed", "No.", "401: wrong key.", "Enter another."),
-    ]
-    editor.check_view.show_steps(ticks)
-    assert {"41 ms", "No. 401: wrong key.", "Enter another."} <= set(words(editor.footer).split("\n"))
-    with qtbot.waitSignal(editor.stop_requested):
-        press(dialog, "test_provider")
-    editor.show_testing(False)
-    assert find_button(dialog, "test_provider").isEnabled()
-
-
-def test_figures_typed_by_the_user_win_and_can_be_reset(dialog: SettingsView) -> None:
-    dialog.providers.add_vendor(next(vendor for vendor in CATALOG.vendors if vendor.name == "anthropic"))
-    models = dialog.providers.editor.models
     window = models.spec_form.form("window").line("window")
     assert (window.text(), window.placeholderText()) == ("", "1,000,000")
     assert "Anthropic, Models overview" in models.spec_form.form("window").rows["window"].note_text()
@@ -256,24 +204,48 @@ def test_figures_typed_by_the_user_win_and_can_be_reset(dialog: SettingsView) ->
     assert models.entries[0] == ModelEntry(name="claude-opus-5-5")
 
 
-def test_a_model_needs_both_prices_or_none(dialog: SettingsView) -> None:
-    """With one of them its costs would be too low; a comma that separates no groups is the decimal point."""
-    dialog.providers.list.setCurrentRow(1)
+@pytest.mark.parametrize(
+    ("typed", "address"),
+    [
+        ("localhost:8185/v1", "http://localhost:8185/v1"),
+        ("127.0.0.1/v1", "http://127.0.0.1/v1"),
+        ("api.example.com/v1", "https://api.example.com/v1"),
+        ("two words.com", "two words.com"),
+    ],
+)
+def test_an_address_gets_its_scheme(typed: str, address: str) -> None:
+    assert web_address(typed) == address
+
+
+def test_a_provider_is_tested_and_saved_with_a_complete_form(qtbot: QtBot, dialog: SettingsView) -> None:
     editor = dialog.providers.editor
-    models = editor.models
-    price = models.spec_form.form("price_out").line("price_out")
-    price.setText("1,5")
-    price.editingFinished.emit()
-    assert models.entries[0].price_out == 1.5
-    assert cell_texts(models.table)[0][3] == "? / 1.5"
-    press(dialog, "save_provider")
-    assert (
-        models.spec_form.form("price_in").rows["price_in"].note_text()
-        == "Enter both prices, or neither: the costs would be too low."
-    )
+    dialog.providers.list.setCurrentRow(1)
+    with qtbot.waitSignal(editor.test_requested) as blocker:
+        press(dialog, "test_provider")
+    assert blocker.args == [GOOD]
+
+    editor.show_testing(True)
+    ticks = [
+        CheckStep("reach", "ok", "41 ms"),
+        CheckStep("auth", "failed", "No.", "401: wrong key.", "Enter another."),
+    ]
+    editor.check_view.show_steps(ticks)
+    assert {"41 ms", "No. 401: wrong key.", "Enter another."} <= set(words(editor.footer).split("\n"))
+    with qtbot.waitSignal(editor.stop_requested):
+        press(dialog, "test_provider")
+    editor.show_testing(False)
+    assert find_button(dialog, "test_provider").isEnabled()
+
+    QTest.keyClicks(line(dialog, "API key"), " sk-typed ")
+    with qtbot.waitSignal(editor.saved) as saved:
+        QTest.keyClick(dialog, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    assert saved.args == [replace(GOOD, key="sk-typed")]
 
 
-def test_models_are_added_and_removed_and_one_is_the_default(dialog: SettingsView) -> None:
+def test_models_are_added_and_removed_one_is_the_default_and_has_both_prices_or_none(
+    dialog: SettingsView,
+) -> None:
+    """With one price its costs would be too low; a comma that separates no groups is the decimal point."""
     dialog.providers.list.setCurrentRow(1)
     models = dialog.providers.editor.models
     spec = SourcedSpec("server", "its list of models", ModelSpec(window=8_192, tools=True))
@@ -289,6 +261,17 @@ def test_models_are_added_and_removed_and_one_is_the_default(dialog: SettingsVie
     models.table.select_model("qwen3")
     press(dialog, "remove_model")
     assert [entry.name for entry in dialog.providers.editor.form().models] == ["small"]
+
+    price = models.spec_form.form("price_out").line("price_out")
+    price.setText("1,5")
+    price.editingFinished.emit()
+    assert models.entries[0].price_out == 1.5
+    assert cell_texts(models.table)[0][3] == "? / 1.5"
+    press(dialog, "save_provider")
+    assert (
+        models.spec_form.form("price_in").rows["price_in"].note_text()
+        == "Enter both prices, or neither: the costs would be too low."
+    )
 
 
 def test_found_servers_are_added_with_one_click(qtbot: QtBot, dialog: SettingsView) -> None:
@@ -341,7 +324,11 @@ def typed(dialog: SettingsView, key: str, text: str) -> QLineEdit:
 
 
 def test_each_profile_is_a_stop_of_one_slider(qtbot: QtBot, dialog: SettingsView) -> None:
-    """From the one that sends most to the one that sends least, by click on its name and by keys."""
+    """From the one that sends most to the one that sends least, by click on its name and by keys.
+
+    Own changes, which may send more or less, stay at its stop; a screen reader hears the name, not a number.
+    """
+    accessibility.install()
     page, selected = dialog.policy, list[str]()
     page.slider.profile_selected.connect(selected.append)
     page.show_policy("helix", BALANCED, BALANCED)
@@ -356,16 +343,8 @@ def test_each_profile_is_a_stop_of_one_slider(qtbot: QtBot, dialog: SettingsView
     QTest.mouseClick(track, Qt.MouseButton.LeftButton, pos=QPoint(round(track.x_of(0.8)), 9))
     assert selected[-1] == "classic"
 
-
-def test_own_changes_stay_at_the_stop_of_their_profile(dialog: SettingsView) -> None:
-    """They may send more than it, or less; a screen reader hears the name, not a number."""
-    accessibility.install()
-    page, selected = dialog.policy, list[str]()
-    page.slider.profile_selected.connect(selected.append)
     own = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14)
     page.show_policy("helix", own, BALANCED)
-    dialog.show_page("policy")
-    track = page.slider.track
     interface = QAccessible.queryAccessibleInterface(track)
     assert (interface.role(), interface.text(QAccessible.Text.Value)) == (
         QAccessible.Role.Slider,
@@ -373,50 +352,31 @@ def test_own_changes_stay_at_the_stop_of_their_profile(dialog: SettingsView) -> 
     )
     QTest.keyClick(track, Qt.Key.Key_Left)
     QTest.keyClick(track, Qt.Key.Key_Right)
-    assert selected == ["classic", "lean"]
+    assert selected[-2:] == ["classic", "lean"]
 
 
-def test_valid_policy_changes_are_emitted_one_by_one(qtbot: QtBot, dialog: SettingsView) -> None:
+def test_numbers_of_a_policy_are_changed_one_by_one_refused_and_reset(dialog: SettingsView) -> None:
+    """Typing goes on in the same field of another policy; while it is off, no number can be changed."""
     page = dialog.policy
-    page.show_policy("helix", BALANCED, BALANCED)
+    page.show_policy("helix", PROFILES["off"], BALANCED)
     dialog.show_page("policy")
-    changes: list[dict[str, object]] = []
-    page.values.change = lambda name, value: changes.append({name: value})
+    entry = page.form.controls["protect_steps"]
+    assert not page.form.controls["handover_at"].isEnabled()
+    page.show_policy("helix", BALANCED, BALANCED)
+    assert page.form.controls["handover_at"].isEnabled()
+    page.show_policy("helix", PROFILES["lean"], BALANCED)
+    assert page.form.controls["protect_steps"] is entry
+    assert isinstance(entry, QLineEdit)
+    assert entry.text() == str(PROFILES["lean"].protect_steps)
 
+    page.show_policy("helix", BALANCED, BALANCED)
+    changes: list[tuple[str, object]] = []
+    page.values.change = lambda name, value: changes.append((name, value))
     typed(dialog, "protect_steps", "12")
     typed(dialog, "handover_at", "80")
     typed(dialog, "checkpoint_tokens", "12,500")
-
-    assert changes == [
-        {"protect_steps": 12},
-        {"handover_at": 0.8},
-        {"checkpoint_tokens": 12_500},
-    ]
-
-
-def test_fields_that_differ_from_the_profile_offer_a_reset(qtbot: QtBot, dialog: SettingsView) -> None:
-    page = dialog.policy
-    own = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, handover_at=0.7)
-    page.show_policy("helix", own, BALANCED)
-    dialog.show_page("policy")
-    assert page.slider.track.value_text == "Balanced with 2 changes"
-    back = find_buttons(page, "reset")
-    assert [button.text().strip() for button in back] == [str(PROFILES["balanced"].protect_steps), "85 %"]
-    changes: list[tuple[str, float]] = []
-    page.values.change = lambda name, value: changes.append((name, value))
-    back[1].click()
-    assert changes == [("handover_at", 0.85)]
-    page.show_policy("helix", BALANCED, BALANCED)
-    assert all(button.isHidden() for button in back)
-    assert page.slider.track.value_text == "Balanced"
-
-
-def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog: SettingsView) -> None:
-    page = dialog.policy
-    page.show_policy("helix", BALANCED, BALANCED)
-    dialog.show_page("policy")
-    changes: list[str] = []
-    page.values.change = lambda name, _: changes.append(name)
+    assert changes == [("protect_steps", 12), ("handover_at", 0.8), ("checkpoint_tokens", 12_500)]
+    changes.clear()
     typed(dialog, "handover_at", "20")
     assert not changes
     assert page.form.errors().get("handover_at", "") == "Enter a number from 30 % to 95 %."
@@ -424,22 +384,22 @@ def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog
     page.form.show_error("observe_at", conflict_text({**numbers, "observe_at": 0.8}))
     assert page.form.errors()["observe_at"] == "“Compact early from” can't be above “observe_place_at”."
 
-
-def test_fields_stay_while_another_policy_is_shown(dialog: SettingsView) -> None:
-    """So that typing continues in the same one; while it is off, no number can be changed."""
-    dialog.policy.show_policy("helix", PROFILES["off"], BALANCED)
-    dialog.show_page("policy")
-    entry = dialog.policy.form.controls["protect_steps"]
-    assert not dialog.policy.form.controls["handover_at"].isEnabled()
-    dialog.policy.show_policy("helix", BALANCED, BALANCED)
-    assert dialog.policy.form.controls["handover_at"].isEnabled()
-    dialog.policy.show_policy("helix", PROFILES["lean"], BALANCED)
-    assert dialog.policy.form.controls["protect_steps"] is entry
-    assert isinstance(entry, QLineEdit)
-    assert entry.text() == str(PROFILES["lean"].protect_steps)
+    own = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, handover_at=0.7)
+    page.show_policy("helix", own, BALANCED)
+    assert page.slider.track.value_text == "Balanced with 2 changes"
+    back = find_buttons(page, "reset")
+    assert [button.text().strip() for button in back] == [str(PROFILES["balanced"].protect_steps), "85 %"]
+    back[1].click()
+    assert changes == [("handover_at", 0.85)]
+    page.show_policy("helix", BALANCED, BALANCED)
+    assert all(button.isHidden() for button in back)
+    assert page.slider.track.value_text == "Balanced"
 
 
-def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsView) -> None:
+def test_a_rule_can_be_revoked_and_has_no_codes_for_the_signs_that_order_its_line(
+    qtbot: QtBot, dialog: SettingsView
+) -> None:
+    """In a language from right to left, a rule's command is isolated; its own hidden characters are codes."""
     dialog.show_page("permissions")
     rule = PermissionRule("*", "pytest *", kind="pattern")
     dialog.permissions.show_rules("helix", [rule], {}, {})
@@ -451,10 +411,6 @@ def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsView) -> None:
     dialog.permissions.show_rules("helix", [], {}, {})
     assert "the agent asks before what may change something" in words(dialog)
 
-
-def test_a_rule_has_no_codes_for_the_signs_that_order_its_line(qtbot: QtBot, dialog: SettingsView) -> None:
-    """In a language from right to left, a rule's command is isolated; its own hidden characters are codes."""
-    dialog.show_page("permissions")
     with pseudo_language(pseudo.RIGHT_TO_LEFT):
         dialog.permissions.show_rules(
             "helix", [PermissionRule("*", "pytest \u202e*", kind="pattern")], {}, {}
