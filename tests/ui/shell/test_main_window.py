@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import product
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
@@ -189,15 +190,8 @@ def test_the_top_bar_drops_text_but_no_control(qtbot: QtBot, window: MainWindow)
         assert bar.rect().contains(control.geometry())
 
 
-@pytest.mark.parametrize("inspector", [False, True])
-@pytest.mark.parametrize("width", [640, 800, 1000, 1200, 1440, 1920])
-def test_the_title_yields_last(qtbot: QtBot, window: MainWindow, width: int, inspector: bool) -> None:
+def test_the_title_yields_last(qtbot: QtBot, window: MainWindow) -> None:
     work(window)
-    window.resize(width, 700)
-    if inspector != inspector_of(window).isVisible():
-        window.commands.toggle_inspector.trigger()
-    if not window.sidebar.isVisible():
-        window.commands.toggle_sidebar.trigger()
     bar = window.top_bar
 
     def check() -> None:
@@ -207,7 +201,14 @@ def test_the_title_yields_last(qtbot: QtBot, window: MainWindow, width: int, ins
             assert control.isVisible()
             assert bar.rect().contains(control.geometry())
 
-    qtbot.waitUntil(check)
+    for width, inspector in product((640, 800, 1000, 1200, 1440, 1920), (False, True)):
+        window.resize(width, 700)
+        if inspector != inspector_of(window).isVisible():
+            window.commands.toggle_inspector.trigger()
+        if not window.sidebar.isVisible():
+            window.commands.toggle_sidebar.trigger()
+        assert (inspector_of(window).isVisible(), window.sidebar.isVisible()) == (inspector, True)
+        qtbot.waitUntil(check)
 
 
 @pytest.mark.parametrize(
@@ -375,18 +376,17 @@ def test_nothing_that_comes_by_itself_moves_a_page(qtbot: QtBot, window: MainWin
     assert bottom < notices.mapTo(window, QPoint()).y(), "above the messages"
 
 
-@pytest.mark.parametrize("page", ["cache", "timeline", "changes"])
-def test_a_notice_comes_where_the_mouse_is_not(qtbot: QtBot, window: MainWindow, page: str) -> None:
+def test_a_notice_comes_where_the_mouse_is_not(qtbot: QtBot, window: MainWindow) -> None:
     """A second click on a button of the page hit one of the notice about the first."""
     work(window)
-    window.show_page(page)
     shown = window.session_pages
 
     def lies(*, above: bool) -> bool:
         place = window.notices.mapTo(window, window.notices.rect().center())
         return (place.y() < shown.mapTo(window, shown.rect().center()).y()) == above
 
-    for share in (0.9, 0.1):
+    for page, share in product(("cache", "timeline", "changes"), (0.9, 0.1)):
+        window.show_page(page)
         mouse = shown.mapToGlobal(QPoint(shown.width() // 2, round(share * shown.height())))
         QCursor.setPos(mouse)
         window.notices.notify(Notice("undone", "Undone"))
@@ -395,28 +395,23 @@ def test_a_notice_comes_where_the_mouse_is_not(qtbot: QtBot, window: MainWindow,
     QCursor.setPos(QPoint(5_000, 5_000))
 
 
-@pytest.mark.parametrize(
-    ("header", "status"),
-    [
+def test_the_state_is_shown_while_it_is_unusual_and_the_rest_in_the_tooltip(window: MainWindow) -> None:
+    work(window)
+    bar = window.top_bar
+    for header, status in (
         (HEADER, "Ready · opus · 412 messages"),
         (TopBarState("s", "T", "demo", demo=True, messages=1, state="running"), "Working · 1 message"),
         (replace(HEADER, state="waiting"), "Waiting for you · opus · 412 messages"),
         (replace(HEADER, state="failed", reason="No."), "Last turn failed · opus · 412 messages"),
         (None, "No session open"),
-    ],
-)
-def test_the_state_is_shown_while_it_is_unusual_and_the_rest_in_the_tooltip(
-    window: MainWindow, header: TopBarState | None, status: str
-) -> None:
-    work(window)
-    bar = window.top_bar
-    bar.show_session(header)
-    assert bar.status() == status
-    assert header is None or status in bar.title.toolTip()
-    assert status in [label.accessibleDescription() for label in bar.title.findChildren(QLabel)]
-    state = status.split(" · ", maxsplit=1)[0].replace("Working", "Working…")
-    shown = [line.text for line in bar.findChildren(TextLine) if line.isVisible()]
-    assert shown == ([] if state in ("Ready", "No session open") else [state])
+    ):
+        bar.show_session(header)
+        assert bar.status() == status
+        assert header is None or status in bar.title.toolTip()
+        assert status in [label.accessibleDescription() for label in bar.title.findChildren(QLabel)]
+        state = status.split(" · ", maxsplit=1)[0].replace("Working", "Working…")
+        shown = [line.text for line in bar.findChildren(TextLine) if line.isVisible()]
+        assert shown == ([] if state in ("Ready", "No session open") else [state])
 
 
 def test_a_narrow_bar_keeps_the_title_then_the_state(qtbot: QtBot) -> None:
