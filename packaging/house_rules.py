@@ -106,6 +106,8 @@ def syntax_problems(file: SourceFile) -> list[Problem]:
     ]
     if file.name.startswith(PRODUCT) and file.name not in _OWN_LOOPS:
         problems += _calls(file, _NESTED_LOOPS, "a nested event loop hangs every task, and re-enters slots")
+    if file.name.startswith("helix_desktop/ui/"):
+        problems += _calls(file, {".itemAt"}, "a layout's item stays in Python when Qt has deleted it")
     if file.name.startswith("helix_desktop/ui/") and file.name not in _PAINTERS:
         problems += _calls(file, _OWN_THREADS, "the window leaves its thread by asyncio.to_thread alone")
     if file.name.startswith(PRODUCT) and file.name != _DEFINES_CONTEXTS:

@@ -27,6 +27,7 @@ PRODUCT = ROOT / "helix_desktop"
         ("helix_desktop/ui/shell/window.py", "QApplication.processEvents()"),
         ("helix_desktop/ui/shell/window.py", "thread = threading.Thread(target=read)"),
         ("helix_desktop/ui/shell/window.py", "await loop.run_in_executor(None, read)"),
+        ("helix_desktop/ui/shell/window.py", "part = layout.itemAt(0).widget()"),
         ("helix_desktop/context/policy_numbers.py", "file = open(path)"),
         ("helix_desktop/domain/digest.py", "today = datetime.now()"),
         ("helix_desktop/domain/digest.py", "key = uuid.uuid4()"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt
@@ -202,20 +202,26 @@ def _choices_with(widget: QWidget) -> list[QAbstractButton]:
 
 def _children(widget: QWidget) -> list[QWidget]:
     """Return the children as they are laid out, then what stands outside the layout."""
+    # `children` would make a Python type of everything that Qt has in it: the first time that took 30 ms.
+    children = widget.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
     # Of Qt's own parts, as of a scroll bar, what the layout holds would be invalid once its wrapper goes.
     layout = widget.layout() if createdByPython(widget) else None
-    placed = list(_placed(layout)) if layout is not None else []
+    placed = list(_placed(layout, children)) if layout is not None else []
     if isinstance(widget, QSplitter):
         placed = [part for place in range(widget.count()) if (part := widget.widget(place)) is not None]
-    # `children` would make a Python type of everything that Qt has in it: the first time that took 30 ms.
-    parts = widget.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
-    return [*dict.fromkeys((*placed, *parts))]
+    return [*dict.fromkeys((*placed, *children))]
 
 
-def _placed(layout: QLayout) -> Iterator[QWidget]:
-    for place in range(layout.count()):
-        item = layout.itemAt(place)
-        if item is not None and (widget := item.widget()) is not None:
-            yield widget
-        elif item is not None and (inner := item.layout()) is not None:
-            yield from _placed(inner)
+def _placed(layout: QLayout, widgets: Sequence[QWidget]) -> Iterator[QWidget]:
+    """Return those of some widgets that a layout holds, in its order.
+
+    Not by `itemAt`: Python's object for an item stays when Qt deletes the item with its widget, and stands
+    for what Qt makes at the same address then, whatever that is.
+    """
+    layouts = layout.findChildren(QLayout, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    places = {part: place for part in (*widgets, *layouts) if (place := layout.indexOf(part)) >= 0}
+    for part in sorted(places, key=places.__getitem__):
+        if isinstance(part, QLayout):
+            yield from _placed(part, widgets)
+        else:
+            yield part

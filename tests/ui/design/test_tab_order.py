@@ -11,8 +11,10 @@ from PySide6.QtWidgets import (
     QSplitter,
     QVBoxLayout,
     QWidget,
+    QWidgetItem,
 )
 from pytestqt.qtbot import QtBot
+from shiboken6 import getAllValidWrappers
 
 from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.dialogs import TextInputDialog
@@ -79,6 +81,22 @@ def test_a_question_is_gone_through_as_it_is_read(qtbot: QtBot) -> None:
     dialog.field.setFocus()
     assert _go(2) == ["cancel", "accept"]
     dialog.close()
+
+
+def test_tab_makes_no_object_that_outlives_an_item_of_a_layout(qtbot: QtBot) -> None:
+    """Python would get it for the next thing that Qt makes at its address, such as the layout of a text."""
+
+    def items() -> int:
+        return sum(type(part) is QWidgetItem for part in getAllValidWrappers())
+
+    before = items()
+    window = _Window()
+    qtbot.addWidget(window)
+    with qtbot.waitActive(window):
+        window.show()
+    window.last.setFocus()
+    assert _go(1) == ["top"]
+    assert items() <= before
 
 
 def test_the_parts_that_qt_made_can_be_used_after_tab(qtbot: QtBot) -> None:

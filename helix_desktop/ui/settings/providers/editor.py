@@ -316,7 +316,7 @@ class ProviderCheckView(Themed, QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._steps: tuple[CheckStep, ...] = ()
+        self._steps: list[tuple[CheckStep, QWidget]] = []
         self._results = column()
         self._close = IconButton("x", tr("Hide result"), px=13, edge=22, on_click=self.clear)
         content = pane(column(self._results, None, gap=0))
@@ -343,7 +343,7 @@ class ProviderCheckView(Themed, QWidget):
 
     def clear(self) -> None:
         clear_layout(self._results)
-        self._steps = ()
+        self._steps.clear()
         self.hide()
 
     def show_steps(self, steps: Sequence[CheckStep]) -> None:
@@ -352,14 +352,13 @@ class ProviderCheckView(Themed, QWidget):
             self.clear()
             self._results.setSpacing(3)
         for place, step in enumerate(steps):
-            before = self._results.itemAt(place)
-            old = before.widget() if before is not None else None
-            if old is None:
-                self._results.addWidget(_step_result(step))
-            elif step != self._steps[place]:
-                self._results.replaceWidget(old, _step_result(step))
+            if place == len(self._steps):
+                self._steps.append((step, _step_result(step)))
+                self._results.addWidget(self._steps[place][1])
+            elif step != self._steps[place][0]:
+                old, self._steps[place] = self._steps[place][1], (step, _step_result(step))
+                self._results.replaceWidget(old, self._steps[place][1])
                 old.deleteLater()
-        self._steps = tuple(steps)
         self.show()
         self._fit()
 
