@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import inspect
 import itertools
 import logging
 import os
@@ -216,13 +217,18 @@ def _process_events(config: pytest.Config) -> None:
 
 
 async def _work_left() -> list[str]:
-    """Return the tasks that are still there once those that were canceled have ended."""
+    """Return the tasks that are still there once those have ended that were canceled or close a generator.
+
+    A generator that was dropped is closed by a task of the loop's, the one inside of it by the next task.
+    """
     await asyncio.sleep(0)
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    canceled = [task for task in tasks if task.cancelling()]
-    if canceled:
-        await asyncio.wait(canceled, timeout=_GRACE_S)
-    return [f"{task.get_name()} {task.get_coro()}" for task in tasks if not task.done()]
+    ended_by = time.monotonic() + _GRACE_S
+    while True:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        ending = [task for task in tasks if task.cancelling() or not inspect.iscoroutine(task.get_coro())]
+        if not ending or time.monotonic() > ended_by:
+            return [f"{task.get_name()} {task.get_coro()}" for task in tasks]
+        await asyncio.wait(ending, timeout=_GRACE_S)
 
 
 @contextmanager

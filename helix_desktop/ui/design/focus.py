@@ -219,7 +219,8 @@ def _placed(layout: QLayout, widgets: Sequence[QWidget]) -> Iterator[QWidget]:
     for what Qt makes at the same address then, whatever that is.
     """
     layouts = layout.findChildren(QLayout, options=Qt.FindChildOption.FindDirectChildrenOnly)
-    places = {part: place for part in (*widgets, *layouts) if (place := layout.indexOf(part)) >= 0}
+    parts: list[QWidget | QLayout] = [*widgets, *layouts]
+    places = {part: place for part in parts if (place := layout.indexOf(part)) >= 0}
     for part in sorted(places, key=places.__getitem__):
         if isinstance(part, QLayout):
             yield from _placed(part, widgets)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import socket
 from contextlib import aclosing
 from typing import Any
 
@@ -436,6 +438,23 @@ class TestCanceling:
             async with asyncio.timeout(300):
                 await server.abandoned.wait()
         await http.aclose()
+
+
+@pytest.mark.parametrize("rounds", range(5))
+async def test_no_socket_of_a_test_server_outlives_it(rounds: int) -> None:
+    """Its client has gone some rounds of the loop after it came: the server has accepted it, or serves it."""
+    async with ChatServer(lambda _: StreamedReply(Hang())) as server:
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}")
+            for _ in range(rounds):
+                await asyncio.sleep(0)
+        port = server.port
+    assert _open_sockets(port) == []
+
+
+def _open_sockets(port: int) -> list[socket.socket]:
+    sockets = [found for found in gc.get_objects() if isinstance(found, socket.socket)]
+    return [found for found in sockets if found.fileno() >= 0 and found.getsockname()[1:] == (port,)]
 
 
 async def test_the_models_of_a_server_are_sorted(rig: Rig) -> None:

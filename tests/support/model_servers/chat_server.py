@@ -86,8 +86,11 @@ def replies_in_order(*replies: Reply) -> Script:
     return lambda _request: left.pop(0) if len(left) > 1 else left[0]
 
 
+_ROUNDS_TO_SERVE = 3  # of the loop, from the acceptance of a socket to the call of what serves it
+
+
 class ChatServer:
-    """Serves on a free port of 127.0.0.1 while its `async with` block runs."""
+    """Serves on a free port of 127.0.0.1 while its `async with` block runs; then no socket of it is open."""
 
     def __init__(
         self,
@@ -130,9 +133,15 @@ class ChatServer:
 
     async def __aexit__(self, *_exc: object) -> None:
         assert self._server is not None
+        # Closed at once, asyncio would leave a socket open that it has accepted but not attached yet.
+        with suppress(NotImplementedError):  # on Windows
+            for listening in self._server.sockets:
+                asyncio.get_running_loop().remove_reader(listening.fileno())
+        for _ in range(_ROUNDS_TO_SERVE):
+            await asyncio.sleep(0)
         self._server.close()
         for writer in list(self._open_writers):
-            writer.close()
+            writer.transport.abort()
         if self._open_writers:
             await self._all_closed.wait()
 
@@ -149,6 +158,8 @@ class ChatServer:
             self.abandoned.set()
         finally:
             writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
             self._open_writers.discard(writer)
             if not self._open_writers:
                 self._all_closed.set()
