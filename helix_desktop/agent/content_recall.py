@@ -102,6 +102,7 @@ class ContentAccess(AttachmentIntake):
 
         It says which of these lines there are, and how many in all.
         """
+        first_line = first_line or min(1, last_line)
         data = await self.store.get(digest)
         entry = await self.store.entry(digest)
         label = _name_of(entry)
@@ -172,17 +173,17 @@ def _name_of(entry: CacheEntry) -> str:
     return " ".join(part for part in (display_name(entry.tool), entry.target) if part) or entry.digest[:12]
 
 
-def _lines(data: bytes, first_line: int, last_line: int, first: int) -> tuple[str, int]:
+def _lines(data: bytes, first_line: int, last_line: int, file_line: int) -> tuple[str, int]:
     """Return a content's text, or its lines `first_line` (0: all) to `last_line` (0: the end), and its count.
 
-    Lines end at newlines only, as the agent's recall counts them; `first` is the number of the first one.
+    Lines end at newlines only, as the agent's recall counts them; `file_line` is the number of the first one.
     """
     text = data.decode("utf-8", "replace")
-    count = count_lines(text) + first - 1
+    count = count_lines(text) + file_line - 1
     if not first_line:
         return text, count
-    start, end = max(0, first_line - first), min(last_line or count, count) - first + 1
-    return "\n".join(text.split("\n")[start : max(0, end)]), count
+    last, lines = min(last_line or count, count), enumerate(text.split("\n"), file_line)
+    return "\n".join(line for number, line in lines if first_line <= number <= last), count
 
 
 async def _store_nothing(commit: Commit) -> None:

@@ -1,6 +1,6 @@
 """Histories with every kind of rewrite: folds, observations, pins, chosen forms, arguments as markers.
 
-They record what the engine would: ranges end at legal cuts, notes and index entries are real.
+They record what the engine would: ranges end at closed positions, notes and index entries are real.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from helix_desktop.context.rewrites.fold import (
 )
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
-from helix_desktop.context.summaries.handover import legal_cuts
 from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.summaries.legal_ranges import closed_positions
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.rewrite import (
     FoldKind,
@@ -49,11 +49,11 @@ SeqRange = tuple[int, int]
 
 
 def seq_range_between(simulator: SessionSimulator, first: int, last: int) -> SeqRange | None:
-    """The events between two legal cuts of the window; None when there are too few."""
+    """The events between two closed positions of the window; None when there are too few."""
     live = [
         entry for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem | SummaryBlock)
     ]
-    ends = [0, *legal_cuts(live)]
+    ends = [0, *closed_positions(live)]
     begin, end = sorted((ends[first % len(ends)], ends[last % len(ends)]))
     if begin == end:
         return None

@@ -26,9 +26,7 @@ from helix_desktop.context.rewrites.caching import SweepPlan
 from helix_desktop.context.summaries.covered_facts import check_covered_facts, covered_facts
 from helix_desktop.context.summaries.extractive_handover import extractive_handover
 from helix_desktop.context.summaries.handover import (
-    CutPoint,
     agent_texts,
-    choose_cut,
     covered_counts,
     covered_messages,
     newest_turn_words,
@@ -39,6 +37,7 @@ from helix_desktop.context.summaries.handover import (
     user_text_budget,
 )
 from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.summaries.legal_ranges import HandoverRange, furthest_range
 from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
 from helix_desktop.context.window.window import PromptFrame, Window, output_marker, project
@@ -385,7 +384,7 @@ class SessionSimulator:
 
     def hand_over(self, keep_tokens: int) -> HandoverMade | None:
         """Hand over at the latest cut that keeps this many tokens, with the sweep that comes with it."""
-        cut = choose_cut(self.transcript, keep_tokens)
+        cut = furthest_range(self.transcript, keep_tokens)
         if cut is None:
             return None
         handover = self.handover_at(cut)
@@ -395,7 +394,7 @@ class SessionSimulator:
         )
         return handover
 
-    def handover_at(self, cut: CutPoint) -> HandoverMade:
+    def handover_at(self, cut: HandoverRange) -> HandoverMade:
         """The handover that `HandoverWriter` would write there without a model."""
         latest = self.transcript.window.handover
         previous = previous_handover(self.transcript)

@@ -1,4 +1,4 @@
-"""The writer of handovers: where one may end, what it is written from, how a text becomes recorded events."""
+"""The writer of handovers: of which messages, from what, how a text becomes recorded events."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from helix_desktop.agent.budget import ApproveSpending, SpendNotApproved, approve_any
-from helix_desktop.agent.compaction.handover_cuts import (
+from helix_desktop.agent.compaction.handover_ranges import (
     active_handover,
     checked_events,
-    cut_of_everything,
-    cut_on_request,
-    cuts_on_request,
     frees_little,
+    range_of_everything,
+    range_on_request,
+    ranges_on_request,
     thinned,
     tokens_to_leave,
     without_active,
@@ -38,10 +38,8 @@ from helix_desktop.context.summaries.covered_facts import (
 )
 from helix_desktop.context.summaries.extractive_handover import extractive_handover, without_repeated_bullets
 from helix_desktop.context.summaries.handover import (
-    CutPoint,
     HandoverPart,
     agent_texts,
-    available_cuts,
     citable_seqs,
     covered_counts,
     covered_messages,
@@ -59,6 +57,7 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.handover_revision import from_markdown, to_markdown, without_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
+from helix_desktop.context.summaries.legal_ranges import HandoverRange, legal_ranges
 from helix_desktop.context.summaries.summary_task import (
     FOLLOWING_MESSAGES,
     SummaryTask,
@@ -92,13 +91,13 @@ Sections: TypeAlias = tuple[Section, ...]
 
 
 class HandoverDraft(msgspec.Struct, frozen=True):
-    """A handover up to `cut`, not recorded; `text` is its sections as Markdown, to be edited.
+    """A handover of `range`, not recorded; `text` is its sections as Markdown, to be edited.
 
     `event` is the event it would become. `doubt` says why it may say too little: only the user can accept it.
     `sweep_savings` are the tokens, by our count, that `after` is smaller for what is cached along with it.
     """
 
-    cut: CutPoint
+    range: HandoverRange
     text: str
     event: HandoverMade
     doubt: OptionalText = ""
@@ -195,7 +194,7 @@ class HandoverSource(msgspec.Struct, frozen=True):
         transcript: Transcript,
         policy: ContextPolicy,
         frame: PromptFrame,
-        cut: CutPoint,
+        range_: HandoverRange,
         *,
         rerun_seq: int = 0,
         is_update: bool = False,
@@ -206,34 +205,38 @@ class HandoverSource(msgspec.Struct, frozen=True):
         With `rerun_seq`, the active handover, that one is written again. Raises CompactionRefused.
         """
         replaces, window_size = tuple[int, ...](), frame.info.window
-        quoted = user_text_seqs(transcript, cut.upto, cut.kept_seq, policy.user_text_tokens, window_size)
+        quoted = user_text_seqs(
+            transcript, range_.upto, range_.kept_seq, policy.user_text_tokens, window_size
+        )
         if rerun_seq:
             active_handover(transcript, rerun_seq)
             transcript, replaces = without_handover(transcript)
         window, messages = transcript.window, transcript.messages
-        fresh = uncovered_messages(transcript, cut.upto, cut.kept_seq)
+        fresh = uncovered_messages(transcript, range_.upto, range_.kept_seq)
         previous, checkpoint = previous_handover(transcript), 0
         newest = newest_checkpoint(transcript) if is_update else None
         if newest is not None:
             checkpoint, previous = newest
-            since = messages.between(previous.upto, cut.upto)
-            fresh = [item for item in since if item.seq != cut.kept_seq]
-        cut_message = messages.item(cut.kept_seq) if cut.kept_seq else None
-        later = messages.between(cut.upto, transcript.last_seq)
+            since = messages.between(previous.upto, range_.upto)
+            fresh = [item for item in since if item.seq != range_.kept_seq]
+        kept_message = messages.item(range_.kept_seq) if range_.kept_seq else None
+        later = messages.between(range_.upto, transcript.last_seq)
         return cls(
             fresh=tuple(window.without_excluded(fresh)),
-            covered=tuple(covered_messages(transcript, cut.upto, cut.kept_seq)),
+            covered=tuple(covered_messages(transcript, range_.upto, range_.kept_seq)),
             covers=window.covers,
             masked=frozenset(window.masked),
             previous_seq=window.handover[0] if window.handover else 0,
             previous=previous,
             used=measure_usage(project(transcript, policy, frame), transcript, policy, frame).used,
             words=newest_turn_words(
-                transcript, cut.upto, user_text_budget(policy.user_text_tokens, window_size)
+                transcript, range_.upto, user_text_budget(policy.user_text_tokens, window_size)
             ),
             replaces=replaces,
-            following=tuple(window.without_excluded(later if cut_message is None else [cut_message, *later])),
-            quoted_from=min(quoted - {0, cut.kept_seq}, default=0),
+            following=tuple(
+                window.without_excluded(later if kept_message is None else [kept_message, *later])
+            ),
+            quoted_from=min(quoted - {0, range_.kept_seq}, default=0),
             is_short=is_short or bool(checkpoint),
             checkpoint=checkpoint,
         )
@@ -292,7 +295,7 @@ class HandoverWriter:
         if self.is_running or self.is_drafting:
             raise CompactionRefused(*_BUSY)
 
-    async def cuts(self, upto: int = 0, scope: HandoverScope = OLDER_MESSAGES) -> list[CutPoint]:
+    async def ranges(self, upto: int = 0, scope: HandoverScope = OLDER_MESSAGES) -> list[HandoverRange]:
         """Return where a handover on request may end: first as it is proposed, then the furthest first.
 
         Of very many, some at equal distances and the nearest one before the event `upto`; none if there is
@@ -300,41 +303,41 @@ class HandoverWriter:
         """
         transcript, policy, frame, gauge = self._now()
         if scope.is_whole:
-            return [cut_of_everything(transcript)]
+            return [range_of_everything(transcript)]
         if not scope.rerun_seq:  # tens of milliseconds in a long session
-            found = await asyncio.to_thread(cuts_on_request, transcript.fork(), policy, gauge)
+            found = await asyncio.to_thread(ranges_on_request, transcript.fork(), policy, gauge)
             return [*found[:1], *thinned(found[1:], upto)]
         fork, same = without_active(transcript, scope.rerun_seq)
 
-        def cuts_to_rerun() -> list[CutPoint]:
+        def ranges_to_rerun() -> list[HandoverRange]:
             used = measure_usage(project(fork, policy, frame), fork, policy, frame)
-            others = thinned(available_cuts(fork, tokens_to_leave(policy, gauge)), upto)
-            freeing = (cut for cut in others if not frees_little(fork, policy, used, cut))
-            return [same, *(cut for cut in freeing if cut.upto != same.upto)]
+            others = thinned(legal_ranges(fork, tokens_to_leave(policy, gauge)), upto)
+            freeing = (range_ for range_ in others if not frees_little(fork, policy, used, range_))
+            return [same, *(range_ for range_ in freeing if range_.upto != same.upto)]
 
-        return await asyncio.to_thread(cuts_to_rerun)
+        return await asyncio.to_thread(ranges_to_rerun)
 
-    async def find_cut(self, upto: int = 0, scope: HandoverScope = OLDER_MESSAGES) -> CutPoint:
-        """Return the cut that ends at an event (0: the one to propose). Raises CompactionRefused."""
+    async def find_range(self, upto: int = 0, scope: HandoverScope = OLDER_MESSAGES) -> HandoverRange:
+        """Return the range that ends at an event (0: the one to propose). Raises CompactionRefused."""
         transcript, policy, _, gauge = self._now()
         if scope.is_whole:
-            return cut_of_everything(transcript)
+            return range_of_everything(transcript)
         if not scope.rerun_seq:
-            return cut_on_request(transcript, policy, gauge, upto)
+            return range_on_request(transcript, policy, gauge, upto)
         _, same = without_active(transcript, scope.rerun_seq)
         if upto in {0, same.upto}:
             return same
-        return next((cut for cut in await self.cuts(upto, scope) if cut.upto == upto), same)
+        return next((range_ for range_ in await self.ranges(upto, scope) if range_.upto == upto), same)
 
     def frees_little(self, upto: int = 0, scope: HandoverScope = OLDER_MESSAGES) -> bool:
         """Return True if a handover of older messages would free little, or nothing; others are no matter.
 
-        Raises CompactionRefused without a cut at event `upto` (0: as proposed).
+        Raises CompactionRefused without a range that ends at event `upto` (0: as proposed).
         """
         if scope != OLDER_MESSAGES:
             return False
         transcript, policy, _, gauge = self._now()
-        return frees_little(transcript, policy, gauge, cut_on_request(transcript, policy, gauge, upto))
+        return frees_little(transcript, policy, gauge, range_on_request(transcript, policy, gauge, upto))
 
     def _now(self) -> tuple[Transcript, ContextPolicy, PromptFrame, UsageGauge]:
         session = self._session
@@ -342,9 +345,9 @@ class HandoverWriter:
 
     async def estimate(self, upto: int = 0, scope: HandoverScope = OLDER_MESSAGES) -> CostEstimate:
         """Return the cost estimate of a draft. Raises CompactionRefused."""
-        cut, session = await self.find_cut(upto, scope), self._session
+        range_, session = await self.find_range(upto, scope), self._session
         source = HandoverSource.read(
-            session.transcript, session.policy, session.frame, cut, rerun_seq=scope.rerun_seq
+            session.transcript, session.policy, session.frame, range_, rerun_seq=scope.rerun_seq
         )
         task = await asyncio.to_thread(source.task, session.prompts["handover"], "")
         return await self._summarizer.estimate(task)
@@ -352,13 +355,13 @@ class HandoverWriter:
     async def run(
         self,
         trigger: CompactionTrigger,
-        cut: CutPoint,
+        range_: HandoverRange,
         focus: str = "",
         ask_model: bool = True,
         approve: ApproveSpending = approve_any,
         why_no_model: OptionalText = "",
     ) -> bool:
-        """Write and record a handover of everything up to `cut`. Return True if it was recorded.
+        """Write and record a handover of `range_`. Return True if it was recorded.
 
         Not to `ask_model` is a fallback if it has a reason, `why_no_model`; else the user's choice.
         A refusal is recorded with its reason and changes nothing. Of a due one that frees too little after
@@ -369,7 +372,7 @@ class HandoverWriter:
             return False
         self.is_running, self._summarizer.spent, self._approve = True, Spending(), approve
         try:
-            event, _ = await self._write(trigger, cut, focus, ask_model)
+            event, _ = await self._write(trigger, range_, focus, ask_model)
             await self._record(msgspec.structs.replace(event, fallback=event.fallback or why_no_model))
             return True
         except CompactionRefused as error:
@@ -388,26 +391,28 @@ class HandoverWriter:
     async def draft(
         self, focus: str = "", upto: int = 0, scope: HandoverScope = OLDER_MESSAGES
     ) -> HandoverDraft:
-        """Write a handover up to the cut at event `upto` (0: the one to propose) without recording it.
+        """Write a handover up to event `upto` (0: of the range to propose) without recording it.
 
         It may free little, or nothing: its figures say so, and the user decides. Progress is published as for
-        a recorded one. Raises CompactionRefused if there is nothing to cover, no legal cut at `upto`, or one
-        is being written; ModelNotChosen. Model failures are described in the draft. What a draft spent that
+        a recorded one. Raises CompactionRefused if there is nothing to cover, no range to `upto`, or one is
+        being written; ModelNotChosen. Model failures are described in the draft. What a draft spent that
         is canceled is recorded.
         """
         self._session.model_choice.require()
-        cut = await self.find_cut(upto, scope)
+        range_ = await self.find_range(upto, scope)
         self.require_idle()
         self.is_drafting, self._summarizer.spent = True, Spending()
         try:
-            event, doubt = await self._write(ON_REQUEST, cut, focus, rerun_seq=scope.rerun_seq, is_draft=True)
+            event, doubt = await self._write(
+                ON_REQUEST, range_, focus, rerun_seq=scope.rerun_seq, is_draft=True
+            )
             sweep_savings = 0
             if not scope.is_whole:
                 final_event, *others = checked_events(self._session, event)
                 assert isinstance(final_event, HandoverMade)  # the event itself comes first
                 event = final_event
                 sweep_savings = sum(other.saved for other in others if isinstance(other, SweepMade))
-            return HandoverDraft(cut, to_markdown(event.sections), event, doubt, sweep_savings)
+            return HandoverDraft(range_, to_markdown(event.sections), event, doubt, sweep_savings)
         except CompactionRefused:
             with suppress(StoreError):  # the reason of the refusal matters more, and the cost is not lost
                 await self._session.unused.record(self._summarizer.spent)
@@ -456,7 +461,7 @@ class HandoverWriter:
         """Return a draft's event with the user's own text if it was changed. Raises InvalidInput."""
         if text is None or text.strip() == draft.text.strip():
             return draft.event
-        covered = covered_messages(self._session.transcript, draft.cut.upto, draft.cut.kept_seq)
+        covered = covered_messages(self._session.transcript, draft.range.upto, draft.range.kept_seq)
         sections = from_markdown(text, citable_seqs(self._session.transcript, covered))
         edited = msgspec.structs.replace(draft.event, sections=sections, edited=True)
         return await checked_handover(self._session, edited, await asyncio.to_thread(covered_facts, covered))
@@ -471,7 +476,7 @@ class HandoverWriter:
         Raises CompactionRefused if no model can, and what `approve` raises.
         """
         self._approve, self._summarizer.spent, self._summarizer.approved = approve, Spending(), None
-        event, _ = await self._write(ON_REQUEST, CutPoint(upto, 0, 0, 0), is_checkpoint=True)
+        event, _ = await self._write(ON_REQUEST, HandoverRange(upto, 0, 0, 0), is_checkpoint=True)
         return msgspec.structs.replace(event, index="", read=0), event.read
 
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
@@ -484,7 +489,7 @@ class HandoverWriter:
     async def _write(
         self,
         trigger: CompactionTrigger,
-        cut: CutPoint,
+        range_: HandoverRange,
         focus: str = "",
         ask_model: bool = True,
         rerun_seq: int = 0,
@@ -503,7 +508,7 @@ class HandoverWriter:
             transcript,
             policy,
             frame,
-            cut,
+            range_,
             rerun_seq=rerun_seq,
             is_update=is_checkpoint or trigger.kind is not HandoverTrigger.MANUAL,
             is_short=is_checkpoint,
@@ -523,8 +528,8 @@ class HandoverWriter:
             facts.ledger.mark_reverted(transcript.reverted_files.by_path)
             facts.ledger.mark_skills(transcript.skill_folders, transcript.window.whole_texts(source.covered))
             event = HandoverMade(
-                upto=cut.upto,
-                kept=cut.kept_seq,
+                upto=range_.upto,
+                kept=range_.kept_seq,
                 sections=summary.value or (),
                 ledger=facts.ledger.text(policy.ledger_tokens),
                 index=digest_of(b""),
@@ -532,7 +537,7 @@ class HandoverWriter:
                 tokens=0,
                 before=source.used,
                 after=0,
-                messages=covered_counts(transcript, cut.upto, cut.kept_seq).messages,
+                messages=covered_counts(transcript, range_.upto, range_.kept_seq).messages,
                 model=summary.model,
                 trigger=trigger.kind,
                 threshold=trigger.limit,

@@ -8,7 +8,11 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.agent.budget import SpendApprovals
-from helix_desktop.agent.compaction.handover_cuts import active_handover, cut_on_request, takes_place_of_same
+from helix_desktop.agent.compaction.handover_ranges import (
+    active_handover,
+    range_on_request,
+    takes_place_of_same,
+)
 from helix_desktop.agent.compaction.handover_writer import (
     HandoverDraft,
     HandoverWriter,
@@ -21,13 +25,9 @@ from helix_desktop.agent.compaction.summarizer import BackgroundJob, SummaryWait
 from helix_desktop.agent.session import EventRecorded, RequestChanged, Session
 from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries.covered_facts import covered_facts
-from helix_desktop.context.summaries.handover import (
-    CutPoint,
-    citable_seqs,
-    covered_messages,
-    newest_checkpoint,
-)
+from helix_desktop.context.summaries.handover import citable_seqs, covered_messages, newest_checkpoint
 from helix_desktop.context.summaries.handover_revision import original_of, revised_handover, to_markdown
+from helix_desktop.context.summaries.legal_ranges import HandoverRange
 from helix_desktop.context.window.usage_gauge import FULL_WINDOW, ON_REQUEST, CompactionTrigger, measure_usage
 from helix_desktop.context.window.window import project, tokens_as_sent
 from helix_desktop.domain.cost import SpendReply, spending_of
@@ -167,10 +167,10 @@ class Handovers(BackgroundJob):
             not gauge.is_due or compaction_due.handover_now(transcript, policy, gauge) is None
         ):
             self.withdraw_request()
-        cut = compaction_due.handover_due(transcript, policy, gauge, self._session.clock())
+        range_ = compaction_due.handover_due(transcript, policy, gauge, self._session.clock())
         current = transcript.window.handover
-        if cut is not None and not self.is_blocked(current[0] if current else 0, gauge.used, refresh):
-            self._start_job(lambda: self._run_due(cut))
+        if range_ is not None and not self.is_blocked(current[0] if current else 0, gauge.used, refresh):
+            self._start_job(lambda: self._run_due(range_))
 
     async def wait_for_room(self, wait: SummaryWait) -> OptionalText:
         """Have a model write the handover that a full context needs, and wait for it.
@@ -186,15 +186,15 @@ class Handovers(BackgroundJob):
     def _start_for_room(self) -> OptionalText | None:
         """Start a handover by a model. Return why that can't be, None once it runs."""
         transcript, gauge = self._session.transcript, self._rewriter.gauge()
-        cut = compaction_due.handover_now(transcript, self._session.policy, gauge)
-        if cut is None:
+        range_ = compaction_due.handover_now(transcript, self._session.policy, gauge)
+        if range_ is None:
             return ""
         if compaction_due.is_breaker_open(transcript):
             return self._why_none_since(0)
         current = transcript.window.handover
         if self.is_blocked(current[0] if current else 0, gauge.used, refresh=False):
             return text("Its cost wasn't approved, or exceeds the budget.")
-        self._start_job(lambda: self._run_due(cut, trigger=FULL_WINDOW))
+        self._start_job(lambda: self._run_due(range_, trigger=FULL_WINDOW))
         return None
 
     def _why_none_since(self, seq: int) -> OptionalText:
@@ -208,9 +208,9 @@ class Handovers(BackgroundJob):
         return text("It was canceled, or its cost wasn't approved.")
 
     async def _run_due(
-        self, cut: CutPoint, ask_model: bool = True, trigger: CompactionTrigger | None = None
+        self, range_: HandoverRange, ask_model: bool = True, trigger: CompactionTrigger | None = None
     ) -> bool:
-        """Run a due handover, or ask about it; if the turn ended meanwhile, retry with the cut due then.
+        """Run a due handover, or ask about it; if the turn ended meanwhile, retry with the range due then.
 
         Without a `trigger` it is what the policy says. A checkpoint that is being written comes first: the
         handover begins with that.
@@ -221,15 +221,15 @@ class Handovers(BackgroundJob):
         while True:
             self._is_due = trigger.kind.is_by_policy
             try:
-                is_made = await self.writer.run(trigger, cut, "", ask_model, self.require_approval)
+                is_made = await self.writer.run(trigger, range_, "", ask_model, self.require_approval)
             finally:
                 self._is_due = False
             if is_made:
                 return True
             current = compaction_due.handover_now(transcript, policy, self._rewriter.gauge())
-            if transcript.turn_open or not self.is_asking or current in (None, cut):
+            if transcript.turn_open or not self.is_asking or current in (None, range_):
                 return False
-            cut = current
+            range_ = current
 
     def answer_request(self, reply: SpendReply) -> None:
         """Apply the user's answer to the spend request; do nothing if none is open.
@@ -238,21 +238,21 @@ class Handovers(BackgroundJob):
         """
         if not self._answer(reply == "allow") or reply == "refuse":
             return
-        cut = compaction_due.handover_now(
+        range_ = compaction_due.handover_now(
             self._session.transcript, self._session.policy, self._rewriter.gauge()
         )
-        if cut is not None:
-            self._start_job(lambda: self._run_due(cut, ask_model=reply == "allow"))
+        if range_ is not None:
+            self._start_job(lambda: self._run_due(range_, ask_model=reply == "allow"))
 
     def start(self, focus: str = "") -> None:
-        """Start a handover up to the furthest cut, unless one runs.
+        """Start a handover of the furthest range, unless one runs.
 
         Raises CompactionRefused if there is nothing to cover, ModelNotChosen.
         """
         self._session.model_choice.require()
         transcript, policy = self._session.transcript, self._session.policy
-        cut = cut_on_request(transcript, policy, self._rewriter.gauge())
-        self._start_job(lambda: self.writer.run(ON_REQUEST, cut, focus))
+        range_ = range_on_request(transcript, policy, self._rewriter.gauge())
+        self._start_job(lambda: self.writer.run(ON_REQUEST, range_, focus))
 
     async def save_draft(self, draft: HandoverDraft, text: str, rerun_seq: int, is_whole: bool) -> None:
         """Save a draft that the user leaves, until the context that it covers changes. Raises StoreError.
@@ -277,9 +277,9 @@ class Handovers(BackgroundJob):
             self._session.transcript, event
         ):
             return None
-        cut = CutPoint(event.upto, event.kept, event.messages, 0)
+        range_ = HandoverRange(event.upto, event.kept, event.messages, 0)
         doubt: OptionalText = verbatim(saved.doubt) if saved.doubt else ""
-        draft = HandoverDraft(cut, to_markdown(event.sections), event, doubt, saved.sweep_savings)
+        draft = HandoverDraft(range_, to_markdown(event.sections), event, doubt, saved.sweep_savings)
         return RestoredDraft(draft, saved.text, saved.is_whole)
 
     def _covered_context(self, event: HandoverMade) -> str:

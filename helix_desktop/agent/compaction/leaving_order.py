@@ -53,9 +53,9 @@ class OverflowSteps:
         if await self._run(limit, lambda tokens: self._rewriter.sweep_oldest(tokens, 0)):
             return True
         gauge = self._rewriter.gauge()
-        cut = compaction_due.handover_now(self._session.transcript, self._session.policy, gauge)
-        if cut is not None:
-            await self._writer.run(FULL_WINDOW, cut, ask_model=False, why_no_model=why_no_model)
+        range_ = compaction_due.handover_now(self._session.transcript, self._session.policy, gauge)
+        if range_ is not None:
+            await self._writer.run(FULL_WINDOW, range_, ask_model=False, why_no_model=why_no_model)
         return await self._run(
             limit,
             lambda _: self._rewriter.truncate(self._used_tokens - floor, why_no_model),

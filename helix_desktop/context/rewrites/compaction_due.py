@@ -9,21 +9,16 @@ import msgspec
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_entries import PINNED_LABEL_TOKENS
-from helix_desktop.context.log.window_layout import (
-    AddedInstructions,
-    LogItem,
-    newest_instructions,
-)
+from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, newest_instructions
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import (
-    CutPoint,
-    choose_cut,
     newest_checkpoint,
     newest_turn_words,
     user_text_budget,
     user_text_tokens,
 )
+from helix_desktop.context.summaries.legal_ranges import HandoverRange, furthest_range
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import handover_tokens
@@ -49,14 +44,14 @@ class CompactionOutlook(msgspec.Struct, frozen=True):
     `full`: room is made at once, without a model; `facts`: observations make the room; `gave_up`: failures in
     a row opened the breaker; `waiting`: the cooldown since the last one, `pause_ms`, runs; `too_little`: it
     would free `freed` tokens and has to free `least`, as the provider counts them (`freed` is None with too
-    few messages to cover); `due`: up to `cut`.
+    few messages to cover); `due`: up to `range`.
     """
 
     state: CompactionState
     pause_ms: int = 0
     freed: int | None = None
     least: float = 0
-    cut: CutPoint | None = None
+    range: HandoverRange | None = None
 
     @property
     def is_coming(self) -> bool:
@@ -92,16 +87,16 @@ def must_make_room(transcript: Transcript, policy: ContextPolicy, gauge: UsageGa
 
 def handover_due(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
-) -> CutPoint | None:
+) -> HandoverRange | None:
     """Return where the handover to make now ends, if one is due; `now_ms` in milliseconds.
 
     Its trigger is due; no failures in a row hold it up; the cooldown since the last one has passed, doubled
-    per failure; enough lies before the cut: closed messages, and tokens that it frees. That none is being
+    per failure; the range has enough: closed messages, and tokens that it frees. That none is being
     written the caller checks.
     """
     if not policy.enabled or not gauge.is_due or gauge.is_full:
         return None
-    return _handover_outlook(transcript, policy, gauge, now_ms).cut
+    return _handover_outlook(transcript, policy, gauge, now_ms).range
 
 
 def _handover_outlook(
@@ -113,26 +108,26 @@ def _handover_outlook(
     cooldown = cooldown_ms(transcript, policy)
     if 0 <= waited < cooldown:  # below 0 the clock was set back: the wait is unknown
         return CompactionOutlook("waiting", cooldown)
-    cut = _furthest_cut(transcript, policy, gauge)
-    if cut is None or cut.messages < policy.handover_least_messages:
+    range_ = _furthest_range(transcript, policy, gauge)
+    if range_ is None or range_.messages < policy.handover_least_messages:
         return CompactionOutlook("too_little")
-    freed, least = (expected_savings(transcript, policy, gauge, cut), least_gain(policy, gauge))
+    freed, least = (expected_savings(transcript, policy, gauge, range_), least_gain(policy, gauge))
     is_due = freed >= least
     return CompactionOutlook(
-        "due" if is_due else "too_little", freed=freed, least=least, cut=cut if is_due else None
+        "due" if is_due else "too_little", freed=freed, least=least, range=range_ if is_due else None
     )
 
 
-def handover_now(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> CutPoint | None:
+def handover_now(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> HandoverRange | None:
     """Return where a handover ends that frees enough, regardless of time and messages, if there is one."""
-    cut = _furthest_cut(transcript, policy, gauge)
-    if cut is None or expected_savings(transcript, policy, gauge, cut) < least_gain(policy, gauge):
+    range_ = _furthest_range(transcript, policy, gauge)
+    if range_ is None or expected_savings(transcript, policy, gauge, range_) < least_gain(policy, gauge):
         return None
-    return cut
+    return range_
 
 
-def _furthest_cut(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> CutPoint | None:
-    return choose_cut(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
+def _furthest_range(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> HandoverRange | None:
+    return furthest_range(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
 
 
 def least_gain(policy: ContextPolicy, gauge: UsageGauge) -> float:
@@ -140,20 +135,22 @@ def least_gain(policy: ContextPolicy, gauge: UsageGauge) -> float:
     return gauge.window * policy.handover_least_gain
 
 
-def expected_savings(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> int:
-    """Return the tokens a handover at this cut should free, by the deterministic bounds of its parts."""
+def expected_savings(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, range_: HandoverRange
+) -> int:
+    """Return the tokens a handover of this range should free, by the deterministic bounds of its parts."""
     current_tokens = 0
     if transcript.window.handover is not None:
         current_tokens = handover_tokens(transcript, policy, gauge.window) - FRAMING_TOKENS
     added_tokens = SUMMARY_TOKENS + policy.ledger_tokens
     added_tokens += user_text_tokens(
-        transcript, cut.upto, cut.kept_seq, policy.user_text_tokens, gauge.window
+        transcript, range_.upto, range_.kept_seq, policy.user_text_tokens, gauge.window
     )
-    added_tokens += _pinned_tokens(transcript, cut.upto)
+    added_tokens += _pinned_tokens(transcript, range_.upto)
     budget = user_text_budget(policy.user_text_tokens, gauge.window)
-    words = (transcript.messages.item(seq) for seq in newest_turn_words(transcript, cut.upto, budget))
+    words = (transcript.messages.item(seq) for seq in newest_turn_words(transcript, range_.upto, budget))
     added_tokens += sum(item.word_tokens for item in words if item is not None)
-    left_out = cut.tokens + current_tokens + _replaced_instruction_tokens(transcript, cut.upto)
+    left_out = range_.tokens + current_tokens + _replaced_instruction_tokens(transcript, range_.upto)
     return round((left_out - added_tokens) * gauge.ratio)
 
 

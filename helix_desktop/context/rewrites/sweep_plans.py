@@ -15,9 +15,7 @@ from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites import caching
 from helix_desktop.context.rewrites.caching import SweepPlan
 from helix_desktop.context.rewrites.fold import FoldPlan
-from helix_desktop.context.summaries.handover import (
-    legal_cuts,
-)
+from helix_desktop.context.summaries.legal_ranges import closed_positions
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
@@ -26,7 +24,7 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 def plan_truncations(transcript: Transcript, tokens: int) -> list[FoldPlan]:
     """Return the ranges to leave out: the oldest closed steps that free these tokens of ours, else all.
 
-    Summaries, pins, first and newest user message stay. Each ends at a legal cut point. The newest step
+    Summaries, pins, first and newest user message stay. Each ends at a closed position. The newest step
     stays: without it the agent would repeat it.
     """
     live = [entry for entry in transcript.window.entries() if isinstance(entry, LogItem | SummaryBlock)]
@@ -48,14 +46,14 @@ def plan_truncations(transcript: Transcript, tokens: int) -> list[FoldPlan]:
 def _end_of_truncation(
     transcript: Transcript, entries: list[LogItem | SummaryBlock], preserved: set[int], tokens: int
 ) -> int:
-    """Return the first legal cut before which enough can be left out; the last one if none has enough."""
+    """Return the first closed position before which enough can be left out; else the last one."""
     freed = [
         0 if position in preserved else transcript.window.entry_tokens(entry) * _FREED_SHARE
         for position, entry in enumerate(entries)
     ]
     before = [0.0, *accumulate(freed)]
-    legal = legal_cuts(entries)
-    return next((cut for cut in legal if before[cut] >= tokens), max(legal, default=0))
+    closed = closed_positions(entries)
+    return next((position for position in closed if before[position] >= tokens), max(closed, default=0))
 
 
 def _preserved_positions(entries: list[LogItem | SummaryBlock]) -> set[int]:

@@ -22,7 +22,6 @@ from helix_desktop.context.summaries.extractive_handover import HistoryExtract
 from helix_desktop.context.summaries.handover import (
     NOTHING_RECORDED,
     UNSUPPORTED,
-    CutPoint,
     comparable_sentence,
     inherited_quotes,
     newest_checkpoint,
@@ -37,6 +36,7 @@ from helix_desktop.context.summaries.handover import (
     user_texts,
 )
 from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.summaries.legal_ranges import HandoverRange
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput
@@ -426,8 +426,8 @@ def without_handover(transcript: Transcript) -> tuple[Transcript, tuple[int, ...
     return fork, tuple(replaced)
 
 
-def same_cut(fork: Transcript, upto: int, kept_seq: int) -> CutPoint:
-    """Return the cut of a handover that `fork` is without; its tokens are those of the window."""
+def same_range(fork: Transcript, upto: int, kept_seq: int) -> HandoverRange:
+    """Return the range of a handover that `fork` is without; its tokens are those of the window."""
     messages = len(uncovered_messages(fork, upto, kept_seq))
     covered = (
         entry
@@ -437,7 +437,7 @@ def same_cut(fork: Transcript, upto: int, kept_seq: int) -> CutPoint:
         and entry.seq != kept_seq
         and not isinstance(entry.event, HandoverMade)
     )
-    return CutPoint(upto, kept_seq, messages, sum(map(fork.window.entry_tokens, covered)))
+    return HandoverRange(upto, kept_seq, messages, sum(map(fork.window.entry_tokens, covered)))
 
 
 ItemChange: TypeAlias = Literal["dropped", "below", "changed", "moved", "added", "same"]

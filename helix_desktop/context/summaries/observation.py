@@ -18,13 +18,8 @@ from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import LEGEND
 from helix_desktop.context.summaries.covered_facts import missing_facts_text, user_source
 from helix_desktop.context.summaries.extractive_handover import extractive_handover
-from helix_desktop.context.summaries.handover import (
-    UNSUPPORTED,
-    legal_cuts,
-    newest_texts,
-    quote_messages,
-    split_sources,
-)
+from helix_desktop.context.summaries.handover import UNSUPPORTED, newest_texts, quote_messages, split_sources
+from helix_desktop.context.summaries.legal_ranges import closed_positions
 from helix_desktop.context.summaries.message_facts import cut_between_words
 from helix_desktop.context.summaries.sections import KINDS
 from helix_desktop.context.summaries.summary_task import (
@@ -197,7 +192,11 @@ def _entries_to_observe(transcript: Transcript, floor: int) -> list[LogItem | Su
     """Return of these what lies behind the steps with outputs that the user brought back."""
     raw, restored = _unobserved(transcript, floor), transcript.rewrites.restored
     last = max((position for position, entry in enumerate(raw) if entry.upto in restored), default=-1)
-    return raw if last < 0 else raw[next((cut for cut in legal_cuts(raw) if cut > last), len(raw)) :]
+    return (
+        raw
+        if last < 0
+        else raw[next((position for position in closed_positions(raw) if position > last), len(raw)) :]
+    )
 
 
 def covers_restored_entries(transcript: Transcript, observations: ObservationsMade) -> bool:
@@ -230,13 +229,13 @@ def undone_upto(transcript: Transcript) -> int:
 def _before_previous_turn(
     transcript: Transcript, raw: Sequence[LogItem | SummaryBlock]
 ) -> list[LogItem | SummaryBlock]:
-    """Return the entries before the newest complete turn, up to the last legal cut among them."""
+    """Return the entries before the newest complete turn, up to the last closed position among them."""
     last_complete = transcript.messages.turns - 1 if transcript.turn_open else transcript.messages.turns
-    legal = set(legal_cuts(raw))
+    closed = set(closed_positions(raw))
     best = 0
     for position, entry in enumerate(raw):
         turn = _turn_of(transcript, entry)
-        if position in legal and turn <= last_complete:
+        if position in closed and turn <= last_complete:
             best = position
         if turn >= last_complete:
             break

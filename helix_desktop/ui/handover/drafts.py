@@ -10,7 +10,7 @@ from helix_desktop.agent.compaction.handover_writer import CountedPart, Handover
 from helix_desktop.context.summaries.handover import HandoverPartKind
 from helix_desktop.context.summaries.handover_revision import editable_sections, fields_to_markdown, to_fields
 from helix_desktop.domain.translatable_text import join_sentences
-from helix_desktop.ui.handover.ranges import WHOLE_CONVERSATION
+from helix_desktop.ui.handover.range_choice import WHOLE_CONVERSATION
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator, translate
 
@@ -28,7 +28,7 @@ class OpenDraft(msgspec.Struct, frozen=True):
 
     @property
     def upto(self) -> int:
-        return WHOLE_CONVERSATION if self.scope.is_whole else self.draft.cut.upto
+        return WHOLE_CONVERSATION if self.scope.is_whole else self.draft.range.upto
 
     @property
     def fields(self) -> dict[str, str]:

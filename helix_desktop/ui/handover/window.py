@@ -57,7 +57,7 @@ from helix_desktop.ui.handover.drafts import (
     use_text,
 )
 from helix_desktop.ui.handover.parts import CompareWith, PutBack, SectionField, WindowParts, warning_line
-from helix_desktop.ui.handover.ranges import RangeChoice
+from helix_desktop.ui.handover.range_choice import RangeChoice
 from helix_desktop.ui.handover.versions import (
     DRAFT,
     FORMER_DRAFT,
@@ -171,11 +171,11 @@ class HandoverWindow(WindowParts):
         session, ends = self._conversation.session, list[Callable[[], None]]()
         try:
             if is_compaction:
-                cuts = await self._writer.cuts(upto, HandoverScope(scope or 0))
-                if not cuts:
+                ranges = await self._writer.ranges(upto, HandoverScope(scope or 0))
+                if not ranges:
                     self.deleteLater()
                     await self._writer.draft(scope=HandoverScope(scope or 0))  # says why there is nothing
-                self.ranges.show_cuts(scope or 0, cuts)
+                self.ranges.show_legal_ranges(scope or 0, ranges)
                 if upto:
                     self.ranges.choose(upto)
             await self._restore_draft()

@@ -97,8 +97,8 @@ class RewriteController(WindowPart):
         active, rerun_seq = conversation.session.transcript.window.handover, 0
         if focus and active is not None and not active[1].origin:
             proposed = conversation.handovers.writer
-            cuts = await proposed.cuts()
-            is_new = bool(cuts) and (not cuts[0].kept_seq or conversation.session.transcript.turn_open)
+            ranges = await proposed.ranges()
+            is_new = bool(ranges) and (not ranges[0].kept_seq or conversation.session.transcript.turn_open)
             rerun_seq = 0 if is_new and not proposed.frees_little() else active[0]
         await self._show_handover(rerun_seq or NOW, focus=focus, is_compaction=True)
 

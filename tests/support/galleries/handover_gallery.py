@@ -11,15 +11,16 @@ from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.compaction.handover_writer import CountedPart, HandoverDraft, HandoverScope
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.context.summaries.handover import HandoverPart, available_cuts
+from helix_desktop.context.summaries.handover import HandoverPart
 from helix_desktop.context.summaries.handover_revision import to_markdown
+from helix_desktop.context.summaries.legal_ranges import legal_ranges
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.rewrite import Undone
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section, SummaryCoverage
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.handover.ranges import WHOLE_CONVERSATION, HandoverRange
+from helix_desktop.ui.handover.range_choice import WHOLE_CONVERSATION, RangeItem
 from helix_desktop.ui.handover.versions import DRAFT
 from helix_desktop.ui.handover.window import HandoverWindow
 from tests.support.histories import build_history
@@ -78,7 +79,7 @@ class SampleConversation:
 
     def __init__(self) -> None:
         simulator = build_history(9)
-        first = simulator.handover_at(available_cuts(simulator.transcript, 0)[0])
+        first = simulator.handover_at(legal_ranges(simulator.transcript, 0)[0])
         first = replace(first, sections=_FIRST, tokens=1_900, model="local/gpt-oss:20b", duration_ms=13_400)
         (made,) = simulator.record(first)
         edited = replace(
@@ -103,7 +104,7 @@ def sample_draft(
         fallback="The summary model's window is too small; the live model was asked.",
     )  # fmt: skip
     text = to_markdown(sections)
-    (cut,) = available_cuts(build_history(9).transcript, 0)[:1]
+    (cut,) = legal_ranges(build_history(9).transcript, 0)[:1]
     parts = [
         CountedPart(HandoverPart("sections", text), 330),
         CountedPart(HandoverPart("ledger", "rwe src/helix/stream.py 9f3ac21e e31\n$ pytest -q (exit 0)"), 70),
@@ -148,6 +149,6 @@ def handover_window(
     return window
 
 
-def _ranges(upto: int, words: Callable[[str], str]) -> list[HandoverRange]:
+def _ranges(upto: int, words: Callable[[str], str]) -> list[RangeItem]:
     text = words("As far as possible · 46 messages · 21.3k tokens in context")
-    return [HandoverRange(upto, text), HandoverRange(3, text), HandoverRange(WHOLE_CONVERSATION, text)]
+    return [RangeItem(upto, text), RangeItem(3, text), RangeItem(WHOLE_CONVERSATION, text)]

@@ -22,8 +22,9 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.agent.compaction.handover_writer import CountedPart, HandoverScope
-from helix_desktop.context.summaries.handover import CutPoint, HandoverPart, available_cuts
+from helix_desktop.context.summaries.handover import HandoverPart
 from helix_desktop.context.summaries.handover_revision import fields_to_markdown, markdown_to_fields
+from helix_desktop.context.summaries.legal_ranges import HandoverRange, legal_ranges
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import verbatim
@@ -32,7 +33,7 @@ from helix_desktop.ui.design.focus import tab_stops
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.handover.drafts import sizes_as_sent, sweep_note
-from helix_desktop.ui.handover.ranges import HandoverRange, handover_ranges
+from helix_desktop.ui.handover.range_choice import RangeItem, range_items
 from helix_desktop.ui.handover.versions import DRAFT, FORMER_DRAFT, NOTHING, NOW
 from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import ContinueSession, CopyText, Intent
@@ -316,9 +317,7 @@ def test_the_counts_of_a_range_are_whole_in_the_box_and_in_its_list(
     name = "Up to “Edit /Users/someone/Work/a-folder…” (e11739)"
     box = window.ranges.box
     box.setFixedWidth(box.fontMetrics().horizontalAdvance(counts) + 200)
-    window.ranges.show_ranges(
-        0, [HandoverRange(n, f"{name}{n}{counts}", f"{n}{counts}") for n in range(10, 50)]
-    )
+    window.ranges.show_ranges(0, [RangeItem(n, f"{name}{n}{counts}", f"{n}{counts}") for n in range(10, 50)])
     option = QStyleOptionComboBox()
     box.initStyleOption(option)
     start, dots, end = option.currentText.rpartition("…")
@@ -425,11 +424,13 @@ def test_ranges_state_their_end_and_size() -> None:
     upto = simulator.transcript.messages.items[4].seq
     last = simulator.transcript.messages.items[-1].seq
     ranges = list(
-        handover_ranges([CutPoint(last, 0, 9, 8_200), CutPoint(upto, 0, 1, 1_800)], simulator.transcript)
+        range_items(
+            [HandoverRange(last, 0, 9, 8_200), HandoverRange(upto, 0, 1, 1_800)], simulator.transcript
+        )
     )
     every = simulator.transcript.messages.counts().text
     counts = f" · {every} · 8.2k tokens in context"
-    assert ranges[0] == HandoverRange(last, f"As far as possible{counts}", counts)
+    assert ranges[0] == RangeItem(last, f"As far as possible{counts}", counts)
     assert ranges[1].upto == upto
     assert f"” (e{upto}) · " in ranges[1].text
     assert ranges[1].text.endswith("messages, 2 tool calls · 1.8k tokens in context")
@@ -438,12 +439,12 @@ def test_ranges_state_their_end_and_size() -> None:
 def test_a_range_counts_the_handover_that_it_would_replace() -> None:
     """Its messages are counted, so what stands for them is, too."""
     simulator = build_history(9)
-    made = simulator.handover_at(available_cuts(simulator.transcript, 0)[0])
+    made = simulator.handover_at(legal_ranges(simulator.transcript, 0)[0])
     simulator.record(msgspec.structs.replace(made, tokens=1_900))
-    cut = CutPoint(simulator.transcript.messages.items[-1].seq, 0, 5, 1_800)
-    (compacted,) = handover_ranges([cut], simulator.transcript)
+    cut = HandoverRange(simulator.transcript.messages.items[-1].seq, 0, 5, 1_800)
+    (compacted,) = range_items([cut], simulator.transcript)
     assert compacted.text.endswith(" · 3.7k tokens in context")
-    (again,) = handover_ranges([cut], simulator.transcript, is_same_first=True)
+    (again,) = range_items([cut], simulator.transcript, is_same_first=True)
     assert again.text.startswith("The same messages · ")
     assert "in context" not in again.text, "its messages left the context"
 
@@ -451,7 +452,7 @@ def test_a_range_counts_the_handover_that_it_would_replace() -> None:
 @given(histories())
 def test_ranges_count_the_same_messages_as_the_card_afterwards(simulator: SessionSimulator) -> None:
     """Also behind an earlier handover, and inside a turn whose message stays."""
-    legal = available_cuts(simulator.transcript, 0)
-    for cut, handover_range in zip(legal, handover_ranges(legal, simulator.transcript), strict=True):
+    legal = legal_ranges(simulator.transcript, 0)
+    for cut, range_ in zip(legal, range_items(legal, simulator.transcript), strict=True):
         handover = simulator.handover_at(cut)
-        assert f" · {handover.messages:,} message" in handover_range.text
+        assert f" · {handover.messages:,} message" in range_.text

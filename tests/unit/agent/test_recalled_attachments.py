@@ -32,6 +32,7 @@ async def rig_with_output() -> AgentRig:
         (2, 2, "", "lines 2-2"),
         (2, 9, "\nthree words here", "lines 2-3"),
         (3, 0, "three words here", "lines 3-3"),
+        (0, 2, "one\x0cpage\n", "lines 1-2"),
     ],
 )
 async def test_lines_are_those_that_the_agent_recalls_and_the_end_is_the_last_one(

@@ -62,7 +62,7 @@ async def test_a_draft_that_is_left_stays_until_what_it_covers_changes() -> None
     await rig.conversation.run("And now?")
     assert handovers.restore_draft(0, is_whole_possible=False) == left, "what came since is not covered"
     assert handovers.restore_draft(7, is_whole_possible=False) is None, "another handover is written again"
-    entry = next(item for item in window.items() if 2 < item.seq <= draft.cut.upto and item.can_exclude)
+    entry = next(item for item in window.items() if 2 < item.seq <= draft.range.upto and item.can_exclude)
     await window.exclude(entry.seq)
     assert handovers.restore_draft(0, is_whole_possible=False) is None
     await window.undo(rig.conversation.session.transcript.last_seq)
@@ -170,12 +170,12 @@ async def test_a_longer_text_is_refused() -> None:
 async def test_the_range_can_be_chosen() -> None:
     """The proposed one comes first, then the furthest; a draft up to one of them covers it and no more."""
     rig = await ready_conversation()
-    ranges = await rig.conversation.handovers.writer.cuts()
+    ranges = await rig.conversation.handovers.writer.ranges()
     ends = [cut.upto for cut in ranges]
     assert ends[1:] == sorted(ends[1:], reverse=True)
     assert ends[0] < max(ends), "the newest turn is left out unless the user chooses otherwise"
     near = await rig.conversation.handovers.writer.draft(upto=ranges[4].upto)
-    assert near.cut == ranges[4]
+    assert near.range == ranges[4]
     await rig.conversation.handovers.writer.commit(near)
     assert rig.events(HandoverMade)[0].upto == ranges[4].upto
     with pytest.raises(CompactionRefused, match=r"up to this message \(e3\)"):
@@ -268,7 +268,7 @@ async def test_nothing_to_draft() -> None:
     """Reported at once; the model gets no request."""
     rig = AgentRig(ScriptedModel(thinking_script(2)), MANUAL_ONLY)
     conversation = await rig.begin()
-    assert await conversation.handovers.writer.cuts() == []
+    assert await conversation.handovers.writer.ranges() == []
     with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
         await conversation.handovers.writer.draft()
     assert rig.model.summary_requests == []
@@ -387,7 +387,7 @@ async def test_a_handover_is_written_again() -> None:
     session = rig.conversation.session
     ((first, former),) = session.transcript.rewrites.handovers.items()
     before = window.measure()[0].request
-    same, *others = await handovers.writer.cuts(scope=HandoverScope(first))
+    same, *others = await handovers.writer.ranges(scope=HandoverScope(first))
     assert (same.upto, same.kept_seq) == (former.upto, former.kept)
     draft = await handovers.writer.draft("the tests", scope=HandoverScope(first))
     request_text = rig.model.summary_requests[-1].messages[1].text
@@ -428,7 +428,7 @@ async def test_the_user_may_compact_a_single_long_turn() -> None:
     """Its message stays, and the newest steps; the policy needs none of it, not even to be on."""
     rig = AgentRig(ScriptedModel(working(12, 400)), PROFILES["off"])
     await (await rig.begin()).run("Build the thing.")
-    first, *_ = await rig.conversation.handovers.writer.cuts()
+    first, *_ = await rig.conversation.handovers.writer.ranges()
     assert first.kept_seq == rig.conversation.session.transcript.messages.user_items[0].seq
     draft = await rig.conversation.handovers.writer.draft()
     await rig.conversation.handovers.writer.commit(draft)
@@ -474,8 +474,8 @@ async def test_a_draft_says_what_is_cached_along_with_it() -> None:
     rig = AgentRig(ScriptedModel(working(6)), swept_along)
     conversation = await rig.begin()
     await conversation.run("Build the thing.")
-    cuts = await conversation.handovers.writer.cuts()
-    draft = await conversation.handovers.writer.draft(upto=cuts[-1].upto)
+    ranges = await conversation.handovers.writer.ranges()
+    draft = await conversation.handovers.writer.draft(upto=ranges[-1].upto)
     await conversation.handovers.writer.commit(draft)
     (sweep,) = rig.events(SweepMade)
     assert draft.sweep_savings == sweep.saved > 0

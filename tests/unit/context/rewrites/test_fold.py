@@ -19,7 +19,7 @@ from helix_desktop.context.policy_numbers import PROFILES, REFERENCE_WINDOW, Con
 from helix_desktop.context.rewrites import caching, fold, sweep_plans
 from helix_desktop.context.rewrites.anchors import note_parts
 from helix_desktop.context.rewrites.caching import names_line_tokens
-from helix_desktop.context.summaries.handover import available_cuts
+from helix_desktop.context.summaries.legal_ranges import legal_ranges
 from helix_desktop.context.window.usage_gauge import measure_next_request
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -462,7 +462,7 @@ def test_a_handover_ends_before_or_after_restored_history() -> None:
     """A cut among the restored steps would leave observations after it that come before them."""
     simulator = observed_thrice()
     covers = simulator.transcript.window.covers
-    for cut in available_cuts(simulator.transcript, 0):
+    for cut in legal_ranges(simulator.transcript, 0):
         before = simulator.window().estimate
         twin = simulator.transcript.fork()
         twin.apply(RecordedEvent(twin.last_seq + 1, 0, simulator.handover_at(cut)))
@@ -470,7 +470,7 @@ def test_a_handover_ends_before_or_after_restored_history() -> None:
         after = project(twin, simulator.policy, simulator.frame)
         assert isinstance(after.entries[0], SummaryBlock)
         assert before - (after.estimate - after.entry_tokens[0]) == cut.tokens
-    assert available_cuts(simulator.transcript, 0)
+    assert legal_ranges(simulator.transcript, 0)
 
 
 def test_a_pinned_marker_is_shown_in_full() -> None:

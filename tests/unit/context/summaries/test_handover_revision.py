@@ -21,8 +21,6 @@ from helix_desktop.context.summaries.artifact_ledger import (
 )
 from helix_desktop.context.summaries.handover import (
     UNSUPPORTED,
-    available_cuts,
-    choose_cut,
     comparable_sentence,
     previous_handover,
     render_handover,
@@ -35,8 +33,9 @@ from helix_desktop.context.summaries.handover_revision import (
     from_fields,
     preview_handover,
     revised_handover,
-    same_cut,
+    same_range,
 )
+from helix_desktop.context.summaries.legal_ranges import furthest_range, legal_ranges
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -75,8 +74,8 @@ def test_a_source_counts_wherever_more_was_typed(typed: str, bullet: Bullet) -> 
 def test_the_same_cut_has_the_tokens_that_the_window_shows(simulator: SessionSimulator) -> None:
     """Noted steps count as their note: the messages in it were counted in full."""
     transcript = simulator.transcript
-    for cut in available_cuts(transcript, 0, in_newest_turn=True):
-        assert same_cut(transcript, cut.upto, cut.kept_seq).tokens == cut.tokens
+    for cut in legal_ranges(transcript, 0, in_newest_turn=True):
+        assert same_range(transcript, cut.upto, cut.kept_seq).tokens == cut.tokens
 
 
 _WORDS = st.sampled_from(["the", "parser", "drops", "lines", "a.py", "9f3ac21e", "tests", "pass", "42", " "])
@@ -219,7 +218,7 @@ def test_what_the_user_excludes_is_not_in_it() -> None:
         simulator.step("So it is.", 0)
 
     def names(word: str) -> tuple[bool, bool]:
-        cut = choose_cut(simulator.transcript, 0)
+        cut = furthest_range(simulator.transcript, 0)
         assert cut is not None
         handover_sections = simulator.handover_at(cut).sections
         present = preview_handover(simulator.transcript, *AS_SENT).sections

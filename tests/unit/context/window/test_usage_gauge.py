@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites import compaction_due
-from helix_desktop.context.summaries.handover import CutPoint, choose_cut
+from helix_desktop.context.summaries.legal_ranges import HandoverRange, furthest_range
 from helix_desktop.context.window.usage_gauge import (
     UsageGauge,
     count_window,
@@ -272,7 +272,7 @@ def full(steps: int = 14) -> SessionSimulator:
     return simulator
 
 
-def due(simulator: SessionSimulator, now: int = 10**9) -> CutPoint | None:
+def due(simulator: SessionSimulator, now: int = 10**9) -> HandoverRange | None:
     return compaction_due.handover_due(simulator.transcript, simulator.policy, measured(simulator), now)
 
 
@@ -369,7 +369,7 @@ def test_an_undo_waits_for_the_cooldown() -> None:
 @given(histories(), st.integers(0, 400))
 def test_the_expected_savings_are_correct(simulator: SessionSimulator, keep: int) -> None:
     """With a summary of the expected length, the savings are the difference between the windows."""
-    cut = choose_cut(simulator.transcript, keep)
+    cut = furthest_range(simulator.transcript, keep)
     if cut is not None:
         check_savings(simulator, cut)
 
@@ -382,7 +382,7 @@ def test_instructions_that_newer_ones_replaced_are_saved_too() -> None:
     for number in (2, 3):
         simulator.step(f"Step {number}.", 1)
         simulator.answer_call(0, "output")
-    cut = choose_cut(simulator.transcript, 0)
+    cut = furthest_range(simulator.transcript, 0)
     assert cut is not None
     assert cut.upto > simulator.transcript.window.added_instructions[-1].seq
     check_savings(simulator, cut)
@@ -394,12 +394,12 @@ def test_a_handover_that_the_user_excluded_saves_no_more_than_its_line() -> None
     simulator.hand_over(400)
     assert exclude(simulator, 0)
     assert simulator.transcript.window.handover is not None
-    cut = choose_cut(simulator.transcript, 0)
+    cut = furthest_range(simulator.transcript, 0)
     assert cut is not None
     check_savings(simulator, cut)
 
 
-def check_savings(simulator: SessionSimulator, cut: CutPoint) -> None:
+def check_savings(simulator: SessionSimulator, cut: HandoverRange) -> None:
     """Check the savings against the windows before and after a handover."""
     before = simulator.window().estimate
     now = UsageGauge(before, MODEL.window, MODEL.reserve, 0, False)

@@ -1,4 +1,4 @@
-"""Where a handover may end, what it has to free, and whether it may still be recorded."""
+"""The ranges of messages that a handover may cover, what it has to free, whether it may still be recorded."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from helix_desktop.agent.session import Session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites import caching, compaction_due
-from helix_desktop.context.summaries.handover import CutPoint, available_cuts
-from helix_desktop.context.summaries.handover_revision import same_cut, without_handover
+from helix_desktop.context.summaries.handover_revision import same_range, without_handover
+from helix_desktop.context.summaries.legal_ranges import HandoverRange, legal_ranges
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request, measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.errors import CompactionRefused
@@ -21,7 +21,7 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
-_MAX_CUTS = 200  # to choose from: each is priced, and nobody reads more
+_MAX_RANGES = 200  # to choose from: each is priced, and nobody reads more
 
 
 def active_handover(transcript: Transcript, seq: int) -> HandoverMade:
@@ -36,26 +36,30 @@ def active_handover(transcript: Transcript, seq: int) -> HandoverMade:
     return current[1]
 
 
-def frees_little(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> bool:
+def frees_little(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, range_: HandoverRange
+) -> bool:
     """Return True if a handover on request would free little there, or nothing."""
     least = min(gauge.window, gauge.used) * policy.handover_least_gain
-    return compaction_due.expected_savings(transcript, policy, gauge, cut) < least
+    return compaction_due.expected_savings(transcript, policy, gauge, range_) < least
 
 
-def cuts_on_request(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> list[CutPoint]:
-    """Return all legal cuts, the one to propose first, then the furthest first.
+def ranges_on_request(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge
+) -> list[HandoverRange]:
+    """Return all legal ranges, the one to propose first, then the furthest first.
 
     That is the furthest one before the newest turn which leaves the share of what is used that the policy
     keeps, if it frees enough; else one in the newest turn.
     """
     least = tokens_to_leave(policy, gauge)
-    found = available_cuts(transcript, 0, in_newest_turn=True)
-    older = available_cuts(transcript, least)
+    found = legal_ranges(transcript, 0, in_newest_turn=True)
+    older = legal_ranges(transcript, least)
     if older and not frees_little(transcript, policy, gauge, older[0]):
         proposed = older[:1]
     else:
-        proposed = available_cuts(transcript, least, in_newest_turn=True)[:1] or found[:1]
-    return [*proposed, *(cut for cut in found if cut not in proposed)]
+        proposed = legal_ranges(transcript, least, in_newest_turn=True)[:1] or found[:1]
+    return [*proposed, *(range_ for range_ in found if range_ not in proposed)]
 
 
 def tokens_to_leave(policy: ContextPolicy, gauge: UsageGauge) -> int:
@@ -63,43 +67,43 @@ def tokens_to_leave(policy: ContextPolicy, gauge: UsageGauge) -> int:
     return int(min(gauge.window, gauge.used) * policy.handover_keep / gauge.ratio)
 
 
-def cut_on_request(
+def range_on_request(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, upto: int = 0
-) -> CutPoint:
-    """Return the cut that ends at event `upto` (0: the one to propose). Raises CompactionRefused."""
-    found = cuts_on_request(transcript, policy, gauge)
+) -> HandoverRange:
+    """Return the range that ends at event `upto` (0: the one to propose). Raises CompactionRefused."""
+    found = ranges_on_request(transcript, policy, gauge)
     if not found:
         raise _nothing_to_compact(has_messages=bool(transcript.messages.items))
-    cut = next((candidate for candidate in found if upto in {0, candidate.upto}), None)
-    if cut is None:
+    range_ = next((candidate for candidate in found if upto in {0, candidate.upto}), None)
+    if range_ is None:
         raise CompactionRefused(
             _text("Can't compact up to this message (e{event}).", event=str(upto)),
             _text("It can only end after a complete step, before the newest part."),
             _text("Choose another message."),
         )
-    return cut
+    return range_
 
 
-def cut_of_everything(transcript: Transcript) -> CutPoint:
-    """Return the cut behind every message. Raises CompactionRefused without one."""
+def range_of_everything(transcript: Transcript) -> HandoverRange:
+    """Return the range of every message. Raises CompactionRefused without one."""
     items = transcript.messages.items
     if not items:
         raise _nothing_to_compact(has_messages=False)
-    return CutPoint(items[-1].seq, 0, len(items), sum(map(transcript.window.entry_tokens, items)))
+    return HandoverRange(items[-1].seq, 0, len(items), sum(map(transcript.window.entry_tokens, items)))
 
 
-def without_active(transcript: Transcript, seq: int) -> tuple[Transcript, CutPoint]:
-    """Return a fork without the active handover `seq`, and the cut of that one. Raises CompactionRefused."""
+def without_active(transcript: Transcript, seq: int) -> tuple[Transcript, HandoverRange]:
+    """Return a fork without the active handover `seq`, and its range. Raises CompactionRefused."""
     handover = active_handover(transcript, seq)
     fork, _ = without_handover(transcript)
-    return fork, same_cut(fork, handover.upto, handover.kept)
+    return fork, same_range(fork, handover.upto, handover.kept)
 
 
-def thinned(cuts: Sequence[CutPoint], upto: int) -> list[CutPoint]:
-    """Return at most about `_MAX_CUTS` of these, with the first and the nearest one before event `upto`."""
-    step = -(-len(cuts) // _MAX_CUTS)
-    nearest = next((cut for cut in cuts if cut.upto <= upto), None)
-    return [cut for place, cut in enumerate(cuts) if place % step == 0 or cut is nearest]
+def thinned(ranges: Sequence[HandoverRange], upto: int) -> list[HandoverRange]:
+    """Return at most about `_MAX_RANGES` of these, with the first and the nearest one before event `upto`."""
+    step = -(-len(ranges) // _MAX_RANGES)
+    nearest = next((range_ for range_ in ranges if range_.upto <= upto), None)
+    return [range_ for place, range_ in enumerate(ranges) if place % step == 0 or range_ is nearest]
 
 
 def _nothing_to_compact(has_messages: bool) -> CompactionRefused:

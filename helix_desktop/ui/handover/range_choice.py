@@ -1,4 +1,4 @@
-"""How far a handover reaches: the ranges to choose from, each with its price."""
+"""The choice of how far a handover reaches: each range in words, with its price."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from shiboken6 import isValid
 from helix_desktop.agent.compaction.handover_writer import WHOLE_SESSION, HandoverScope
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.summaries.handover import CutPoint, covered_counts
+from helix_desktop.context.summaries.handover import covered_counts
+from helix_desktop.context.summaries.legal_ranges import HandoverRange
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.text_format import ellipsize, one_line
@@ -37,7 +38,7 @@ _LEAST_NAME_PX = 60
 _COUNTS_ROLE = Qt.ItemDataRole.UserRole + 1
 
 
-class HandoverRange(msgspec.Struct, frozen=True):
+class RangeItem(msgspec.Struct, frozen=True):
     """How far a handover could reach: the last event it covers, and that as text that ends with `counts`."""
 
     upto: int
@@ -45,31 +46,31 @@ class HandoverRange(msgspec.Struct, frozen=True):
     counts: str = ""
 
 
-def handover_ranges(
-    cuts: Sequence[CutPoint], transcript: Transcript, *, is_same_first: bool = False
-) -> Iterator[HandoverRange]:
+def range_items(
+    ranges: Sequence[HandoverRange], transcript: Transcript, *, is_same_first: bool = False
+) -> Iterator[RangeItem]:
     """Return the ranges that a user can choose from: the proposed one, or that of the active handover, first.
 
     A new handover replaces the active one, too, which is counted with the messages it stands for. When that
     one is written again, its messages are in the context no more, and have no figure.
     """
     active_tokens = transcript.window.handover[1].tokens if transcript.window.handover else 0
-    furthest = max((cut.upto for cut in cuts), default=0)
+    furthest = max((range_.upto for range_ in ranges), default=0)
     if is_same_first:
         first = tr("The same messages")
     else:
-        first = tr("As far as possible") if cuts and cuts[0].upto == furthest else tr("Older messages")
-    for place, cut in enumerate(cuts):
-        name = first if place == 0 else _end_text(cut.upto, transcript)
-        counts = covered_counts(transcript, cut.upto, cut.kept_seq)
-        count = format_tokens(cut.tokens + active_tokens)
+        first = tr("As far as possible") if ranges and ranges[0].upto == furthest else tr("Older messages")
+    for place, range_ in enumerate(ranges):
+        name = first if place == 0 else _end_text(range_.upto, transcript)
+        counts = covered_counts(transcript, range_.upto, range_.kept_seq)
+        count = format_tokens(range_.tokens + active_tokens)
         tokens = "" if is_same_first else tr("{tokens} tokens in context", tokens=count)
-        yield _named_range(cut.upto, name, counts.text, tokens)
+        yield _named_range(range_.upto, name, counts.text, tokens)
 
 
-def _named_range(upto: int, name: str, messages: str, tokens: str = "") -> HandoverRange:
+def _named_range(upto: int, name: str, messages: str, tokens: str = "") -> RangeItem:
     counts = "".join(f" · {part}" for part in (translate(messages), tokens) if part)
-    return HandoverRange(upto, f"{name}{counts}", counts)
+    return RangeItem(upto, f"{name}{counts}", counts)
 
 
 def _end_text(upto: int, transcript: Transcript) -> str:
@@ -94,11 +95,11 @@ class RangeBox(ComboBox):
         super().__init__(least_chars=_MIN_CHARS)
         self.setAccessibleName(tr("Range"))
 
-    def show_ranges(self, ranges: Sequence[HandoverRange]) -> None:
+    def show_ranges(self, ranges: Sequence[RangeItem]) -> None:
         self.clear()
-        for place, handover_range in enumerate(ranges):
-            self.addItem(handover_range.text, handover_range.upto)
-            self.setItemData(place, handover_range.counts, _COUNTS_ROLE)
+        for place, range_item in enumerate(ranges):
+            self.addItem(range_item.text, range_item.upto)
+            self.setItemData(place, range_item.counts, _COUNTS_ROLE)
 
     def showPopup(self) -> None:
         view = self.view()
@@ -128,7 +129,7 @@ class RangeChoice(QWidget):
         self._conversation, self._start = conversation, start
         self.scope: int | None = None
         """The handover that is written again, 0 for none, whose ranges are offered; None: of none yet."""
-        self._ranges: dict[int, list[HandoverRange]] = {}  # by scope
+        self._ranges: dict[int, list[RangeItem]] = {}  # by scope
         self.box, self.focus = RangeBox(), TextField(tr("Focus, for example open questions"))
         self.focus.setAccessibleName(tr("Focus"))
         self.price, self.warning = label("", "muted"), label("", "note", wrap=True)
@@ -174,23 +175,23 @@ class RangeChoice(QWidget):
 
     async def _read(self, scope: int, upto: int) -> None:
         try:
-            cuts = await self._conversation.handovers.writer.cuts(max(0, upto), HandoverScope(scope))
+            ranges = await self._conversation.handovers.writer.ranges(max(0, upto), HandoverScope(scope))
         except HelixError:
-            cuts = []  # what there is to say stands where the price does
+            ranges = []  # what there is to say stands where the price does
         if isValid(self) and scope == self.scope:
-            self.show_cuts(scope, cuts)
+            self.show_legal_ranges(scope, ranges)
             if upto:
                 self.choose(upto)
 
-    def show_cuts(self, scope: int, cuts: Sequence[CutPoint]) -> None:
+    def show_legal_ranges(self, scope: int, ranges: Sequence[HandoverRange]) -> None:
         transcript = self._conversation.session.transcript
-        ranges = list(handover_ranges(cuts, transcript, is_same_first=bool(scope)))
+        items = list(range_items(ranges, transcript, is_same_first=bool(scope)))
         if not scope:
             words, counts = tr("Whole conversation, for a new session"), transcript.messages.counts().text
-            ranges.append(_named_range(WHOLE_CONVERSATION, words, counts))
-        self.show_ranges(scope, ranges)
+            items.append(_named_range(WHOLE_CONVERSATION, words, counts))
+        self.show_ranges(scope, items)
 
-    def show_ranges(self, scope: int, ranges: list[HandoverRange]) -> None:
+    def show_ranges(self, scope: int, ranges: list[RangeItem]) -> None:
         self._ranges[scope], self.scope = ranges, scope
         self.box.show_ranges(ranges)
 

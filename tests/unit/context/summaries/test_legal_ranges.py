@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.policy_numbers import PROFILES
-from helix_desktop.context.summaries.handover import choose_cut
+from helix_desktop.context.summaries.legal_ranges import furthest_range
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.histories import SessionSimulator, build_history, histories
@@ -50,7 +50,7 @@ def coverable(transcript: Transcript) -> list[LogItem | SummaryBlock]:
 def check_a_cut_is_legal(simulator: SessionSimulator, keep: int) -> None:
     """It splits no call from its answer, keeps what must stay, and covers more than the last one."""
     transcript = simulator.transcript
-    cut = choose_cut(transcript, keep)
+    cut = furthest_range(transcript, keep)
     if cut is None:
         return
     live = coverable(transcript)
@@ -74,7 +74,7 @@ def check_a_cut_is_legal(simulator: SessionSimulator, keep: int) -> None:
 
 def check_enough_tokens_stay(simulator: SessionSimulator, keep: int) -> None:
     """After the cut there are at least the tokens to be kept."""
-    cut = choose_cut(simulator.transcript, keep)
+    cut = furthest_range(simulator.transcript, keep)
     if cut is not None:
         rest_entries = [entry for entry in coverable(simulator.transcript) if end_of(entry) > cut.upto]
         kept_back = [entry for entry in coverable(simulator.transcript) if entry.seq == cut.kept_seq]
@@ -83,7 +83,7 @@ def check_enough_tokens_stay(simulator: SessionSimulator, keep: int) -> None:
 
 def check_a_handover_takes_effect(simulator: SessionSimulator) -> None:
     """What a cut covers has left the window as soon as the handover is made."""
-    cut = choose_cut(simulator.transcript, 0)
+    cut = furthest_range(simulator.transcript, 0)
     if cut is not None:
         simulator.record(simulator.handover_at(cut))
         live = {entry.seq for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)}
@@ -101,7 +101,7 @@ def test_cuts_of_any_history(simulator: SessionSimulator, keep: int) -> None:
 def test_inside_a_turn_the_furthest_cut_that_keeps_enough_is_used() -> None:
     """The cut lies between steps of the running turn; its user message stays."""
     simulator = build_history(10, size=400)
-    cut = choose_cut(simulator.transcript, 300)
+    cut = furthest_range(simulator.transcript, 300)
     assert cut is not None
     later_items = [item for item in simulator.transcript.messages.items if item.seq > cut.upto]
     assert sum(item.tokens for item in later_items) >= 300
@@ -118,10 +118,10 @@ def test_between_turns_the_newest_turn_is_not_covered() -> None:
     """With only one complete turn there is no cut; with two the first is covered completely."""
     simulator = build_history(4)
     simulator.step("Done.", 0)
-    assert choose_cut(simulator.transcript, 0) is None
+    assert furthest_range(simulator.transcript, 0) is None
     simulator.send_message("And now?")
     simulator.step("Fine.", 0)
-    cut = choose_cut(simulator.transcript, 0)
+    cut = furthest_range(simulator.transcript, 0)
     assert cut is not None
     second = [item for item in simulator.transcript.messages.items if isinstance(item.event, UserSpoke)][1]
     before = [item for item in simulator.transcript.messages.items if item.seq < second.seq]
