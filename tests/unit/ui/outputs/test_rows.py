@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -101,13 +102,19 @@ _STEMS = {
 """How sentences say what became of a message, by the label of its state."""
 
 
+def _sentences_with(stem: str) -> Iterator[str]:
+    """Look through the product's sentences, one file after the other."""
+    for file in product_files(Path(helix_desktop.__file__).parents[1]):
+        entries, _ = extract([file])
+        yield from (entry.source for entry in entries if re.search(stem, entry.source))
+
+
 def test_sentences_say_of_a_state_what_its_label_says() -> None:
     """Where a label is another word, what is to be worded anew is what the sentences with the old one say."""
     labels = {str(words.label) for words in STATE_WORDS.values()}
-    sentences = [entry.source for entry in extract(product_files(Path(helix_desktop.__file__).parents[1]))[0]]
-    saying = {label: [it for it in sentences if re.search(stem, it)] for label, stem in _STEMS.items()}
-    assert labels == _STEMS.keys(), {label: saying[label] for label in _STEMS.keys() - labels}
-    assert all(saying.values())
+    changed = {label: list(_sentences_with(stem)) for label, stem in _STEMS.items() if label not in labels}
+    assert labels == _STEMS.keys(), changed
+    assert [label for label, stem in _STEMS.items() if not any(_sentences_with(stem))] == []
 
 
 @pytest.mark.parametrize(
