@@ -100,7 +100,7 @@ async def _check(simulator: SessionSimulator, refusals: list[_Refusal | None]) -
     histories_with_rewrites(),
     st.lists(st.sampled_from((None, *_REFUSALS)), min_size=2),
 )
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_log_and_transcript_are_what_is_stored(
     simulator: SessionSimulator, refusals: list[_Refusal | None]
 ) -> None:
