@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem, WindowEntry
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import ObservationsMade
 
@@ -43,13 +43,16 @@ class MessageStates:
 
 
 def sent_digests(entries: Iterable[WindowEntry], transcript: Transcript) -> Iterator[str]:
-    """Yield which outputs are sent as they arrived, or recalled whole."""
+    """Yield which outputs are sent as they arrived, or recalled whole, by the agent or in a message."""
     out = transcript.window.masked | transcript.rewrites.excluded.keys()
     for entry in entries:
-        if isinstance(entry, LogItem) and entry.seq not in out and isinstance(entry.event, ToolAnswered):
-            output = entry.event
-            if not output.recalled or is_in_full(entry.seq, output, transcript):
+        if not isinstance(entry, LogItem) or entry.seq in out:
+            continue
+        match entry.event:
+            case ToolAnswered() as output if not output.recalled or is_in_full(entry.seq, output, transcript):
                 yield output.digest
+            case UserSpoke(attachments=attachments):
+                yield from (attachment.digest for attachment in attachments if attachment.is_whole)
 
 
 def is_in_full(seq: int, output: ToolAnswered, transcript: Transcript) -> bool:

@@ -565,7 +565,7 @@ class ChangesCommands(CommandTable):
 class CacheCommands(CommandTable):
     title = _cache_text("Outputs")
     cache_filter = Command(_cache_text("Go to filter"), None, "/")
-    cache_recall = Command(_cache_text("Recall into message"), None, "Ctrl+Return")
+    cache_recall = Command(_cache_text("Recall into your message"), None, "Ctrl+Return")
     cache_verify = Command(_cache_text("Verify"), None, "V")
     cache_pin = Command(_cache_text("Pin or unpin"), None, "P")
     cache_trash = Command(_cache_text("Move to trash"), None, "Del")

@@ -177,7 +177,7 @@ class EntryActions(QObject):
         sound, stored = self.count_of(is_readable), self.count_of(is_untrashed) > 0
         can_recall, is_sound = sound > 0, single is not None and single.state != "damaged"
         add("cache-open", tr("Open preview"), self.table.opened.emit, "Enter", is_enabled=single is not None)
-        words, recall_key = tr("Recall into message"), key_of("cache_recall")
+        words, recall_key = tr("Recall into your message"), key_of("cache_recall")
         if single is not None and preview.digest == single.digest and preview.lines[1]:
             words, _ = preview.recall_texts()
             add("cache-recall-lines", words, self.recall, recall_key, is_enabled=can_recall)

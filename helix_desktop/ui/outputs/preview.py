@@ -521,7 +521,7 @@ class Preview(Themed, QWidget):
         if self._selection is not None:
             return self._selection.words, self._selection.cost
         tokens, (first, last) = self._state.row.tokens if self._state else 0, self.lines
-        words = tr("Recall into message")
+        words = tr("Recall into your message")
         if last:
             tokens = max(1, round(tokens * self.content.text.content.byte_share(first, last)))
             words = tr("Recall line {line}", line=first)

@@ -234,7 +234,7 @@ def time_text(at_ms: int, look: CardLook) -> Text:
 
 def inside_pill(name: str) -> Pill:
     """Says that a rewrite holds, but stands inside a later one."""
-    return Pill(tr("Now in “{title}”", title=name), tip=tr("Restored when “{title}” is undone", title=name))
+    return Pill(tr("Undo “{title}” first", title=name), tip=tr("It is inside “{title}” now", title=name))
 
 
 def undone_pill(name: str = "", inside: str = "") -> Pill:

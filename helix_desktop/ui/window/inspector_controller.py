@@ -289,7 +289,7 @@ class InspectorPresenter(WindowPart):
             if wire is not None:
                 notes.append(tr("In today's format, which may differ from what was sent."))
         elif conversation.window.policy.enabled and not conversation.session.transcript.on_hold:
-            notes.append(tr("What is due when you send is cached or compacted first."))
+            notes.append(tr("Parts of it may be cached or compacted just before it is sent."))
         if wire is None:
             notes.append(tr("This model has no server, so the JSON is Helix's own."))
         texts = await asyncio.to_thread(_texts, title, " ".join(notes), *request, wire)

@@ -19,6 +19,7 @@ from helix_desktop.context.log.undo_targets import (
     last_change,
     newest_change,
 )
+from helix_desktop.context.log.window_layout import SummaryBlock
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
@@ -44,7 +45,7 @@ from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.compaction import limit_text, pin_text
 from helix_desktop.words.message_states import hold_text
-from helix_desktop.words.numbers import format_whole_percent
+from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
@@ -198,7 +199,12 @@ class RewriteController(WindowPart):
         (_, gauge), outlook = conversation.window.measure(), conversation.window.compaction_outlook()
         if gauge.fits and not outlook.is_coming:
             return None
-        what = tr("The request is now larger than the model's context window.")
+        what = tr(
+            "The context no longer fits: {used} of {window}, and {reserve} are kept for the answer.",
+            used=format_tokens(gauge.used),
+            window=format_tokens(gauge.window),
+            reserve=format_tokens(gauge.reserve),
+        )
         why = tr(
             "Sending caches or compacts older parts again, unless you choose a model with a larger window."
         )
@@ -276,6 +282,9 @@ class RewriteController(WindowPart):
 
         What was undone and is redone by then is not said.
         """
+        inside = {
+            seq for seq, around in covers_around(conversation.session.transcript).items() if around in seqs
+        }
         await (conversation.window.undo if is_undo else conversation.window.redo)(*seqs)
         go_back = partial(self._change_and_say, conversation, seqs, is_undo=not is_undo)
         words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
@@ -288,6 +297,14 @@ class RewriteController(WindowPart):
         changes = (card for card in cards if isinstance(card, UndoCard) and card.target in seqs)
         name = next((card.title for card in changes), "") or tr("Context changed.")
         why = also_changed(cards, transcript, seqs)
+        earlier = sum(isinstance(it, SummaryBlock) and it.seq in inside for it in transcript.window.entries())
+        if earlier and is_undo:
+            back = tr.plural(
+                earlier,
+                "%n earlier summary is in its place again.",
+                "%n earlier summaries are in its place again.",
+            )
+            why = " ".join(filter(None, (back, why)))
         if is_undo and coming is not None:  # one notice says both
             why = " ".join(filter(None, (why, coming.what, coming.why)))
             notice = replace(coming, what=name, why=why, answers=(way_back, *coming.answers))

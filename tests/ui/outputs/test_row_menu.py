@@ -168,7 +168,7 @@ async def test_the_buttons_of_the_preview_stand_for_all_selected_entries(
     pane.show_preview(PreviewState(row, CODE))
     pane.resize(1400, 700)
     preview = pane.preview
-    assert preview.recall_button.text().startswith("Recall into message · ≈ ")
+    assert preview.recall_button.text().startswith("Recall into your message · ≈ ")
     actions = await menu_of(pane, 0, 1, 2)
     cost = sum(known.tokens for known in map(pane.model.entry, range(2)) if known is not None)
     assert preview.recall_button.text() == f"Recall 2 entries into message · ≈ {format_token_count(cost)}"
@@ -181,7 +181,7 @@ async def test_the_buttons_of_the_preview_stand_for_all_selected_entries(
         *(Recall(digests[0]), Recall(digests[1]), Export(digests=digests[:2])),
     ]
     pane.table.select_row(0)
-    assert preview.recall_button.text().startswith("Recall into message · ≈ ")
+    assert preview.recall_button.text().startswith("Recall into your message · ≈ ")
 
 
 async def test_very_many_are_recalled_after_a_question(qtbot: QtBot, scope: TaskScope) -> None:

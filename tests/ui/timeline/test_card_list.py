@@ -33,7 +33,7 @@ def test_cards_that_move_down_are_updated(qtbot: QtBot) -> None:
     newer = tuple(SweepCard(number, NOW_MS, 2, SWEPT, before=9_900, after=9_000) for number in (52, 51))
     changed = tuple(replace(old, inside="Compacted turns 1–62") for old in cards)
     pane.set_state(replace(timeline_state(), cards=(*newer, *changed)))
-    assert all("Now in “Compacted turns 1–62”" in pills(pane, old.seq) for old in cards)
+    assert all("Undo “Compacted turns 1–62” first" in pills(pane, old.seq) for old in cards)
 
 
 def test_the_card_that_a_click_leads_to_stands_out(qtbot: QtBot) -> None:

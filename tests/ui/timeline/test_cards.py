@@ -157,7 +157,7 @@ def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot
             press(pane, 3, "unfold")
         assert has(pane, 3, "change-form") == (not inside)
         assert ("send more of it" in card(pane, 3).accessible_name) == (not inside)
-        assert list(pills(pane, 3)) == ([f"Now in “{inside}”"] if inside else [])
+        assert list(pills(pane, 3)) == ([f"Undo “{inside}” first"] if inside else [])
 
 
 def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
@@ -256,7 +256,7 @@ def test_observations_wait_for_their_place(pane: Timeline) -> None:
     [
         ({}, "", "undo"),
         ({"is_undone": True}, "Undone", "redo"),
-        ({"inside": "Compacted turns 1–90"}, "Now in “Compacted turns 1–90”", ""),
+        ({"inside": "Compacted turns 1–90"}, "Undo “Compacted turns 1–90” first", ""),
     ],
 )
 def test_observations_are_undone_at_their_placement(

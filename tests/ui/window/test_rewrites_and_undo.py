@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, Redone, SweepMade, Undone
@@ -274,5 +276,24 @@ async def _check_a_hold(rig: WindowRig) -> None:
         await rig.use_server(server, window=8_000)
         commands.undo_compaction.trigger()
         await until(lambda: "hold" in banners.names(), "the word that it doesn't fit")
-        words = "The request is now larger than the model's context window. Sending caches or compacts"
+        words = "The context no longer fits: "
         await until(lambda: words in rig.banner_text(), "what follows, and what to do")
+
+
+def _has_handovers(rig: WindowRig, count: int) -> bool:
+    return len(rig.events(HandoverMade)) == count
+
+
+async def test_an_undo_says_that_an_earlier_summary_is_back(rig: WindowRig) -> None:
+    """What was undone brought back no message, but the summary that had replaced them before."""
+    async with rig.answered_by(lambda _: text_reply("Noted. " * 300), "undo"):
+        await rig.change_policy(handover_least_gain=0.0, observe_at=0.0)
+        for turn in range(2):
+            for part in range(3):
+                await rig.conversation.run(f"Message {turn}.{part} " + "with many words " * 900)
+            rig.conversation.handovers.start()
+            await until(partial(_has_handovers, rig, turn + 1), "the handover")
+            await rig.conversation.wait_for_background_work()
+        rig.window.commands.undo_compaction.trigger()
+        words = "1 earlier summary is in its place again."
+        await until(lambda: words in rig.banner_text(), "what is back")

@@ -133,7 +133,7 @@ class RevertFlow:
         why = "" if done.changes else tr("The files are already as they were before.")
         if done.capture_id:
             name = revert_name(done.plan.scope, is_redo=done.plan.is_redo)
-            why = tr("Changes lists it as “{name}”, and can undo it later.", name=name)
+            why = tr("Changes lists it as “{name}”: you can undo it there, too.", name=name)
         self._session.notify(
             Notice(
                 REVERTED,

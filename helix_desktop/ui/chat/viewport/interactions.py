@@ -330,7 +330,7 @@ def _content_entries(row: ToolRow) -> list[MenuEntry]:
     entries = []
     if row.digest:
         entries = [
-            MenuEntry("recall", Recall(row.digest), tr("Recall into message"), "corner-down-left"),
+            MenuEntry("recall", Recall(row.digest), tr("Recall into your message"), "corner-down-left"),
             MenuEntry("cache", OpenCacheEntry(row.digest), tr("Open output"), "database"),
         ]
     for number, digest in enumerate(row.argument_digests, 1):

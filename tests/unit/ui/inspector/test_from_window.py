@@ -157,6 +157,26 @@ def test_a_content_has_one_number_that_no_report_changes() -> None:
     assert len(totals) == 5, "the total is the provider's"
 
 
+def test_a_cached_output_that_a_message_holds_is_in_the_context_below() -> None:
+    """Outputs said that it is in the context, the panel that it is cached."""
+    simulator = build_history(1)
+    output = next(
+        item for item in simulator.transcript.messages.items if isinstance(item.event, ToolAnswered)
+    )
+    assert isinstance(output.event, ToolAnswered)
+    simulator.record(SweepMade((output.seq,), 90, SweepReason.BATCH))
+
+    def state() -> str:
+        return next(row.state for row in _state(simulator).rows if row.seq == output.seq)
+
+    assert state() == "cached"
+    part = Attachment(output.event.digest, "a.txt", "2:two", 2, 4, first_line=2, last_line=2)
+    simulator.record(UserSpoke("Look.", 2, (part,)))
+    assert state() == "cached", "some of its lines"
+    simulator.record(UserSpoke("Look.", 3, (Attachment(output.event.digest, "a.txt", "two", 2, 4),)))
+    assert state() == "repeated"
+
+
 def test_an_answer_is_named_by_its_calls_if_they_are_the_larger_part() -> None:
     simulator = build_history(1)
     simulator.step("I read all of it before I change anything. " * 9, 1)
