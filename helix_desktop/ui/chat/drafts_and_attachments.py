@@ -266,6 +266,8 @@ class SessionDrafts(QObject):
         session_id = conversation.session.id
         try:
             async with self.shared.locks[session_id]:  # another window may read it
+                if conversation is self._conversation and conversation is not self._without_draft:
+                    text = self.widget.draft()  # newer than what this save was started with
                 draft = self.shared.with_outgoing(session_id, text)
                 await workspace.store.save_draft(session_id, draft.text, draft.attachments)
         except StoreError:
@@ -376,7 +378,8 @@ class SessionDrafts(QObject):
         session_id = conversation.session.id
         if not self.shared.with_outgoing(session_id, text):
             return None
-        return await self._store_draft(workspace, conversation, text, is_whole=True)
+        async with self.shared.locks[session_id]:
+            return await self._store_draft(workspace, conversation, self.widget.draft(), is_whole=True)
 
     async def save_elsewhere(
         self, workspace: OpenWorkspace, session_id: str, *, has_other_attachments: bool = False

@@ -490,11 +490,20 @@ async def _move(rig: WindowRig, second: ControlledWindow, session_id: str) -> No
     await until(lambda: session_id in loaded, "the session with its draft")
 
 
+async def _check_a_save_that_comes_late(rig: WindowRig, session_id: str) -> None:
+    """It stores what is written by then, not over it what was written when it began."""
+    rig.composer.set_text("Written later")
+    await rig.wiring.composer.drafts.save(rig.workspace, rig.conversation, "Written first")
+    assert (await rig.workspace.store.draft(session_id)).text == "Written later"
+    rig.composer.set_text("")
+
+
 async def _check_a_message_that_was_not_sent(rig: WindowRig, second: ControlledWindow) -> None:
     """Nothing is stored over it: it stands in front of what is written there, with what goes along."""
     session_id = rig.app_window.shown_session.session_id
     await rig.run_turn("Said first.")
     composer = second.composer
+    await _check_a_save_that_comes_late(rig, session_id)
     async with rig.wiring.windows.drafts.attaching_lock:
         rig.perform(AttachText("words\n" * 50))
         rig.wiring.composer.send("Not sent. ")
