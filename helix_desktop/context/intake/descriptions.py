@@ -199,6 +199,7 @@ _EDIT_CHARS = 44  # of the first new line of one edit among several
 _MAX_NAMES = 6
 _FENCE = "```"
 _MAX_LINES = 400
+_LAST_LINES = 40  # of a command, among which one says how it ended
 _SUMMARY_LINES = 12  # first lines of a lookup, in which it says how much it found
 _PLACE_EXTRA = 9  # characters of a place beside its path
 _LINE_NUMBER = re.compile(r"^[^\S\n]*\d+(?:→|\t|: ?|\| ?)", re.MULTILINE)
@@ -246,13 +247,6 @@ _SHELL_SETUP = re.compile(
 )
 """Lines at the beginning of a script that say nothing of what it does."""
 _BOILERPLATE = ("copyright", "license", "licence", "all rights reserved", "-*-")
-_NO_RESULT = re.compile(
-    r"</?[\w:-]+[^<>]*>$|(?:\} )?(?:except|catch|try)\b.*[:{]$|[+-](?:from|import)\b|\[[\w:.-]+\] \$ "
-    r"|Shell cwd was reset to |(?:\d+[:\t→-] ?)?(?:if|elif|raise|assert|def|class) [\w(]"
-)
-"""Lines at the end of a command's output that say nothing of how it ended: a tag, a handler, an import, and
-the command that a runner of tasks prints before it runs it; and of source, one that raises an error or asks
-for it."""
 _INFORMATIVE_END = re.compile(
     r"\b\d+ (?:passed|failed|errors?|failures?|tests?|warnings?|problems?|issues?|skipped|xfailed|xpassed"
     r"|files?)\b"
@@ -260,20 +254,7 @@ _INFORMATIVE_END = re.compile(
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
 )
 _TEST_RESULT = re.compile(r"\b\d+ (?:passed|failed|errors?|failures?)\b|^test result: ")
-_RUN_RESULT = re.compile(r"\b\d+ (?:passed|failed|errors?)\b.{0,200} in [\d.]+s\b")  # of pytest: a line each
-_MISSING_PROGRAM = re.compile(
-    r"\S*sh: (?:line )?(?:\d+: )?([\w.+-]+): (?:command )?not found|([\w.+-]+): command not found"
-    r"|\S*sh: command not found: (\S+)|\S*python[\d.]*: No module named (\S+)"
-)
-_MOST_MISSING = 3  # programs that are named
-_COMMIT = re.compile(
-    r"(?:\[[^\]\s][^\]]{0,200} [0-9a-f]{7,40}\]|(?!\d+ )[0-9a-f]{7,40}(?: \([^)]{1,200}\))?) \S"
-)
-"""A commit as `git commit` and `git log --oneline` name it; one of digits alone may be a count."""
-_AFTER_COMMIT = re.compile(r"\d+ files? changed\b|(?:create|delete) mode \d|(?:rename|copy|rewrite) \S")
 _PACKAGE_OK = re.compile(r"ok \S+/\S+ (?:\(cached\)|[\d.]+s\b)")  # of `go test`: a line each
-_COUNTED = re.compile(r"(?:[#\u2139] )?((?:tests|pass|fail) \d+)")
-"""A line of the summary below the tests of TAP and of Node.js; each has one figure."""
 _MANY_LINES = 20  # of an output whose last line, without a result, says less than what all of it is
 _PROBLEM = re.compile(
     r"(?:\.{1,2}/)*[\w@~+/\\-][\w.@~+/\\-]*\.\w{1,9}"
@@ -599,61 +580,26 @@ def _first_informative_line(text: str) -> str:
 def _last_informative_line(text: str, failed: bool) -> str:
     """Return the last line that says how a command ended, else why it `failed`, else its last line.
 
-    Of one that failed no line that says what went well: that was a command before. Behind it stand the
-    programs that were not there.
+    Of one that failed no line that says what went well: that was a command before.
     """
     lines = [" ".join(line.split()) for line in reversed(text[-_READ_CHARS:].split("\n"))]
-    missing = _missing_programs(lines)
-    candidates = list(islice((line for line in lines if _is_informative(line)), 80))
-    candidates = [line for line in candidates if _MISSING_PROGRAM.fullmatch(line) is None]
-    candidates = [line for line in candidates if _NO_RESULT.match(line) is None] or candidates
-    commit = _newest_commit(candidates)
-    endings = [line for line in candidates[:40] if _INFORMATIVE_END.search(line)]
-    endings = [line for line in endings if not _AFTER_COMMIT.match(line)] or endings
-    if commit:
-        endings = [line for line in endings if not (_COMMIT.match(line) or _AFTER_COMMIT.match(line))]
-    else:
-        endings = endings or [line for line in candidates if _TEST_RESULT.search(line)]
-    if counted := [match[1] for line in candidates if (match := _COUNTED.fullmatch(line))]:
-        return f'"{ellipsize(", ".join(reversed(counted[:3])), _QUOTED_CAP)}"'
+    candidates = list(islice(filter(_is_informative, lines), _LAST_LINES))
+    endings = [line for line in candidates if _INFORMATIVE_END.search(line)]
     failures = [line for line in endings if _reports_failure(line)] if failed else []
     why = _error_line(lines) if failed and not failures else ""
     endings = failures or ([] if why else endings)
-    says_nothing = not (endings or why or commit or missing)
-    if says_nothing and text.count("\n") > _MANY_LINES and (all_of_it := _printed(text)):
+    if not (endings or why) and text.count("\n") > _MANY_LINES and (all_of_it := _printed(text)):
         return all_of_it
-    line = _with_details(endings) if endings else why or commit or _first(candidates)
+    line = _with_details(endings) if endings else why or _first(candidates)
     plain = line.strip(_RULE_CHARS) or line
-    if _RUN_RESULT.search(plain):
-        plain = _all_runs(candidates)
     if _PACKAGE_OK.match(plain) and (packages := sum(map(bool, map(_PACKAGE_OK.match, lines)))) > 1:
         plain = f"{packages} packages ok"
-    if commit and endings:
-        plain = f"{plain}; {commit}"
-    if missing:
-        plain = "; ".join(filter(None, (ellipsize(plain, _QUOTED_CAP - len(missing) - 2), missing)))
     return f'"{ellipsize(plain, _QUOTED_CAP)}"' if plain else ""
-
-
-def _missing_programs(lines: Iterable[str]) -> str:
-    """Return which programs were not found, by the lines of an output from its end; empty if all were."""
-    matches = filter(None, map(_MISSING_PROGRAM.fullmatch, lines))
-    names = list(dict.fromkeys(match[match.lastindex or 0] for match in matches))[:_MOST_MISSING]
-    return f"{', '.join(ellipsize(name, 20) for name in reversed(names))}: not found" if names else ""
 
 
 def _reports_failure(line: str) -> bool:
     error = find_error(line)
     return error is not None and error.rank != MENTION
-
-
-def _all_runs(lines: Iterable[str]) -> str:
-    """Return what the runs of tests gave, by lines given from the end; of many what failed, and the last."""
-    runs = list(dict.fromkeys(line.strip(_RULE_CHARS) for line in lines if _RUN_RESULT.search(line)))
-    while len("; ".join(runs)) > _QUOTED_CAP and len(runs) > 1:
-        earlier = runs[1:]
-        runs.remove(([run for run in earlier if not _reports_failure(run)] or earlier)[-1])
-    return "; ".join(reversed(runs))
 
 
 def _printed(text: str) -> str:
@@ -678,7 +624,7 @@ def _printed(text: str) -> str:
         return names
     if body[:1] == "{" and (keys := _cut_json_keys(body)):
         return keys
-    telling = (line for line in lines[:_MAX_LINES] if not (_NO_RESULT.match(line) or find_error(line)))
+    telling = (line for line in lines[:_MAX_LINES] if not find_error(line))
     return _listing(body) or _first_informative_line("\n".join(telling))
 
 
@@ -687,20 +633,6 @@ def _error_line(lines: Iterable[str]) -> str:
     finder = ErrorFinder()
     errors = (line for line in lines if (error := finder.find(line)) is not None and error.rank == REPORT)
     return _first(line for line in errors if not line.startswith("exit "))
-
-
-def _newest_commit(lines: Iterable[str]) -> str:
-    """Return the newest commit that an output, given from its end, ends with; empty if with something else.
-
-    A log has the newest first, and its last line would name a commit for a later one's.
-    """
-    newest = ""
-    for line in lines:
-        if _COMMIT.match(line):
-            newest = line
-        elif newest or not _AFTER_COMMIT.match(line):
-            break
-    return newest
 
 
 def _with_details(endings: Sequence[str]) -> str:

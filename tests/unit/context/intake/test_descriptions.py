@@ -100,12 +100,6 @@ def test_a_command_is_described_by_how_it_ended() -> None:
     assert describe_output("run_command", "exit code 0 (sandboxed, no network)\n77\n", 0) == 'exit 0, "77"'
 
 
-def test_source_that_names_an_error_is_not_how_a_command_ended() -> None:
-    source = "508:        try:\n510:        if isinstance(exc, LocalProtocolError):\n511:            pass\n"
-    about = describe_output("run_command", f"exit code 0 (sandboxed, no network)\n3 names\n{source}", 0)
-    assert "LocalProtocolError" not in about
-
-
 def test_a_diff_is_described_by_the_files_it_changes() -> None:
     """Not by one of its lines; what comes after it tells more."""
     parts = [
@@ -149,17 +143,6 @@ def test_a_script_is_described_by_its_first_line_that_does_something(script: str
     assert describe_text(script) == about
 
 
-def test_a_command_that_commits_is_described_by_the_new_commit() -> None:
-    log = "fea4415 Export invoices\n15a7154 (HEAD -> main) Fix 3 errors\nddb4cf0 First\n"
-    assert describe_output("run_command", log, 0) == 'exit 0, "fea4415 Export invoices"'
-    output = "[main 94ce81c] Add a column\n 2 files changed, 9 insertions(+)\n create mode 100644 a.py\n"
-    assert describe_output("run_command", output, 0) == 'exit 0, "[main 94ce81c] Add a column"'
-    assert describe_output("run_command", f"{output}{log}", 0) == 'exit 0, "fea4415 Export invoices"'
-    both = f"9 passed in 2 s\n{output}"
-    assert describe_output("run_command", both, 0) == 'exit 0, "9 passed in 2 s; [main 94ce81c] Add a column"'
-    assert describe_output("run_command", "fea4415 Export invoices\n M a.py\n", 0) == 'exit 0, "M a.py"'
-
-
 def test_a_failed_command_is_described_by_its_error() -> None:
     """Where nothing says how it ended, and only then."""
     log = "ValueError: bad rate 'x'\nexit status 2\n" + "worker stopping\n" * 60
@@ -183,50 +166,9 @@ def test_a_failed_command_is_described_by_its_error() -> None:
         ),
         ("48 passed in 0.73s\nmake: *** [check] Error 2\n", 2, "make: *** [check] Error 2"),
         ("48 passed in 0.73s\ndiff: x: No such file\n", 2, "48 passed in 0.73s"),
-        # several runs
-        (
-            "....\n480 passed, 24 subtests passed in 2.86s\n\n=== 4 passed, 44 deselected in 1.38s ===\n",
-            0,
-            "480 passed, 24 subtests passed in 2.86s; 4 passed, 44 deselected in 1.38s",
-        ),
-        (
-            "".join(f"=== {n} {'failed' if n == 31 else 'passed'} in 1.00s ===\n" for n in range(30, 50)),
-            0,
-            "31 failed in 1.00s; 47 passed in 1.00s; 48 passed in 1.00s; 49 passed in 1.00s",
-        ),
-        # what was printed after them
-        (
-            "ERROR tests/test_a.py\n!!! Interrupted: 12 errors during collection !!!\n12 errors in 0.92s\n"
-            + "[tox]\nenvlist = py\n\n[testenv]\n"
-            + "".join(f"module_{n}.py\n" for n in range(38)),
-            0,
-            "12 errors in 0.92s",
-        ),
     ],
 )
-def test_a_description_says_what_failed_and_what_all_runs_gave(output: str, code: int, about: str) -> None:
-    header = f"exit code {code} (sandboxed, no network):\n"
-    assert describe_output("run_command", header + output, code) == f'exit {code}, "{about}"'
-
-
-@pytest.mark.parametrize(
-    ("output", "code", "about"),
-    [
-        (
-            "48 passed in 0.73s\n/bin/bash: line 1: ruff: command not found\n"
-            "/bin/bash: line 1: ruff: command not found\n/bin/bash: line 1: pyright: command not found\n"
-            " M src/a.py\n",
-            0,
-            "48 passed in 0.73s; ruff, pyright: not found",
-        ),
-        ("48 passed in 0.73s\nsh: 1: ruff: not found\n", 127, "48 passed in 0.73s; ruff: not found"),
-        ("zsh: command not found: uv\n", 127, "uv: not found"),
-        ("/usr/bin/python3: No module named pytest\n", 1, "pytest: not found"),
-        ("".join(f"sh: {n}: p{n}: not found\n" for n in range(5)), 127, "p2, p3, p4: not found"),
-        ("data.csv: not found\n", 1, "data.csv: not found"),  # it is not said to be a program
-    ],
-)
-def test_programs_that_were_not_there_are_named(output: str, code: int, about: str) -> None:
+def test_a_description_says_what_failed_not_what_went_well_before(output: str, code: int, about: str) -> None:
     header = f"exit code {code} (sandboxed, no network):\n"
     assert describe_output("run_command", header + output, code) == f'exit {code}, "{about}"'
 
@@ -255,21 +197,12 @@ def test_hits_in_files_of_one_name_are_described_by_their_paths() -> None:
     assert about.startswith("9 matching lines in 9 files: src/package_0/core.py, src/package_1/core.py, ")
 
 
-def test_what_says_nothing_of_how_a_command_ended_is_passed_over() -> None:
-    """A closing tag, a handler."""
-    assert describe_output("run_command", "8000 rows 0.052 s\n<root>\n  <text>\n", 0) == (
-        'exit 0, "8000 rows 0.052 s"'
-    )
-    assert describe_output("run_command", "3.1\ntry:\nexcept ImportError:\n") == '"3.1"'
-
-
 @for_each(
     ("text", "about"),
     [
         ("ok  \tapp/b\t1.2s\nFAIL\tapp/cli\t71.522s\nok  \tapp/a\t0.1s\nFAIL\n", "FAIL app/cli 71.522s"),
         ("--- PASS: TestPut (0.00s)\nPASS\nok  \tapp/store\t0.012s\n", "ok app/store 0.012s"),
         ("ok  \tapp/a\t0.1s\n?   \tapp\t[no test files]\nok  \tapp/b\t(cached)\n", "2 packages ok"),
-        ("3 files are formatted\n[fmt] $ gofmt -s -w .\n", "3 files are formatted"),
         ("..\n------\nRan 2 tests in 0.001s\n\nOK\n", "Ran 2 tests in 0.001s: OK"),
         ("deploying\nOK\n", "OK"),
         (f"Ran 2 tests of {'the importer ' * 9}\nOK\n", f"Ran 2 tests of {'the importer ' * 4}the im…: OK"),
@@ -540,16 +473,12 @@ def test_an_error_in_the_middle_of_thirty_megabytes_is_shown_within_seconds_of_w
     assert time.process_time() - started_s < 8
 
 
-_TAP = "TAP version 13\n" + "".join(f"ok {n} - case {n}\n  duration_ms: 0.3\n" for n in range(1, 30))
 _SOURCE = "".join(f"def part_{name}():\n    return 1\n\n" for name in "abcdefgh")
 
 
 @for_each(
     ("output", "about"),
     [
-        (f"{_TAP}# tests 29\n# pass 28\n# fail 1\n# skipped 0\n", '"tests 29, pass 28, fail 1"'),
-        ("\u2139 tests 8\n\u2139 pass 8\n\u2139 fail 0\n", '"tests 8, pass 8, fail 0"'),
-        ("# tests 8\n# pass 8\n# fail 0\n", '"tests 8, pass 8, fail 0"'),
         (f"{_SOURCE}# endif /* part.h */\n", "part_a, part_b, part_c, part_d, part_e, part_f, …"),
         ("".join(f"src/a.ts({n},7): error TS2663: no such name\n" for n in range(1, 40)),
          '39 problems: "src/a.ts(1,7): error TS2663: no such name"'),
