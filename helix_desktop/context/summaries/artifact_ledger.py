@@ -117,7 +117,6 @@ COMMAND_CHARS = 80  # characters of a command that are shown
 _DIGEST_DIGITS = 12  # hex digits of a digest in the ledger: recall accepts any unambiguous prefix from 8 on
 NOTHING = digest_of(b"")
 _RESULT_CHARS = 120
-_NAMED_PATHS = 4  # of a working tree
 LedgerFileState = Literal["", "generated", "deleted"]
 
 
@@ -240,57 +239,6 @@ class Failure(msgspec.Struct, frozen=True):
         return _with_result(_entry(start, "", self.digest, self.seq), self.text)
 
 
-COMMITTED = "Committed"  # how a sentence about a commit begins
-
-
-class GitCommit(msgspec.Struct, frozen=True):
-    """A commit that a command made on a branch."""
-
-    digest: str
-    branch: str
-    subject: str
-    seq: int
-
-    @property
-    def line(self) -> str:
-        return f"commit {self.digest} e{self.seq}: {self._details}"
-
-    @property
-    def text(self) -> str:
-        return f"{COMMITTED} {self.digest}: {self._details}"
-
-    @property
-    def _details(self) -> str:
-        return f"{self.subject} ({self.branch})"
-
-
-class WorkingTree(msgspec.Struct, frozen=True):
-    """What `git status` said: the files that are changed or not tracked, and not committed.
-
-    `is_older` is True if files were changed since.
-    """
-
-    seq: int
-    changed: tuple[str, ...] = ()
-    untracked: tuple[str, ...] = ()
-    is_older: bool = False
-
-    @property
-    def line(self) -> str:
-        return f"git status e{self.seq}: {self._details}"
-
-    @property
-    def text(self) -> str:
-        return f"Working tree as of `git status`: {self._details}"
-
-    @property
-    def _details(self) -> str:
-        kinds = (("changed", self.changed), ("not tracked", self.untracked))
-        files = "; ".join(f"{kind}: {_first_names(paths)}" for kind, paths in kinds if paths)
-        since = " (files were changed since)" if self.is_older else ""
-        return f"{f'not committed, {files}' if files else 'all is committed'}{since}"
-
-
 @lru_cache(_REMEMBERED_COMMANDS)
 def _test_words(command: str) -> tuple[str, ...]:
     """Return the words of a command but for what its tests print, and where they stop."""
@@ -304,11 +252,6 @@ def _has_tests(run: CommandRun, failed: CommandRun) -> bool:
     return is_wider and all(word in words or "/" in word or "." in word for word in of_failed)
 
 
-def _first_names(paths: tuple[str, ...]) -> str:
-    more = f" and {len(paths) - _NAMED_PATHS} more" if len(paths) > _NAMED_PATHS else ""
-    return ", ".join(map(one_line, paths[:_NAMED_PATHS])) + more
-
-
 def _entry(start: str, target: str, digest: str, seq: int) -> str:
     digest = "" if digest == NOTHING else digest
     return " ".join(f"{start} {one_line(target)} {digest[:_DIGEST_DIGITS]} e{seq}".split())
@@ -318,61 +261,7 @@ def _with_result(line: str, result: str) -> str:
     return f"{line}: {ellipsize(one_line(result), _RESULT_CHARS)}" if result.strip() else line
 
 
-LedgerEntry = LedgerFile | AttachedContent | CommandRun | Failure | GitCommit | WorkingTree
-
-_COMMITTED = re.compile(r"^\[([^\]\n]+?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
-_SUBJECT_CHARS = 100  # of a commit
-
-_STATUS = re.compile(r"\bgit\b[^|;&\n]* status\b")
-_COMMITS = re.compile(r"\bgit\b[^|;&\n]* commit\b")
-_LONG_STATUS = re.compile(r"^(?:On branch |HEAD detached |nothing to commit)", re.MULTILINE)
-_CLEAN = "working tree clean"
-_CHANGED_LONG = re.compile(r"^\t(?:modified|new file|deleted|renamed|both \w+):\s+(\S.*)$", re.MULTILINE)
-_CHANGED_SHORT = re.compile(r"^(?=[ MADRCUT]{2} )(?! {2} )[ MADRCUT]{2} (\S.*)$", re.MULTILINE)
-_UNTRACKED_HEADING = "Untracked files:"
-_UNTRACKED_LONG = re.compile(r"^\t(?![a-z ]+:\s)(\S.*)$", re.MULTILINE)
-_UNTRACKED_SHORT = re.compile(r"^\?\? (\S.*)$", re.MULTILINE)
-
-
-class GitCommits(msgspec.Struct):
-    """Commits by their hash, the newest last, and what `git status` said."""
-
-    commits: dict[str, GitCommit] = {}
-    working_tree: WorkingTree | None = None
-
-    def add(self, output: ToolAnswered, seq: int) -> None:
-        if "git" in output.target:
-            self._add_status(output, seq)
-            self._add_commits(output, seq)
-
-    def _add_commits(self, output: ToolAnswered, seq: int) -> None:
-        for branch, digest, subject in _COMMITTED.findall(output.text) if "] " in output.text else ():
-            if "--amend" in output.target:
-                same = [commit for commit in self.commits.values() if commit.branch == branch]
-                for amended in same[-1:]:
-                    del self.commits[amended.digest]
-            title = ellipsize(one_line(subject), _SUBJECT_CHARS)
-            self.commits[digest] = GitCommit(digest, branch, title, seq)
-
-    def _add_status(self, output: ToolAnswered, seq: int) -> None:
-        """Read which files are not committed, from `git status` in its long or its short form."""
-        status_call = _STATUS.search(output.target)
-        if status_call is None or not output.ok or _COMMITS.search(output.target, status_call.end()):
-            return
-        text = output.text
-        is_long = _LONG_STATUS.search(text) is not None
-        changed = _CHANGED_LONG.findall(text) if is_long else _CHANGED_SHORT.findall(text)
-        listed = text.partition(_UNTRACKED_HEADING)[2] if is_long else text
-        untracked = (_UNTRACKED_LONG if is_long else _UNTRACKED_SHORT).findall(listed)
-        if changed or untracked or _CLEAN in text:
-            self.working_tree = WorkingTree(
-                seq, tuple(dict.fromkeys(changed)), tuple(dict.fromkeys(untracked))
-            )
-
-    @property
-    def newest_first(self) -> list[GitCommit]:
-        return sorted(self.commits.values(), key=lambda commit: -commit.seq)
-
+LedgerEntry = LedgerFile | AttachedContent | CommandRun | Failure
 
 _PARSED_CHARS = 4_000  # characters of a command in which files are looked for
 _DELETING_TOOL = re.compile(r"(?:^|_)(?:delete|remove|unlink|trash)(?=_|$)|Delete|Remove")
@@ -436,7 +325,6 @@ def deleted_files(command: str) -> Iterator[str]:
 _CHARS_PER_TOKEN = 3  # of paths and commands, a low estimate
 _COUNTED_OUTCOMES = ("ran", "stopped")
 _SHARES = {
-    "commits": 0.08,
     "changed": 0.36,
     "deleted": 0.06,
     "attached": 0.08,
@@ -447,7 +335,6 @@ _SHARES = {
 _SKILLS_SHARE = 0.2  # of the characters, at most, before all others: what they say is to be followed on
 _NAMES = {
     "skills": "skills",
-    "commits": "committed",
     "changed": "written",
     "deleted": "deleted",
     "attached": "attached",
@@ -457,13 +344,12 @@ _NAMES = {
 
 
 class Ledger(msgspec.Struct):
-    """Files by path, attachments by digest, commands by what they run, failures, commits; newest last."""
+    """Files by path, attachments by digest, commands by what they run, failures; newest last."""
 
     files: dict[str, LedgerFile] = {}
     attached: dict[str, AttachedContent] = {}
     commands: dict[str, CommandRun] = {}
     failures: dict[tuple[str, str], Failure] = {}
-    git: GitCommits = msgspec.field(default_factory=GitCommits)
     standing: Container[str] = ()  # what messages behind it hold whole
 
     def add(self, item: LogItem) -> None:
@@ -484,7 +370,6 @@ class Ledger(msgspec.Struct):
             if is_changed or key[0] == output.name:
                 del self.failures[key]
         if kind == "command":
-            self.git.add(output, seq)
             self._add_command(output, seq)
         elif not output.ok:
             text = error_line(output.text) or output.first_line
@@ -585,7 +470,6 @@ class Ledger(msgspec.Struct):
         skills = {name: use for name, use in skills.items() if use.digest not in self.standing}
         return {
             "skills": [*reversed(skills.values())],
-            "commits": [*filter(None, [self.working_tree]), *self.git.newest_first],
             "changed": [use for use in files if use.has_changes],
             "deleted": [use for use in files if use.state == "deleted"],
             "attached": [content for content in attached if not content.skill],
@@ -594,20 +478,11 @@ class Ledger(msgspec.Struct):
             "read": [use for use in unchanged if not use.skill],
         }
 
-    @property
-    def working_tree(self) -> WorkingTree | None:
-        """Return what git said last of the files that are not committed; None if a commit came since."""
-        tree = self.git.working_tree
-        if tree is None or any(commit.seq > tree.seq for commit in self.git.commits.values()):
-            return None
-        is_older = any(use.seq > tree.seq and (use.has_changes or use.state) for use in self.files.values())
-        return msgspec.structs.replace(tree, is_older=is_older)
-
     def text(self, cap: int) -> str:
         """Return the ledger in about `cap` tokens at most.
 
-        Skills come first, then commits, written files, deleted ones, attachments, failures, commands, and
-        what was only read; each kind has its share, newest first, and what one leaves the next ones take.
+        Skills come first, then written files, deleted ones, attachments, failures, commands, and what was
+        only read; each kind has its share, newest first, and what one leaves the next ones take.
         Omitted lines are counted.
         """
         if cap <= 0:

@@ -17,11 +17,8 @@ from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import (
-    COMMITTED,
     CommandRun,
-    GitCommit,
     Ledger,
-    WorkingTree,
 )
 from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
@@ -53,7 +50,7 @@ _REQUEST_LABELS = (OPENING, _LAST_REQUEST, _ANSWERED_REQUEST, "Last request cove
 CHANGED, RAN, DONE = "Changed", "Ran", "Done"
 """How a sentence begins that says what a call did, or what the agent's list did."""
 _EXIT, _ENDED, _FAILED = "exit", "ended with", "failed"
-_CALL_WORDS = frozenset(f"{CHANGED} {COMMITTED} Opened {RAN} {_EXIT} {_ENDED} {_FAILED}".split())
+_CALL_WORDS = frozenset(f"{CHANGED} Committed Opened {RAN} {_EXIT} {_ENDED} {_FAILED}".split())
 """What a sentence about a call says besides names and results; one of them in handovers of older versions."""
 _PER_SECTION = 14  # bullets
 _LABEL = re.compile(
@@ -69,7 +66,6 @@ _LEAVES_OPEN = re.compile(
     re.IGNORECASE,
 )
 _FINDINGS = 6  # newest ones of the turn that runs
-_COMMITS = 3  # newest ones among the work that is done: the ledger lists more
 _SENTENCE_CAP, _STATEMENT_CAP = 240, 400  # characters
 _ALIKE = 0.7  # of the words of the shorter one of two sentences
 _OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, at least, and of others
@@ -149,7 +145,7 @@ class HistoryExtract:
         new: dict[str, list[Bullet]] = {
             BACKGROUND.title: self._background(old.get(BACKGROUND.title, ())),
             DETAILS.title: _with_newer(self._details, self._findings[-_FINDINGS:]),
-            COMPLETED.title: _newest([*_completed(self.ledger), *done, *_commits(self.ledger)]),
+            COMPLETED.title: _newest([*_completed(self.ledger), *done]),
             ISSUES.title: _newest([*_reverted(self.ledger), *_issues(self.ledger)]),
             TODO_ITEMS.title: [*request, *_todo_bullets(self._todo, "in_progress", "pending")],
             PREFERENCES.title: self._preferences,
@@ -287,12 +283,6 @@ def _reverted(ledger: Ledger) -> list[Bullet]:
         for use in reverted[-_PER_SECTION:]
         if use.revert is not None
     ]
-
-
-def _commits(ledger: Ledger) -> list[Bullet]:
-    tree, commits = ledger.working_tree, ledger.git.newest_first[:_COMMITS]
-    newest: list[GitCommit | WorkingTree] = [*([tree] if tree else []), *commits]
-    return [Bullet(entry.text, (entry.seq,)) for entry in reversed(newest)]
 
 
 def _issues(ledger: Ledger) -> list[Bullet]:

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from helix_desktop.context.intake.output_forms import EXTRACT_OPENING, FORMS_OPENING
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.artifact_ledger import COMMITTED
 from helix_desktop.context.summaries.extractive_handover import CHANGED, DONE, RAN, extractive_handover
 from helix_desktop.context.summaries.extractive_handover import OPENING as BEGINNING
 from helix_desktop.context.summaries.handover import parse_bullets, parse_heading
@@ -85,7 +84,7 @@ _NEWEST, _OF_MESSAGE, _STATEMENT_CHARS = 60, 20, 320  # messages, statements of 
 _NOTHING = "None."
 _BEGINNINGS = (
     (BACKGROUND.title, (BEGINNING,)),
-    (COMPLETED.title, (f"{CHANGED} ", f"{RAN} ", f"{DONE}: ", f"{COMMITTED} ")),
+    (COMPLETED.title, (f"{CHANGED} ", f"{RAN} ", f"{DONE}: ")),
 )
 
 

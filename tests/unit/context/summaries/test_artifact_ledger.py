@@ -1,4 +1,4 @@
-"""The artifact ledger: files, commands and commits."""
+"""The artifact ledger: files and commands."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.artifact_ledger import (
-    GitCommits,
     Ledger,
     build_ledger,
     error_line,
@@ -293,80 +291,6 @@ def test_a_very_long_command_takes_little_time(piece: str) -> None:
     started = time.process_time()
     short_command(f"make {piece * 50_000}\\", CAP)
     assert time.process_time() - started < 5  # some 0.1 s; in the square of its length half a minute
-
-
-_COMMIT = 'git add -A && git commit -m "$(cat <<EOF …'
-
-
-def _output(command: str, text: str) -> ToolAnswered:
-    return ToolAnswered("c", "run_command", text, "d" * 64, len(text), 1, 1, target=command)
-
-
-def _lines(*outputs: tuple[str, str]) -> list[str]:
-    git = GitCommits()
-    for seq, (command, text) in enumerate(outputs, 1):
-        git.add(_output(command, text), seq)
-    return [entry.line for entry in git.newest_first]
-
-
-def test_an_amended_commit_replaces_the_one_before() -> None:
-    lines = _lines(
-        (_COMMIT, "[main 1111111] Fix"),
-        ("git commit --amend --no-edit", "[main 2222222] Fix\n Date: Tue Nov 24 20:00:00 2026 +0000"),
-    )
-    assert lines == ["commit 2222222 e2: Fix (main)"]
-
-
-LONG_STATUS = """On branch main
-Changes to be committed:
-\tnew file:   src/new.py
-
-Changes not staged for commit:
-  (use "git add <file>..." to update what will be committed)
-\tmodified:   src/app.py
-\tdeleted:    src/old.py
-
-Untracked files:
-  (use "git add <file>..." to include in what will be committed)
-\tnotes.txt
-"""
-
-
-def _working_tree(*outputs: tuple[str, str]) -> str:
-    ledger = Ledger()
-    for seq, (command, text) in enumerate(outputs, 1):
-        ledger.add(LogItem(seq, seq, 1, 1, _output(command, text), 1, 1))
-    return ledger.text(400).splitlines()[0]
-
-
-def test_the_working_tree_is_one_line_as_git_status_said_it_last() -> None:
-    """What is not committed may be so on purpose: without the line the next agent commits it."""
-    in_full = (
-        "git status e1: not committed, changed: src/new.py, src/app.py, src/old.py; not tracked: notes.txt"
-    )
-    assert _working_tree(("git status", LONG_STATUS)) == in_full
-    short = "M  src/a.py\n M src/b.py\n?? c.txt\nR  d.py -> e.py\nMM f.py\n D g.py\n"
-    assert _working_tree(("git status --short | head", short)) == (
-        "git status e1: not committed, changed: src/a.py, src/b.py, d.py -> e.py, f.py and 1 more;"
-        " not tracked: c.txt"
-    )
-    clean = "On branch main\nnothing to commit, working tree clean\n"
-    assert (
-        _working_tree(("git status", LONG_STATUS), ("git status", clean)) == "git status e2: all is committed"
-    )
-    assert _working_tree(("git status", LONG_STATUS), ("echo x > src/app.py", "")).endswith(
-        "notes.txt (files were changed since)"
-    )
-
-
-def test_a_commit_ends_what_was_said_of_the_working_tree() -> None:
-    committed = "[main 2222222] Fix"
-    assert _working_tree(("git status", LONG_STATUS), (_COMMIT, committed)).startswith("commit 2222222")
-    assert _working_tree(("git status && git commit -m Fix", f"{LONG_STATUS}{committed}")).startswith(
-        "commit"
-    )
-    both = ("git commit -qm Fix && git status --short", " M src/b.py\n")
-    assert _working_tree(both) == "git status e1: not committed, changed: src/b.py"
 
 
 PYTEST = """exit code 1 (sandboxed, no network)

@@ -192,21 +192,17 @@ def test_of_a_long_message_its_rules_are_preferences() -> None:
     assert extract(simulator)["User Preferences"] == ["Never touch the table of users."]
 
 
-def test_an_extract_says_what_is_committed_open_and_answered() -> None:
+def test_an_extract_says_what_is_open_and_answered() -> None:
     """The end of the work in one place: whether the last request is done, and what it came to."""
     simulator = SessionSimulator(PROFILES["balanced"])
-    commit = ToolAnswered("c", "run_command", "[main 2222222] Read the last block", "d" * 64, 1, 1, 1)
-
     simulator.send_message("Make the reader read the last block.")
     simulator.step("Done.", 0)
     simulator.send_message("Now write the tests.")
     assert extract(simulator)["TODO Items"] == ["Last request, not answered yet: Now write the tests."]
-    simulator.record(msgspec.structs.replace(commit, target="git commit -m x", exit_code=0))
     simulator.step("`read_block` in src/parse.py returns the rest now.", 0)
     now = extract(simulator)
     assert now["TODO Items"] == []
     assert "Last request, answered: Now write the tests." in now["Project Background"]
-    assert now["Completed Work"][-1] == "Committed 2222222: Read the last block (main)"
 
 
 def test_an_extract_says_the_same_fact_once() -> None:

@@ -15,7 +15,6 @@ from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import (
     CommandRun,
     Failure,
-    GitCommit,
     LedgerEntry,
     LedgerFile,
 )
@@ -330,28 +329,28 @@ def test_what_stands_whole_below_is_not_said_above() -> None:
 
 def test_the_ledger_names_no_event_of_the_other_session() -> None:
     """Its digests can be recalled here; its event numbers would name other events, or none."""
-    older = "re a.py 0123456789ab e16 (edited since, e95)"  # in logs of former releases
+    # As in logs of former releases.
+    older = ("re a.py 0123456789ab e16 (edited since, e95)", "commit 2222222 e30: Mend it (main)")
     entries: tuple[LedgerEntry, ...] = (
         LedgerFile("b.py", "r", "123456789abc", seq=20, stored_seq=18),
         LedgerFile("c.py", "e", "", seq=21),
         CommandRun("make e2e", 0, "23456789abcd", 97, result="stage e5: 8 passed"),
         Failure("read_file", "e.py", "no such file", 26),
-        GitCommit("2222222", "main", "Read the last block", 30),
     )
     simulator = build_history(12, size=2_000)
     simulator.hand_over(1_000)
     (handover,) = simulator.transcript.rewrites.handovers.values()
     handover = msgspec.structs.replace(
-        handover, ledger="\n".join([older, *(entry.line for entry in entries)])
+        handover, ledger="\n".join([*older, *(entry.line for entry in entries)])
     )
     event, _ = continued_handover(simulator.transcript, "other", 0, simulator.policy, 100_000, handover)
     assert event.ledger.splitlines() == [
         "re a.py 0123456789ab (edited since)",
+        "commit 2222222: Mend it (main)",
         "r b.py 123456789abc (edited since)",
         "e c.py",
         "$ make e2e (exit 0) 23456789abcd: stage e5: 8 passed",
         "! read_file e.py: no such file",
-        "commit 2222222: Read the last block (main)",
     ]
 
 
