@@ -116,24 +116,12 @@ CHARS_PER_TOKEN = 3  # low estimate for code and logs, so that a preview stays u
 MIN_BUDGET = 10  # tokens; less would show nothing
 _SHARES = (0.35, 0.25)  # of a preview, for its head and its tail; the rest, at most, is for the lines between
 _SOURCE_SHARES = (0.35, 0.15)  # of source: what its lines say, not only what they define
-_SHORT_SHARES = (0.15, 0.12)  # where the others leave no room for the few errors
-_FEW_ERRORS = 30  # lines that report an error: each is shown if there is room, also of one shape
-_REPEAT = REPORT + 0.5  # rank of one whose shape is shown
 _MENTION_SHARE = 0.2  # of it at most for lines that only mention an error
 _LEAST_KEPT = 0.5  # of a head or tail in whole lines: less, and some of the line that its end cuts stays
 _CUT_LINE_CHARS = 120  # characters of that line
 _LINE_CAP = 200  # characters of an error line
 _NUMBER_CAP = 12  # characters of a line's number
 _RULE = re.compile(r"^\s*[=_]{3,}|[=_]{3,}\s*$")  # what heads a part of a report is drawn with
-_FRAME = re.compile(
-    r'\s*File "(?P<python>[^"]+)", line \d+|\s+at \S.*?[^\s:()]:\d+|\s+\S+\.\w{1,4}:\d+(?:\s|$)'
-)
-"""A line of a stack trace that names a place: of Python, of Java and JavaScript, of Go."""
-_FRAME_LINES = 6  # lines around an error in which the place that raised it is looked for
-_FRAME_CHARS = 400  # characters of a line that are searched for a place, or a file
-_DIFF_FILE = re.compile(r"diff --git a/.+? b/(.+)")
-_DIFF_HEADER = ("--- a/", "+++ b/", "--- /dev/null", "+++ /dev/null", "index ")
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _INNER = re.compile(r"(?:\d+(?:→|: ?|\| ?))?\s")  # a line of source, or of one with numbers, that is indented
 _HIT = re.compile(r"  \d+:")
 _MORE_HITS = re.compile(r"  … ([\d,]+) more matching lines?")
@@ -147,7 +135,7 @@ class _RankedLine(msgspec.Struct, frozen=True):
 
     number: int
     text: str
-    rank: float
+    rank: int
 
 
 def preview_output(
@@ -245,11 +233,14 @@ def _shorten(
     text: str, marker: str, max_chars: int, exit_code: int | None, lines_before: int, is_source: bool
 ) -> str:
     shares = _SOURCE_SHARES if is_source else _SHARES
-    head, tail, lines, is_complete = _parts(text, max_chars, shares, lines_before, is_source)
-    if not is_complete:
-        head, tail, lines, _ = _parts(text, max_chars, _SHORT_SHARES, lines_before, is_source)
-    end = len(text) - len(tail)
+    tail = _drop_cut_line(text[-int(max_chars * shares[1]) :], from_end=True)
+    head = _drop_cut_line(text[: int(max_chars * shares[0])], from_end=False)
     chars_left = max_chars - len(head) - len(tail)
+    cap = min(_LINE_CAP, chars_left)
+    find_lines = _definition_lines if is_source else _error_lines
+    found = list(find_lines(text, len(head), len(text) - len(tail), cap, lines_before))
+    lines = _select_lines(found, chars_left, int(max_chars * _MENTION_SHARE))
+    end = len(text) - len(tail)
     chars_left -= sum(len(line) + 1 for line in lines.values())
     longer = _drop_cut_line(
         text[: len(head) + chars_left], from_end=False
@@ -270,21 +261,6 @@ def _shorten(
         return f"{preview}\n{marker} the whole output"
     lines_missing = f"start_line={missing[0]}, end_line={missing[1]}: the lines not shown"
     return f"{preview}\n{marker} the whole output; {lines_missing}"
-
-
-def _parts(
-    text: str, max_chars: int, shares: tuple[float, float], lines_before: int, is_source: bool
-) -> tuple[str, str, dict[int, str], bool]:
-    """Return head, tail, the lines found between them, and whether no repeated one is missing."""
-    tail = _drop_cut_line(text[-int(max_chars * shares[1]) :], from_end=True)
-    head = _drop_cut_line(text[: int(max_chars * shares[0])], from_end=False)
-    chars_left = max_chars - len(head) - len(tail)
-    cap = min(_LINE_CAP, chars_left)
-    find_lines = _definition_lines if is_source else _error_lines
-    lines = list(find_lines(text, len(head), len(text) - len(tail), cap, lines_before))
-    selected = _select_lines(lines, chars_left, int(max_chars * _MENTION_SHARE))
-    is_complete = all(line.number in selected for line in lines if line.rank == _REPEAT)
-    return head, tail, selected, is_complete
 
 
 def _drop_cut_line(text: str, from_end: bool) -> str:
@@ -314,29 +290,6 @@ def _gap_text(
     return f"[… {what}; of them:]" if followed else f"[… {what} …]", None if is_one else (first, last)
 
 
-class _DiffLines:
-    """Tells the lines of a diff from those of another output behind it, by the counts of its hunks."""
-
-    def __init__(self) -> None:
-        self._is_diff, self._before, self._after = False, 0, 0
-
-    def begin_file(self) -> None:
-        self._is_diff, self._before, self._after = True, 0, 0
-
-    def continues_with(self, line: str) -> bool:
-        if not self._is_diff:
-            return False
-        sign = line[:1] or " "  # of an empty line some programs cut the blank
-        if (self._before > 0 or self._after > 0) and sign in " +-\\":
-            self._before -= sign in " -"
-            self._after -= sign in " +"
-            return True
-        if (hunk := _HUNK.match(line)) is not None:
-            self._before, self._after = (int(count or 1) for count in hunk.groups())
-            return True
-        return line.startswith(_DIFF_HEADER)
-
-
 _READ_LINES = 100_000
 """Lines that are read one by one; of more only those with a word that matters, and the first and last."""
 
@@ -344,42 +297,24 @@ _READ_LINES = 100_000
 def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -> Iterator[_RankedLine]:
     """Yield error lines between two offsets, one of each shape; the last that is no mention ranks first.
 
-    Of a shape with several lines the first says how many there are. Where few lines in all report an error,
-    each of them comes.
+    Of a shape with several lines the first says how many there are.
     """
     number = text.count("\n", 0, start) + 1 + lines_before
     shapes: Counter[str] = Counter()
     firsts: dict[str, _RankedLine] = {}
-    repeats: list[_RankedLine] = []
-    reports = 0
     finder, last = ErrorFinder(), None
-    lines = text[start:end].split("\n")
-    diff = _DiffLines()
-    for place, line in lines_worth_reading(lines, _READ_LINES):
-        if (file := _DIFF_FILE.match(line[:_FRAME_CHARS])) is not None:
-            diff.begin_file()
-            yield _RankedLine(number + place, f"diff of {file[1][:cap]}", REPORT)
-        elif diff.continues_with(line):
-            continue
-        elif (match := finder.find(line)) is not None:
+    for place, line in lines_worth_reading(text[start:end].split("\n"), _READ_LINES):
+        if (match := finder.find(line)) is not None:
             index = match.index
             excerpt = _excerpt(line, max(0, index - cap // 4), cap - _NUMBER_CAP) if len(line) > cap else line
             error_line = _RankedLine(number + place, " ".join(_RULE.sub(" ", excerpt).split()), match.rank)
             last = error_line if match.rank < MENTION else last
             shape = _NUMBERS.sub("#", error_line.text)
             shapes[shape] += 1
-            reports += match.rank < MENTION
-            if shape in firsts and match.rank < MENTION and len(repeats) < _FEW_ERRORS:
-                repeats.append(msgspec.structs.replace(error_line, rank=_REPEAT))
-            if shape not in firsts:
-                firsts[shape] = error_line
-                if match.rank == REPORT and (frame := _frame_at(lines, place)):
-                    yield _RankedLine(number + frame, " ".join(lines[frame][:cap].split()), REPORT)
+            firsts.setdefault(shape, error_line)
     for shape, first in firsts.items():
         count = f" [{shapes[shape]} like this]" if shapes[shape] > _FEW_ALIKE else ""
         yield msgspec.structs.replace(first, text=f"{first.text}{count}")
-    if reports <= _FEW_ERRORS:
-        yield from repeats
     if last is not None:
         yield msgspec.structs.replace(last, rank=-1)
 
@@ -391,24 +326,6 @@ def _definition_lines(text: str, start: int, end: int, cap: int, lines_before: i
         if is_definition(line):
             is_inner = _INNER.match(line) is not None
             yield _RankedLine(number + place, line[:cap].rstrip(), REPORT if is_inner else RESULT)
-
-
-def _frame_at(lines: list[str], place: int) -> int:
-    """Return which line names the place that raised the error at `place`: the nearest frame; 0 if none.
-
-    Python names it above the error, others below it.
-    """
-    for other in range(place - 1, max(0, place - _FRAME_LINES), -1):
-        frame = _FRAME.match(lines[other][:_FRAME_CHARS])
-        if frame is not None and frame["python"]:
-            return other
-        if not lines[other].startswith(" "):
-            break
-    for other in range(place + 1, min(len(lines), place + _FRAME_LINES)):
-        frame = _FRAME.match(lines[other][:_FRAME_CHARS])
-        if frame is not None:
-            return 0 if frame["python"] else other
-    return 0
 
 
 def _excerpt(line: str, start: int, chars: int) -> str:

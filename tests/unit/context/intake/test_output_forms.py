@@ -225,72 +225,6 @@ def test_a_line_that_is_cut_says_so() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("trace", "places"),
-    [
-        (
-            'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g(x)\n'
-            '  File "b.py", line 9, in g\n    raise E\nValueError: bad rate\n',
-            ['File "b.py", line 9, in g', "ValueError: bad rate"],
-        ),
-        (
-            "java.io.IOException: closed\n\tat a.Pool.run(Pool.java:41)\n\tat a.Main.main(Main.java:7)\n",
-            ["java.io.IOException: closed", "at a.Pool.run(Pool.java:41)"],
-        ),
-        (
-            "TypeError: no rate\n    at pay (/app/pay.js:88:11)\n    at go (/app/x.js:2:1)\n",
-            ["TypeError: no rate", "at pay (/app/pay.js:88:11)"],
-        ),
-        (
-            "panic: no rate\n\ngoroutine 1 [running]:\nmain.pick(...)\n\t/app/main.go:17\n",
-            ["/app/main.go:17"],
-        ),
-    ],
-)
-def test_an_error_is_shown_with_the_place_that_raised_it(trace: str, places: list[str]) -> None:
-    """The innermost frame of a stack trace: it is the line that would have to be recalled."""
-    text = "".join(f"step {n}\n" for n in range(400)) + trace + "".join(f"end {n}\n" for n in range(400))
-    preview = preview_output(text, digest_of(b""), 300)
-    lines = text.splitlines()
-    for place in places:
-        number = next(n for n, line in enumerate(lines, 1) if line.strip() == place)
-        assert f"\n{number}: {place}\n" in preview
-    assert "x.js" not in preview
-    assert "Main.java" not in preview
-
-
-def test_a_diff_is_shown_by_its_files() -> None:
-    """Not by words such as "error" in the lines that it changes."""
-    parts = (
-        f"diff --git a/src/f{n}.py b/src/f{n}.py\n@@ -1 +1,40 @@\n-raise Error\n" + "+error = 1\n" * 40
-        for n in range(20)
-    )
-    preview = preview_output("".join(parts), digest_of(b""), 300)
-    assert "\n44: diff of src/f1.py\n87: diff of src/f2.py\n" in preview
-    assert ": -raise" not in preview
-
-
-def test_an_error_behind_a_diff_is_shown() -> None:
-    """Lines behind the last hunk are no lines of the diff, whatever they begin with."""
-    lines = [f"case {index} passed" for index in range(600)]
-    diff = ["diff --git a/x.py b/x.py", "index 1..2", "@@ -1,2 +1 @@", "-error: old", " raise Error", ""]
-    failed = ["--- FAIL: TestPay (0.00s)", " error: could not compile"]
-    preview = preview_output("\n".join([*lines, *diff, *failed, *lines]), "a" * 64, 600)
-    assert "diff of x.py" in preview
-    assert "error: old" not in preview
-    assert "--- FAIL: TestPay" in preview
-    assert "error: could not compile" in preview
-
-
-def test_a_hunk_ends_where_its_counts_say() -> None:
-    """It may add more lines than it removes; of an empty line between them some programs cut the blank."""
-    hunk = ["diff --git a/x.py b/x.py", "@@ -1,2 +1,4 @@", "-error: old", "+error: one", "", "+error: two"]
-    behind = ["+error: three", "+error: none of the diff"]
-    lines = [f"case {index} passed" for index in range(600)]
-    preview = preview_output("\n".join([*lines, *hunk, *behind, *lines]), "a" * 64, 600)
-    assert [line for line in preview.splitlines() if "error" in line] == ["608: +error: none of the diff"]
-
-
 def test_a_preview_is_never_longer_than_the_output() -> None:
     """An output a little above the budget is shown in full."""
     text = "word " * 61
@@ -312,33 +246,6 @@ def test_markers_describe_their_content() -> None:
     assert "\u2066" not in marker(DIGEST, "read_file", "a", 1, "", "of an \u2066older log")
     assert format_bytes(812) == "812 B"
     assert format_bytes(2_500_000) == "2.4 MB"
-
-
-def log_with_errors(count: int, numbered: bool = False) -> list[str]:
-    """Return a log of 900 lines, as a tool may number them, with so many errors in it that look alike."""
-    every = 800 // count
-    lines = [
-        f"05:{n // 60:02}:{n % 60:02} ERROR request {1_000 + n} to /api/v1/items/{n} failed: timed out"
-        if 50 <= n < 50 + every * count and n % every == 50 % every
-        else f"05:{n // 60:02}:{n % 60:02} INFO GET /api/v1/items/{n} 200"
-        for n in range(900)
-    ]
-    return [f"{number}:{line}" for number, line in enumerate(lines, 1)] if numbered else lines
-
-
-@pytest.mark.parametrize("numbered", [False, True])
-def test_few_errors_are_all_shown_though_they_look_alike(numbered: bool) -> None:
-    """Ten in 900 lines, each with one number, between first and last lines; 40 are counted."""
-    lines = log_with_errors(10, numbered)
-    errors = [(number, line) for number, line in enumerate(lines, 1) if "ERROR" in line]
-    preview = preview_output("\n".join(lines), DIGEST, 560).splitlines()
-    expected = [line if numbered else f"{number}: {line}" for number, line in errors]
-    assert len(expected) == 10
-    assert [line.removesuffix(" [10 like this]") for line in preview if "ERROR" in line] == expected
-    assert (preview[0], preview[-2]) == (lines[0], lines[-1])
-    many = preview_output("\n".join(log_with_errors(40)), DIGEST, 560)
-    assert "[40 like this]" in many
-    assert many.count("ERROR") < 4
 
 
 MARKER = '[CACHED] recall_cached_content("0123456789ab") the whole output'
