@@ -18,7 +18,7 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.builtin_tools import ToolKind
 from helix_desktop.domain.digest import CACHE_TOOLS, digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
-from helix_desktop.domain.files.file_use import is_task_tool, is_test_command, tool_kind
+from helix_desktop.domain.files.file_use import is_task_tool, tool_kind
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.private_details import has_form_of_secret
 from helix_desktop.domain.skills import skill_named
@@ -83,7 +83,6 @@ _HIDES_OUTPUT = re.compile(r"(?<!\s)\s*(?:2>&1|[12&]?>\s*/dev/null)(?=[\s;|&]|$)
 _CUTS_OUTPUT = re.compile(r"(?<!\s)\s*\|\s*(?:head|tail)\b[^|;&\n]*$")
 _CONTINUES = re.compile(r"\\\s*\n|(?<!\S)\\\s+")
 _SHELL_OPTIONS = re.compile(r"^\s*(?:set(?:\s+[-+][a-z]+)+(?:\s+pipefail)?(?:\s*(?:;|&&)|(?=\s))\s*)+(?=\S)")
-_OUTPUT_OPTION = re.compile(r"-[qvsx]+|-r\w+|--tb=\w+")
 _SET = re.compile(r"(?<!\S)([A-Za-z_]\w*=)\S+")
 _REMEMBERED_COMMANDS = 1_024  # each stands in one ledger after the other
 _GAP = "…"
@@ -203,10 +202,7 @@ class AttachedContent(msgspec.Struct, frozen=True):
 
 
 class CommandRun(msgspec.Struct, frozen=True):
-    """A command, with the exit code, output and result of its newest run.
-
-    `passed` is the event of a later run in which the tests that failed passed; 0: there is none.
-    """
+    """A command, with the exit code, output and result of its newest run."""
 
     command: str
     exit_code: int | None
@@ -214,14 +210,12 @@ class CommandRun(msgspec.Struct, frozen=True):
     seq: int
     ok: bool = True
     result: str = ""
-    passed: int = 0
 
     @property
     def line(self) -> str:
         code = "" if self.exit_code is None else f" (exit {self.exit_code})"
         start = f"{'$' if self.ok else '!'} {short_command(self.command, COMMAND_CHARS)}{code}"
-        since = f" (passed since, e{self.passed})" if self.passed else ""
-        return _with_result(f"{_entry(start, '', self.digest, self.seq)}{since}", self.result)
+        return _with_result(_entry(start, "", self.digest, self.seq), self.result)
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -237,19 +231,6 @@ class Failure(msgspec.Struct, frozen=True):
     def line(self) -> str:
         start = f"! {self.tool} {one_line(self.target)}"
         return _with_result(_entry(start, "", self.digest, self.seq), self.text)
-
-
-@lru_cache(_REMEMBERED_COMMANDS)
-def _test_words(command: str) -> tuple[str, ...]:
-    """Return the words of a command but for what its tests print, and where they stop."""
-    return tuple(word for word in whole_command(command).split() if not _OUTPUT_OPTION.fullmatch(word))
-
-
-def _has_tests(run: CommandRun, failed: CommandRun) -> bool:
-    """Return True if a run has the tests of another one: the same, or all in a folder of theirs."""
-    words, of_failed = _test_words(run.command), _test_words(failed.command)
-    is_wider = all(any(f"{other}/".startswith(f"{word}/") for other in of_failed) for word in words)
-    return is_wider and all(word in words or "/" in word or "." in word for word in of_failed)
 
 
 def _entry(start: str, target: str, digest: str, seq: int) -> str:
@@ -445,25 +426,13 @@ class Ledger(msgspec.Struct):
             if is_skill != file.is_skill:
                 self.files[path] = msgspec.structs.replace(file, is_skill=is_skill)
 
-    @property
-    def runs(self) -> list[CommandRun]:
-        """Return the commands, newest last; of tests that failed with the run in which they passed since."""
-        tests = [run for run in self.commands.values() if is_test_command(run.command)]
-        passing = [run for run in tests if run.ok and run.exit_code == 0]
-        by_seq = {run.seq: run for run in self.commands.values()}
-        for run in tests:
-            if not run.ok:
-                later = (other.seq for other in passing if other.seq > run.seq and _has_tests(other, run))
-                by_seq[run.seq] = msgspec.structs.replace(run, passed=next(later, 0))
-        return [*by_seq.values()]
-
     def entries(self) -> dict[str, Sequence[LedgerEntry]]:
         """Return all entries by kind, each newest first, the kinds in the order of the ledger."""
         files = [*reversed(self.files.values())]
         unchanged = [use for use in files if not use.state and not use.has_changes]
         attached = [*reversed(self.attached.values())]
-        runs = self.runs[::-1]
-        failures = [run for run in runs if not (run.ok or run.passed)] + [*self.failures.values()]
+        runs = [*reversed(self.commands.values())]
+        failures = [run for run in runs if not run.ok] + [*self.failures.values()]
         used: list[LedgerFile | AttachedContent] = [*unchanged, *attached]
         # One that was attached and read stands there once.
         skills = {use.skill: use for use in sorted(used, key=lambda use: use.seq) if use.skill}
@@ -474,7 +443,7 @@ class Ledger(msgspec.Struct):
             "deleted": [use for use in files if use.state == "deleted"],
             "attached": [content for content in attached if not content.skill],
             "failed": sorted(failures, key=lambda failure: -failure.seq),
-            "commands": [run for run in runs if run.ok or run.passed],
+            "commands": [run for run in runs if run.ok],
             "read": [use for use in unchanged if not use.skill],
         }
 

@@ -7,12 +7,11 @@ what its calls did, which the ledger lists.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
 
-from helix_desktop.context.intake.descriptions import find_error
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
@@ -24,7 +23,6 @@ from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
     cut_between_words,
     preferences_in,
-    sentences_in,
     statements_in,
 )
 from helix_desktop.context.summaries.sections import (
@@ -39,7 +37,6 @@ from helix_desktop.context.summaries.sections import (
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverMade, Section
-from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import typed_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
 
@@ -53,24 +50,9 @@ _EXIT, _ENDED, _FAILED = "exit", "ended with", "failed"
 _CALL_WORDS = frozenset(f"{CHANGED} Committed Opened {RAN} {_EXIT} {_ENDED} {_FAILED}".split())
 """What a sentence about a call says besides names and results; one of them in handovers of older versions."""
 _PER_SECTION = 14  # bullets
-_LABEL = re.compile(
-    r"\W*((?:finding|issue|bug|problem|point|task|step|item|question|todo) ?#?\d+|#\d+)\b", re.IGNORECASE
-)
-_SETTLES = re.compile(
-    r"\b(?:fixed|(?:re)?solved|answered|done|no longer|(?:works|passe?s?) now|now (?:works|passe?s?))\b",
-    re.IGNORECASE,
-)
-_LEAVES_OPEN = re.compile(
-    r"\b(?:not|none|nothing|neither|never|cannot|if|would|could|should|will|to be|before|until|still|yet)\b"
-    r"|\bpart(?:ly|ially)\b|n['’]t\b|\?",
-    re.IGNORECASE,
-)
 _FINDINGS = 6  # newest ones of the turn that runs
 _SENTENCE_CAP, _STATEMENT_CAP = 240, 400  # characters
-_ALIKE = 0.7  # of the words of the shorter one of two sentences
-_OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, at least, and of others
-_NUMBERED = re.compile(r"^ *\d{1,3}[.)] ", re.MULTILINE)  # an item: as many sentences are kept
-_WORD, _NAME = re.compile(r"[\w./-]{3,}"), re.compile(r"[\d_/]|\w\.\w")
+_OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
 _TODO_LABELS: dict[TodoStatus, str] = {"done": DONE, "in_progress": "In progress", "pending": "To do"}
 _LIST_LABELS = tuple(f"{label}: " for label in _TODO_LABELS.values())
 _ROUTINE = (f"{CHANGED} ", f"{RAN} `", f"{DONE}: ")  # the ledger and the todo list say it too
@@ -89,7 +71,6 @@ class HistoryExtract:
         self._details: list[Bullet] = []
         self._findings: list[Bullet] = []  # of the turn that runs: its conclusion will say what they come to
         self._preferences: list[Bullet] = []
-        self._settled: list[tuple[int, str]] = []  # sentences that say something is done, in lower case
         self._todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
         self._earlier_todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
 
@@ -114,22 +95,15 @@ class HistoryExtract:
                     self._earlier_todo, self._todo = self._todo, (item.seq, lists[-1])
                 if not calls and text.strip():  # what follows without a request goes on with nothing
                     self._is_answered = True
-                    self._add_settled(item.seq, text)
                 self._add_statements(item.seq, text, is_conclusion=not calls)
 
     def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
-        of_conclusion = min(max(_OF_CONCLUSION, len(_NUMBERED.findall(text))), _PER_SECTION)
-        statements = statements_in(text, of_conclusion if is_conclusion else _OF_OTHERS, _STATEMENT_CAP)
+        statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS, _STATEMENT_CAP)
         stated = [Bullet(statement, (seq,)) for statement in statements]
         if is_conclusion:
-            self._findings, self._details = [], _with_newer(self._details, stated)
+            self._findings, self._details = [], _newest([*self._details, *stated])
         else:
-            self._findings = _with_newer(self._findings, stated)
-
-    def _add_settled(self, seq: int, text: str) -> None:
-        sentences = [sentence.text for sentence in sentences_in(text)]
-        settled = [each for each in sentences if _SETTLES.search(each) and not _LEAVES_OPEN.search(each)]
-        self._settled += [(seq, each.lower()) for each in settled]
+            self._findings = _newest([*self._findings, *stated])
 
     def _add_preference(self, seq: int, text: str, max_chars: int) -> None:
         bullet = Bullet(cut_between_words(" ".join(text.split()), max_chars), (seq,))
@@ -144,7 +118,7 @@ class HistoryExtract:
         request = [] if self._is_answered else self._request_on_record()
         new: dict[str, list[Bullet]] = {
             BACKGROUND.title: self._background(old.get(BACKGROUND.title, ())),
-            DETAILS.title: _with_newer(self._details, self._findings[-_FINDINGS:]),
+            DETAILS.title: _newest([*self._details, *self._findings[-_FINDINGS:]]),
             COMPLETED.title: _newest([*_completed(self.ledger), *done]),
             ISSUES.title: _newest([*_reverted(self.ledger), *_issues(self.ledger)]),
             TODO_ITEMS.title: [*request, *_todo_bullets(self._todo, "in_progress", "pending")],
@@ -172,8 +146,8 @@ class HistoryExtract:
     def _still_open(self, bullets: Iterable[Bullet], upto: int) -> list[Bullet]:
         """Return what a handover up to an event called open and nothing since settles, marked as of before.
 
-        A newer message of the user settles questions, a newer todo list what the list had, another run of
-        a command its failure, and a sentence that says so a numbered point or a failure with its names.
+        A newer message of the user settles questions, a newer todo list what the list had, and another run of
+        a command its failure.
         """
         is_asked_on = self._last_request is not None and self._last_request[0] > upto
         has_newer_list = self._todo[0] > upto
@@ -184,7 +158,6 @@ class HistoryExtract:
             if not bullet.text.startswith((f"{_LAST_REQUEST}: ", *commands))
             if not (is_asked_on and bullet.text.removesuffix(_EARLIER).endswith("?"))
             if not (has_newer_list and bullet.text.startswith(_LIST_LABELS))
-            if not any(_is_settled(bullet.text, sentence) for seq, sentence in self._settled if seq > upto)
         ]
 
 
@@ -204,34 +177,6 @@ def extractive_handover(
 
 def _newest(bullets: list[Bullet]) -> list[Bullet]:
     return bullets[-_PER_SECTION:]
-
-
-def _with_newer(old: Sequence[Bullet], new: Sequence[Bullet]) -> list[Bullet]:
-    """Return the newest of both; of two that say much the same the newer one."""
-    words = [_words(bullet) for bullet in new]
-    different = [bullet for bullet in old if not any(_is_alike(_words(bullet), newer) for newer in words)]
-    return _newest([*different, *new])
-
-
-def _is_settled(text: str, sentence: str) -> bool:
-    """Return True if a sentence in lower case has the number of an open point, or all names of a failure."""
-    if label := _LABEL.match(text):
-        point, settles = rf"{re.escape(label[1].lower())}\b(?!\.\d)", _SETTLES.pattern
-        said = rf"{point}[^,;:]{{0,60}}{settles}|{settles} (?:\w+ ){{0,2}}{point}"
-        return re.search(said, sentence) is not None
-    names = [name for name in identifiers_in(text) if not name.endswith(("Error", "Exception"))]
-    return bool(names and find_error(text)) and all(name.lower() in sentence for name in names)
-
-
-def _words(bullet: Bullet) -> Set[str]:
-    return set(_WORD.findall(bullet.text.lower()))
-
-
-def _is_alike(words: Set[str], others: Set[str]) -> bool:
-    """Return True if two sentences say much the same, of the same names and numbers."""
-    fewer, more = sorted((words, others), key=len)
-    is_of_same = all(word in more for word in fewer if _NAME.search(word))
-    return is_of_same and len(fewer & more) >= _ALIKE * len(fewer)
 
 
 def _join(old: Sequence[Bullet], new: Sequence[Bullet]) -> tuple[Bullet, ...]:
@@ -286,7 +231,7 @@ def _reverted(ledger: Ledger) -> list[Bullet]:
 
 
 def _issues(ledger: Ledger) -> list[Bullet]:
-    failed = [run for run in ledger.runs if run.exit_code is not None and not run.ok and not run.passed]
+    failed = [run for run in ledger.commands.values() if run.exit_code is not None and not run.ok]
     bullets = [
         Bullet(_with_result(f"{_command(run)} {_ENDED} {run.exit_code}", run.result), (run.seq,))
         for run in failed[-_PER_SECTION:]

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy_numbers import PROFILES
-from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.extractive_handover import extractive_handover
 from helix_desktop.context.summaries.handover import (
     UNSUPPORTED,
@@ -205,22 +204,6 @@ def test_an_extract_says_what_is_open_and_answered() -> None:
     assert "Last request, answered: Now write the tests." in now["Project Background"]
 
 
-def test_an_extract_says_the_same_fact_once() -> None:
-    """In its newest words; one of another name is another fact."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    for text in (
-        "The cause was that `read_block` in src/parse.py dropped the rest of a file.",
-        "As found before, the cause was that `read_block` in src/parse.py dropped the rest of a file.",
-        "The cause was that `write_block` in src/parse.py dropped the rest of a file.",
-    ):
-        simulator.send_message("Why?")
-        simulator.step(text, 0)
-    assert [text.partition(" the cause")[0] for text in extract(simulator)["Technical Details"]] == [
-        "As found before,",
-        "The cause was that `write_block` in src/parse.py dropped the rest of a file.",
-    ]
-
-
 def test_an_extract_keeps_what_the_agent_concluded_rather_than_its_calls() -> None:
     """Among the details; a prompt that was sent again stands once."""
     simulator = SessionSimulator(PROFILES["balanced"])
@@ -265,18 +248,6 @@ def test_what_the_running_turn_found_stays_until_its_conclusion() -> None:
     assert extract(simulator)["Technical Details"] == ["src/auth.py has 3 classes and 12 functions."]
     simulator.step("All modules are described in docs/modules.md.", 0)
     assert not any("12 functions" in text for text in extract(simulator)["Technical Details"])
-
-
-def test_an_extract_has_each_of_many_numbered_findings() -> None:
-    """Of a review three sentences were kept, however many it had; there is a bound still."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Review it.")
-    findings = [f"{n}. `read_{n}` in part_{n}.py drops its last line, as {'x' * 60}." for n in range(1, 41)]
-    simulator.step("I read all of it.\n\n## Bugs\n" + "\n".join(findings[:9]), 0)
-    text = "\n".join(text for section in extract(simulator).values() for text in section)
-    assert all(f"`read_{n}`" in text for n in range(1, 10))
-    simulator.step("\n".join(findings), 0)
-    assert all(len(texts) <= 14 for texts in extract(simulator).values())
 
 
 def test_what_a_model_wrote_outlasts_what_calls_did() -> None:
@@ -334,53 +305,6 @@ def test_an_extract_keeps_what_the_handover_before_called_open_until_something_s
         f"The importer drops the last row of `orders.csv`.{before}",
         f"Measure `load_table` again{before}",
     ]
-
-
-@for_each(
-    ("issue", "said", "is_open"),
-    [
-        ("Finding 1, the worst: headers by `reason`, `_writers.py:58`", "Finding 1 is fixed.", False),
-        ("Finding 1: headers by `reason`", "Fixed finding 12. Finding 1 is not fixed yet.", True),
-        ("Finding 1: headers by `reason`", "I fixed finding 1 with a test.", False),
-        ("Finding 1: headers by `reason`", "Finding 3 is fixed, finding 1 came up again.", True),
-        ("Finding 1: headers by `reason`", "Nothing was done about finding 1.", True),
-        ("Finding 2: `len(data)`", "Finding 1 is fixed. The others, none of them fixed, are 2 and 3.", True),
-        ("`test_load` fails with KeyError in io/test_a.py", "io/test_a.py: `test_load` passes now.", False),
-        ("`test_load` fails with KeyError in io/test_a.py", "io/test_a.py is fixed.", True),
-        ("The docs of `load_table` are thin", "`load_table` is fixed.", True),
-    ],
-)
-def test_an_issue_is_none_once_the_agent_says_that_it_is_fixed(issue: str, said: str, is_open: bool) -> None:
-    """By its number, or by all names of a failure; what is said before the handover settles nothing."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Go on.")
-    simulator.step(said, 0)
-    section = Section("Current Issues", (Bullet(issue, (1,)),))
-    for upto, stays in ((1, is_open), (simulator.transcript.last_seq, True)):
-        found = extract(simulator, former_handover(section, upto=upto))
-        assert any(text.startswith(issue) for texts in found.values() for text in texts) == stays
-
-
-@pytest.mark.parametrize(
-    ("failed", "passed", "is_open"),
-    [
-        ("pytest tests/test_io.py", "pytest -q tests", False),
-        ("python3 -m pytest -x tests/test_io.py::test_load 2>&1 | tail -5", "python3 -m pytest", False),
-        ("pytest tests", "pytest tests/test_io.py", True),
-        ("pytest tests", "pytest tests -k load", True),
-        ("ruff check . && pytest tests", "ruff check .", True),
-        ("pytest && ./publish.sh", "pytest", True),
-    ],
-)
-def test_tests_that_failed_are_no_issue_once_all_pass(failed: str, passed: str, is_open: bool) -> None:
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Mend it.")
-    for command, code in ((failed, 1), (passed, 0)):
-        output = ToolAnswered(command, "run_command", "x", "d" * 64, 1, 1, 1, target=command, exit_code=code)
-        simulator.record(msgspec.structs.replace(output, ok=not code))
-    assert bool(extract(simulator)["Current Issues"]) == is_open
-    ledger = build_ledger(simulator.transcript.messages.items).text(600)
-    assert (" (passed since, e4): x" in ledger) != is_open
 
 
 def test_an_extract_has_the_agent_s_newest_todo_list() -> None:
