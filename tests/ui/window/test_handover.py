@@ -293,9 +293,9 @@ async def _check_sharing(rig: WindowRig, first: int) -> None:
     rig.perform(ExportHandover(first))
     dialog = await rig.dialog(ShareDialog)
     assert dialog.windowTitle() == "Share “Compacted start of turn 1”"
-    names = [f"Compacted-part-of-turn-1.{end}" for end in ("md", "html", "jsonl")]
+    names = [f"Compacted-start-of-turn-1.{end}" for end in ("md", "html", "jsonl")]
     assert list(dialog.texts) == names
-    assert "## Technical Details" in str(dialog.texts["Compacted-part-of-turn-1.md"])
+    assert "## Technical Details" in str(dialog.texts["Compacted-start-of-turn-1.md"])
     dialog.reject()
     await until(lambda: not rig.window.findChildren(ShareDialog), "the dialog gone")
 
