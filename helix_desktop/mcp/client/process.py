@@ -206,7 +206,8 @@ class ServerProcess:
     async def end(self, error_reader: asyncio.Task[None]) -> bool:
         """Close its input, then terminate, then kill its whole group; return when it is gone.
 
-        Return True if it ended by itself. `error_reader` gets the time to read what it printed last.
+        Return True if it ended by itself. `error_reader` gets the time to read what it printed last. When
+        canceled, it kills at once.
         """
         try:
             self.input.close()

@@ -291,7 +291,7 @@ async def connect_stdio(
             async with _carry_messages(process, stderr_log, disconnected, on_result) as streams:
                 yield streams
         finally:
-            is_own_end = await asyncio.shield(process.end(error_reader)) and disconnected.is_set()
+            is_own_end = await process.end(error_reader) and disconnected.is_set()
             error_reader.cancel()
             stderr_log.exit_text = process.exit_text if is_own_end else ""
             if process.exit_text:

@@ -196,6 +196,20 @@ async def test_a_server_that_will_not_exit_is_killed_with_its_children(rig: McpR
     await rig.wait_until(lambda: not any(map(alive, pids)))  # what was killed takes a moment to end
 
 
+async def test_a_stop_while_a_server_ends_waits_for_its_end(tmp_path: Path) -> None:
+    """One that closed its output is being ended when the workspace closes: it is killed, nothing goes on."""
+    rig = McpRig(tmp_path)
+    code = "import os, time; os.close(1); open('pid', 'w').write(str(os.getpid())); time.sleep(60)"
+    await rig.hub.set_servers((approved_server("x", "-c", code),), True)
+    pid_file = tmp_path / "pid"
+    await rig.wait_until(lambda: pid_file.exists() and pid_file.read_text(encoding="utf-8") != "")
+    await asyncio.sleep(0.3)  # it is within its second of grace
+    await rig.close()
+    left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    assert not left
+    assert not alive(int(pid_file.read_text(encoding="utf-8")))
+
+
 async def test_nothing_starts_without_approval(rig: McpRig, tmp_path: Path) -> None:
     """A changed command, argument, variable, folder or a folder without trust: nothing is started."""
     mark = tmp_path / "started"
