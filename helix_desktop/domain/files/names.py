@@ -79,8 +79,9 @@ class _Rule(msgspec.Struct, frozen=True):
     @property
     def pattern(self) -> str:
         """The pattern of the paths that it fits; one that is not anchored fits at any depth."""
-        anywhere = "" if "/" in self.glob else "(?:.*/)?"
-        return anywhere + _regex(self.glob.removeprefix("/"))
+        if "/" in self.glob:
+            return _regex(self.glob.removeprefix("/"))
+        return "(?:.*/)?" + _part_regex(self.glob)
 
 
 class IgnoreRules:
@@ -252,20 +253,25 @@ def _required_runs(glob: str, ignores_case: bool) -> list[str]:
 
 
 def _regex(glob: str) -> str:
-    """Return the pattern of a glob; its atomic groups keep a hostile one from trying every way to fit."""
+    """Return the pattern of a glob; its atomic groups keep a hostile one from trying every way to fit.
+
+    As git, which compares what stands before the first special sign by itself: `a**/b` fits `ab` and `a/c/b`.
+    """
+    literal = _SPECIAL.split(glob, maxsplit=1)[0]
     blocks: list[list[str]] = [[]]  # parts between `**`
-    for part in glob.split("/"):
-        if part == "**":
+    for part in glob.removeprefix(literal).split("/"):
+        if len(part) > 1 and not part.strip("*"):
             blocks.append([])
         else:
             blocks[-1].append(_part_regex(part))
     first, *others = ["/".join(block) for block in blocks]
+    out = re.escape(literal) + first
     if not others:
-        return first
+        return out
     *middle, last = others
-    out = first + "/" if first else ""
+    out += "/" if first else ""
     out += "".join(f"(?>(?:.*?/)?{block}/)" for block in middle if block)
-    return out + (f"(?:.*/)?{last}" if last else ".+")
+    return out + (f"(?:.*/)?{last}" if last else ".*")
 
 
 def _part_regex(part: str) -> str:

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.domain.files.names import IgnoreRules
@@ -39,6 +39,9 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here to compare with")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=patterns, files=paths)
+@example(lines=["a**/*/"], files=[["a", "a"], ["ab"]])
+@example(lines=["x/a**", "!x/a**/b"], files=[["x", "a"], ["x", "ab", "c"], ["x", "b"]])
+@example(lines=["a/***/b"], files=[["a", "b"], ["a", "a", "a", "b"]])
 def test_it_ignores_what_git_ignores(checkout: Path, lines: list[str], files: list[list[str]]) -> None:
     (checkout / ".gitignore").write_text("\n".join(lines))
     file_names = sorted({"/".join(parts) for parts in files})
