@@ -92,7 +92,7 @@ def chosen_form_text(event: FormChosen, transcript: Transcript) -> str:
 def _form_choice_text(form: Form, output: str) -> str:
     match form:
         case "full":
-            return tr("You recalled all of {output}", output=output)
+            return tr("You sent all of {output}", output=output)
         case "preview":
             return tr("You sent the beginning and end of {output}", output=output)
         case "compact":
@@ -221,4 +221,4 @@ def retaken_text(count: int) -> str:
     """Return that a rewrite took so many messages that the user had brought back; empty if none."""
     if not count:
         return ""
-    return tr("including {count} that you had restored", count=format_integer(count))
+    return tr.plural(count, "with %n message that you had restored", "with %n messages that you had restored")

@@ -39,7 +39,9 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
         text("Unpin"),
     ),
     "cached": StateWords(
-        text("Cached"), text("It left the context. The agent can recall it, and so can you."), text("Recall")
+        text("Cached"),
+        text("Stored, one line in its place. The agent can recall it."),
+        text("Send all of it"),
     ),
     "folded": StateWords(
         _COMPACTED,
@@ -64,9 +66,7 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
     "excluded": StateWords(text("Left out"), text("Left out by you. The agent can recall it."), _UNDO),
 }
 """The one place of these words: chat, panel, timeline, cache and command line show them."""
-REPEATED = StateWords(
-    text("In context below"), text("A marker: the same content is in the context below."), text("Recall")
-)
+REPEATED = StateWords(text("In context below"), text("A marker: the same content is in the context below."))
 """Of an output that is cached where it was, and in the context again."""
 
 

@@ -30,11 +30,9 @@ def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
     return tr("{usual}, here {here} to leave room for the answer", usual=usual, here=here)
 
 
-def explain_context(policy: ContextPolicy) -> str:
-    """Return what is sent of parts that left the context; empty where none do."""
-    if not policy.enabled:
-        return ""
-    return tr("Cached outputs: one line stays. Compacted messages: a summary.")
+def explain_acts() -> str:
+    """Return what Cached and Compacted mean: what stands in the context in place of what left it."""
+    return tr("Cached: stored, one line in its place. Compacted: a summary replaces older messages.")
 
 
 def _compacts_early(policy: ContextPolicy) -> bool:
@@ -53,7 +51,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             return " ".join((tr("Compaction only when you start it."), breaker_text()))
         case "room":
             if _compacts_early(policy):
-                return tr("Compacts early, at {share} at the latest.", share=share)
+                return tr("Compacts at {share} or earlier.", share=share)
             room = _distance_text(gauge.trigger)
             return tr("Compacts at {share}, {room} left.", share=share, room=room)
         case "due":

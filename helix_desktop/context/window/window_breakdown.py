@@ -84,7 +84,8 @@ class WindowItem(msgspec.Struct, frozen=True):
     `digest` names what a row stands for in the cache. Caching it now saves `cachable` tokens (0: it can't
     be); `excluded` is the event by which the user excluded it. `tool` is what an output is of, `is_denied`
     says that it didn't run. An answer that only calls tools has no words. `question` is the event of the
-    message with which the user began its turn (0: it is of none, or of several), `question_name` its words.
+    message with which the user began its turn (0: it is of none, or of several), `question_name` its words,
+    `turn` the number of that turn.
     `whole` are the tokens of all of an output that is sent in part (0: sent as it is, or never counted).
     """
 
@@ -106,6 +107,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     has_words: bool = True
     question: int = 0
     question_name: str = ""
+    turn: int = 0
     whole: int = 0
 
 
@@ -129,8 +131,9 @@ def break_down_window(
     questions = {turn: _question(turn, transcript) for turn in {*map(_turn_of, window.entries)}}
     for entry, tokens in zip(window.entries, window.entry_tokens, strict=True):
         row = _with_actions(_entry_item(entry, tokens, transcript), entry, transcript)
-        seq, name = questions[_turn_of(entry)]
-        rows.append(msgspec.structs.replace(row, question=seq, question_name=name))
+        turn = _turn_of(entry)
+        seq, name = questions[turn]
+        rows.append(msgspec.structs.replace(row, question=seq, question_name=name, turn=turn))
     repeated = {*sent_digests(window.entries, transcript)}
     why = text("A marker: the same content is in the context below")
     return tuple(

@@ -37,7 +37,7 @@ from helix_desktop.ui.inspector.request_groups import (
 )
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.next_compaction import compaction_text, explain_context
+from helix_desktop.words.next_compaction import compaction_text, explain_acts
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.provider_cache import lifetime_text, miss_text, usage_text
@@ -138,7 +138,7 @@ def inspector_state(
     return InspectorState(
         gauge,
         compaction_text=compaction_text(outlook, gauge, policy),
-        explanation=explain_context(policy),
+        explanation=explain_acts() if policy.enabled else "",
         segments=_segments(rows, gauge),
         rows=rows,
         count_text=_count_text(gauge, sum(row.tokens for row in rows)),
@@ -163,10 +163,14 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
 
 def _count_text(gauge: UsageGauge, counted: int) -> str:
     """Return why the rows don't add up to the total; empty where they do, about."""
-    if abs(gauge.used - counted) <= max(_LITTLE, _LITTLE_SHARE * gauge.used):
+    more = gauge.used - counted
+    if abs(more) <= max(_LITTLE, _LITTLE_SHARE * gauge.used):
         return ""
     total = ("" if gauge.is_reported else "≈ ") + format_tokens(gauge.used)
-    return tr("Your provider counts all of this as {total}.", total=total)
+    difference = format_tokens(abs(more))
+    if more > 0:
+        return tr("Your provider counts {difference} more: {total}.", difference=difference, total=total)
+    return tr("Your provider counts {difference} less: {total}.", difference=difference, total=total)
 
 
 def _kind(item: WindowItem) -> WindowItemKind:

@@ -23,10 +23,10 @@ tr = Translator("Inspector")
 text = TextContext("Inspector")
 
 RowAction: TypeAlias = Literal[
-    "show", "cache", "recall", "undo", "open", "pin", "unpin", "exclude", "include"
+    "show", "cache", "send_full", "undo", "open", "pin", "unpin", "exclude", "include"
 ]
-"""What the user can do with a row: find it in the chat, replace it by a marker, bring a marker's content back
-into the context, open the content in the cache (to recall lines of it), pin, unpin, exclude, bring back."""
+"""What the user can do with a row: find it in the chat, replace it by a marker, send all of it where less is
+sent, open the content in the cache (to recall lines of it), pin, unpin, exclude, bring back."""
 
 SegmentKind: TypeAlias = WindowItemKind | Literal["reserve", "free"]
 
@@ -90,7 +90,9 @@ class WindowRow(WindowItem, frozen=True):
 
     @property
     def label(self) -> str:
-        """Return what it is, in a few words; `name` has all of it."""
+        """Return what it is, in a few words; `name` has all of it. A question has its turn's number."""
+        if self.turn and self.seq == self.question:
+            return tr("{number}. {question}", number=format_integer(self.turn), question=self.name)
         if self.tool:
             target = self.name.removeprefix(f"{self.tool} ")
             if tool_kind(self.tool) in ("read", "write", "edit"):
@@ -105,7 +107,7 @@ class WindowRow(WindowItem, frozen=True):
             "show": bool(self.seq),
             "include": bool(self.excluded),
             "cache": self.cachable > 0,
-            "recall": self.state in ("cached", "preview", "extract") and is_output,
+            "send_full": self.state in ("cached", "preview", "extract") and is_output,
             "undo": self.is_summary,
             "open": bool(self.digest) and not self.is_summary,
             "pin": is_output and not self.excluded,
@@ -221,7 +223,7 @@ def _heading(rows: Sequence[WindowRow]) -> tuple[WindowRow, ...]:
         return ()
     name, seq = first.question_name, first.question
     why = tr("The beginning of this turn was compacted; the rest is still sent.")
-    return (WindowRow(seq, "user", name, 0, "noted", why, question=seq, is_heading=True),)
+    return (WindowRow(seq, "user", name, 0, "noted", why, question=seq, turn=first.turn, is_heading=True),)
 
 
 _STATES: dict[WindowItemState, MessageState | Literal["in_part"]] = {
@@ -242,7 +244,6 @@ def _state_words(state: WindowItemState) -> tuple[str, str]:
     """Return in which form a part is sent, and what that means if it is unusual."""
     sent: dict[WindowItemState, str] = {
         "fixed": tr("Always sent"),
-        "arguments_cached": tr("Input cached"),
         "cut": tr("Cut short"),
         "not_read": tr("Not read"),
         "recalled": tr("Recalled"),

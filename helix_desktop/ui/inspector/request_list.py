@@ -35,11 +35,13 @@ tr = Translator("Inspector")
 COMMAND_ACTIONS: dict[str, tuple[RowAction, ...]] = {
     "context_pin": ("pin", "unpin"),
     "context_cache": ("cache",),
-    "context_recall": ("include", "recall", "undo"),
+    "context_recall": ("include", "send_full", "undo"),
     "context_exclude": ("exclude", "include"),
 }
 """The action of a key's command; of two the one that the row has."""
-_CHANGES: frozenset[RowAction] = frozenset({"cache", "recall", "undo", "pin", "unpin", "exclude", "include"})
+_CHANGES: frozenset[RowAction] = frozenset(
+    {"cache", "send_full", "undo", "pin", "unpin", "exclude", "include"}
+)
 """Actions that change what the model sees: a row with one of them has the button."""
 _EDGE, _AROUND = 22, 2  # pixels of the button, and left and right of it
 
@@ -49,7 +51,7 @@ def action_text(action: RowAction, row: WindowRow) -> str:
     texts: dict[RowAction, str] = {
         "show": tr("Show in chat"),
         "cache": tr("Cache now… (saves up to {tokens} tokens)", tokens=format_tokens(row.cachable)),
-        "recall": translate(STATE_WORDS["cached"].verb),
+        "send_full": translate(STATE_WORDS["cached"].verb),
         "undo": translate(STATE_WORDS["handed_over"].verb),
         "open": tr("Open output"),
         "pin": tr("Pin in context"),
@@ -80,7 +82,7 @@ def change_price_text(saved: int, resent: int) -> str:
     return _with_resent(less, resent)
 
 
-def recall_price_text(added: int, resent: int) -> str:
+def send_full_price_text(added: int, resent: int) -> str:
     """Return what it costs to send a content in full again: with every request, and once."""
     more = tr("Adds about {tokens} to every later request.", tokens=format_token_count(max(0, added)))
     return _with_resent(more, resent)

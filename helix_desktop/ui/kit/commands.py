@@ -578,5 +578,5 @@ class ContextCommands(CommandTable):
     context_text = Command(_context_text("Show sent text"), None, "Space")
     context_pin = Command(_context_text("Pin in context or unpin"), None, "P")
     context_cache = Command(_context_text("Cache now"), None, "C")
-    context_recall = Command(_context_text("Recall or undo"), None, "R")
+    context_recall = Command(_context_text("Send all of it, or undo"), None, "R")
     context_exclude = Command(_context_text("Leave out or undo"), None, "X")

@@ -44,7 +44,7 @@ _TABLE_COLUMNS: tuple[CacheColumn, ...] = (
 class RecallMany(Intent, frozen=True):
     digests: tuple[str, ...]
 # send it in full again, where it stands in the session
-class RecallIntoContext(Intent, frozen=True):
+class SendInFull(Intent, frozen=True):
     digest: str
 class VerifyEntries(Intent, frozen=True):
     digests: tuple[str, ...]
@@ -186,9 +186,9 @@ class EntryActions(QObject):
             words = " · ".join(filter(None, (self.recall_selection.words, self.recall_selection.cost)))
         add("cache-recall", words, self.recall_whole, recall_key, is_enabled=can_recall)
         if single is not None:
-            why_not, recall = _why_not_in_context(single), RecallIntoContext(single.digest)
-            words = tr("Recall into context…")
-            action = add("cache-recall-context", words, recall, is_enabled=not why_not)
+            why_not, send = _why_not_in_context(single), SendInFull(single.digest)
+            words = tr("Send all of it…")
+            action = add("cache-send-full", words, send, is_enabled=not why_not)
             action.setToolTip(why_not or tr("All of it is sent again where it was. You can undo this."))
         find, copy = preview.content.open_find, preview.content.copy_content
         add("cache-find", tr("Find in content"), find, "Ctrl+F", is_enabled=is_sound)

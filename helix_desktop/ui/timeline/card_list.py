@@ -469,7 +469,7 @@ def card_menu(row: Row, parent: QWidget) -> QMenu:
             menu.add("share", tr("Share document…"), ExportHandover(seq))
         case FormCard():
             words: dict[Form, str] = {
-                "full": tr("Recall full output"),
+                "full": tr("Send all of it"),
                 "preview": tr("Send beginning and end"),
                 "compact": tr("Send another part…"),
             }

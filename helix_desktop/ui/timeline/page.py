@@ -46,6 +46,7 @@ from helix_desktop.ui.timeline.summary_cards import Continuation, ContinuedRow, 
 from helix_desktop.ui.timeline.usage_chart import UsageChart
 from helix_desktop.ui.timeline.usage_points import UsagePoint, usage_points, with_current_usage
 from helix_desktop.words.message_states import STATE_WORDS
+from helix_desktop.words.next_compaction import explain_acts
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.steps import about_tokens, looking_at_text
@@ -282,12 +283,7 @@ class Timeline(Themed, QWidget):
         self._show_usage()
         self.chart.set_points(state.points, state.window, state.threshold if state.is_managed else 0)
         self.chart.scrubber.set_steps(state.steps)
-        meaning = tr("Nothing has left the context yet.")
-        if state.cards:
-            meaning = tr(
-                "Cached: stored, with one line in its place. Compacted: a summary replaces older messages."
-            )
-        self._meaning.setText(meaning)
+        self._meaning.setText(explain_acts() if state.cards else tr("Nothing has left the context yet."))
         self.show_fallbacks(state.fallbacks)
 
     def show_past(self, step: Step | None) -> None:

@@ -36,13 +36,13 @@ from helix_desktop.ui.inspector.request_list import (
     ActOnRow,
     ShowRowText,
     change_price_text,
-    recall_price_text,
+    send_full_price_text,
 )
 from helix_desktop.ui.inspector.view import ShowCacheUses
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer
-from helix_desktop.ui.outputs.entry_actions import RecallIntoContext
+from helix_desktop.ui.outputs.entry_actions import SendInFull
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.rewrite_controller import context_notice
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
@@ -218,7 +218,7 @@ def past_inspector_state(past: PastWindow, step: Step, policy: ContextPolicy) ->
     return replace(state, past=sent_at_step(step), past_figures=step_figures(step), past_note=note)
 
 
-_RECALLS = frozenset[RowAction]({"recall", "include"})
+_BRING_BACK = frozenset[RowAction]({"send_full", "include"})
 _NAME_CHARS = 40  # of a row, in the title of a question
 _DETAILS = "inspector_details"  # whether the panel's details are open
 
@@ -320,28 +320,28 @@ class InspectorPresenter(WindowPart):
             reason = Qt.FocusReason.ShortcutFocusReason if is_by_keyboard else Qt.FocusReason.OtherFocusReason
             focused.setFocus(reason)
 
-    @handles(RecallIntoContext)
-    async def recall_entry(self, digest: str) -> None:
+    @handles(SendInFull)
+    async def send_entry_in_full(self, digest: str) -> None:
         """Ask, with the cost, whether to send a cached content in full again where it stands, and do it.
 
         Raises HelixError.
         """
         workspace, conversation = self._session.workspace, self._session.conversation
         rows = _rows(conversation)
-        row = next((row for row in rows if row.digest == digest and _RECALLS & {*row.actions}), None)
+        row = next((row for row in rows if row.digest == digest and _BRING_BACK & {*row.actions}), None)
         if row is None:
             raise OutputFormUnavailable(
-                _text("This can't be recalled into the context."),
+                _text("This can't be sent as a whole."),
                 _text("It isn't part of this session, or all of it is sent."),
                 _text("Recall it into the message instead."),
             )
         entry = await workspace.store.entry(digest)
-        what = tr("Recall “{name}” into the context?", name=ellipsize(row.label, _NAME_CHARS))
+        what = tr("Send all of “{name}”?", name=ellipsize(row.label, _NAME_CHARS))
         why = tr("All of it is sent again where it was. You can undo this.")
-        cost = recall_price_text(output_tokens(entry.tokens) - row.tokens, row.resent)
+        cost = send_full_price_text(output_tokens(entry.tokens) - row.tokens, row.resent)
         why = f"{cost}\n\n{why}"
-        if await confirm(self._window, what, why, "recall", tr("Recall"), "primary"):
-            await self._change(conversation, "include" if "include" in row.actions else "recall", row)
+        if await confirm(self._window, what, why, "send", tr("Send all of it"), "primary"):
+            await self._change(conversation, "include" if "include" in row.actions else "send_full", row)
 
     def _change(
         self, conversation: Conversation, action: RowAction, row: WindowRow
@@ -354,8 +354,8 @@ class InspectorPresenter(WindowPart):
                 return self._exclude(conversation, row)
             case "include":
                 return window.undo(row.excluded)
-            case "recall":
-                return self._recall(conversation, row)
+            case "send_full":
+                return self._send_in_full(conversation, row)
             case "undo":
                 return self._bring_back(conversation, row)
             case "unpin":
@@ -368,10 +368,10 @@ class InspectorPresenter(WindowPart):
         seqs = tuple(rewrites.placed_observations) if row.seq in rewrites.observations else (row.seq,)
         self._session.perform(intents.Undo(seqs))
 
-    async def _recall(self, conversation: Conversation, row: WindowRow) -> None:
+    async def _send_in_full(self, conversation: Conversation, row: WindowRow) -> None:
         await conversation.window.choose_form(row.seq, "full")
-        what = tr("Recalled “{name}”: all of it is in the context.", name=ellipsize(row.label, _NAME_CHARS))
-        self._session.notify(context_notice(conversation, what))
+        what = tr("All of “{name}” is in the context.", name=ellipsize(row.label, _NAME_CHARS))
+        self._offer_undo(conversation, what)
 
     @handles(CacheNow)
     async def _cache_output(self, seq: int) -> None:

@@ -399,7 +399,7 @@ def long_timeline_state() -> TimelineState:
         ManualActionCard(495, at, "pin", "You pinned Read docs/DESIGN.md · always kept in context", 37,
                          reversal="unpin"),
         ManualActionCard(494, at, "form",
-                         "You recalled all of Ran pytest -q · 12.4k tokens", 31),
+                         "You sent all of Ran pytest -q · 12.4k tokens", 31),
         *short.cards[:2],
         PlacedCard(468, at, observations_card(466, reflection=True),
                    ObservationsPlaced(466, PlacementReason.THRESHOLD, 0),
@@ -538,8 +538,8 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
     return InspectorState(
         gauge, parts, window_rows(count),
-        "Compacts early, at 85 % at the latest.",
-        "Cached outputs: one line stays. Compacted messages: a summary.",
-        "Your provider counts all of this as 14.6k.",
+        "Compacts at 85 % or earlier.",
+        "Cached: stored, one line in its place. Compacted: a summary replaces older messages.",
+        "Your provider counts 1.1k more: 14.6k.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

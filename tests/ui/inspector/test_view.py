@@ -55,8 +55,8 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
-    assert pane.until.text() == "Compacts early, at 85 % at the latest."
-    assert any("Cached outputs: one line stays" in it.text() for it in pane.findChildren(QLabel))
+    assert pane.until.text() == "Compacts at 85 % or earlier."
+    assert any("Cached: stored, one line in its place" in it.text() for it in pane.findChildren(QLabel))
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
@@ -161,7 +161,7 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     closed = requests.closed_group(first)
     assert closed is not None
     assert closed.tokens_text == format_tokens(sum(row.tokens for row in rows[first:second]), in_column=True)
-    assert closed.shown_states == ["1 cached"]
+    assert closed.shown_states == ["2 cached"]
     assert closed.tooltip.endswith("what changed\n1 cached\n1 input cached\n1 pinned\n1 partly in context")
     assert "9 parts, Right opens them" in requests.row_model.index(first).data()
     place = requests.visualRect(requests.row_model.index(first)).center()
@@ -215,7 +215,7 @@ def test_a_row_says_only_what_is_unusual() -> None:
     assert states["full"][0] == states["fixed"][0] == ""
     assert states["summarized"][0] == ""
     assert {state[0] for state in states.values()} <= {
-        "", "Cached", "Input cached", "Compacted", "Left out", "Partly in context", "Pinned",
+        "", "Cached", "Compacted", "Left out", "Partly in context", "Pinned",
     }  # fmt: skip
 
 

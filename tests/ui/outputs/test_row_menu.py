@@ -118,7 +118,7 @@ async def test_inapplicable_actions_are_disabled(
     """An entry in the trash can be restored instead; only what left the context is recalled into it."""
     pane = await open_outputs_page(qtbot, scope, in_state(state))
     actions = await menu_of(pane, 0)
-    assert {name for name, action in actions.items() if not action.isEnabled()} == {*off, "recall-context"}
+    assert {name for name, action in actions.items() if not action.isEnabled()} == {*off, "send-full"}
     assert ("restore" in actions) is (state == "in_trash")
 
 

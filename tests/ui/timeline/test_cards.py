@@ -122,7 +122,7 @@ def test_large_outputs_and_failures_can_be_acted_on(qtbot: QtBot) -> None:
     assert {form.filters for form in forms} == {("cached",)}
     pane.filter_bar.choose("cached")
     actions = card_menu(card(pane, 459).row, pane).actions()
-    assert [action.text() for action in actions] == ["Recall full output", "Send another part…"]
+    assert [action.text() for action in actions] == ["Send all of it", "Send another part…"]
     with performed(pane) as form:
         actions[0].trigger()
     assert form == [ChooseForm(459, "full", "")]

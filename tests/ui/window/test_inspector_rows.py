@@ -177,7 +177,7 @@ async def _check_recall_from_the_cache(rig: WindowRig) -> None:
         item = entry_menu_item(rig)
         assert item.isEnabled()
         item.trigger()
-        await answer(rig, "recall")
+        await answer(rig, "send")
         await until(
             lambda: "line 30 of src/part_30.py" in str(rig.conversation.window.measure()[0].request), "it"
         )
@@ -204,4 +204,4 @@ async def _check_recall_from_the_cache(rig: WindowRig) -> None:
 def entry_menu_item(rig: WindowRig) -> QAction:
     """What the menu of the selected entry has to recall it into the context."""
     menu = rig.views.cache.get().entry_actions.menu(rig.views.cache.get().filter_bar)
-    return next(item for item in menu.actions() if item.objectName() == "cache-recall-context")
+    return next(item for item in menu.actions() if item.objectName() == "cache-send-full")

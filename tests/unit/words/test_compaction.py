@@ -11,7 +11,7 @@ from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.words.compaction import limit_text, trigger_text
 from helix_desktop.words.next_compaction import (
     compaction_text,
-    explain_context,
+    explain_acts,
     gauge_compaction_text,
     threshold_text,
 )
@@ -30,7 +30,7 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("room"),
-            "Compacts early, at {at} at the latest.",
+            "Compacts at {at} or earlier.",
         ),
         (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (
@@ -66,11 +66,10 @@ def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutl
 def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> None:
     outlook, gauge = CompactionOutlook("room"), UsageGauge(6_400, 25_000, 1_500, 21_250, True)
     room = compaction_text(outlook, gauge, ContextPolicy())
-    assert room == "Compacts early, at 85 % at the latest."
-    assert "Compacted messages: a summary" in explain_context(ContextPolicy())
+    assert room == "Compacts at 85 % or earlier."
+    assert "Compacted: a summary" in explain_acts()
     without_notes = ContextPolicy(fold_after_steps=0, observe_at=0.0)
     assert compaction_text(outlook, gauge, without_notes) == "Compacts at 85 %, 14.8k left."
-    assert not explain_context(ContextPolicy(enabled=False))
 
 
 @pytest.mark.parametrize("kind", [kind for kind in HandoverTrigger if kind.is_by_policy])

@@ -564,7 +564,7 @@ def unusual_words(row: ToolRow) -> list[_Word]:
         area, tip = ("cache" if row.digest else ""), window_state_text(row)
         words.append(_Word(badge_text(row.badge), "accent_text", area, tip))
     elif row.arguments_cached:
-        words.append(_Word(tr("Input cached"), "accent_text", tip=window_state_text(row)))
+        words.append(_Word(badge_text("cached"), "accent_text", tip=window_state_text(row)))
     if form := output_form_text(row):
         token = "warn" if row.has_no_extract else "muted"
         words.append(_Word(form, token, tip=form_choice_text(row)))

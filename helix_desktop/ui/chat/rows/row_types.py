@@ -537,7 +537,7 @@ class ChatModel(QObject):
         if row.key in keys:
             raise ValueError(f"the key {row.key!r} is taken")
         at = len(self._rows)
-        while at and _stays_below(self._rows[at - 1], row):
+        while at and stays_below(self._rows[at - 1], row):
             at -= 1
         self._rows.insert(at, row)
         for after in range(at, len(self._rows)):
@@ -621,8 +621,14 @@ class ChatModel(QObject):
         return settled
 
 
-def _stays_below(last: Row, row: Row) -> bool:
+def stays_below(last: Row, row: Row) -> bool:
+    """Return True if a new row has its place above the last one.
+
+    The context changed before the outputs that are awaited: its sizes are without them.
+    """
     if isinstance(last, AskRow):
         return not isinstance(row, AskRow)
+    if isinstance(last, ToolRow) and last.answer is NO_ANSWER:
+        return isinstance(row, DividerRow) and row.kind == "context"
     is_arriving = isinstance(last, AssistantRow) and last.streaming
     return is_arriving and isinstance(row, DividerRow | NoticeRow)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -71,6 +72,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     Row,
     TurnFooterRow,
     UserRow,
+    stays_below,
 )
 from helix_desktop.ui.chat.rows.tool_rows_from_events import ToolRows, is_outdated, outcome_fields
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, RetryFailed
@@ -352,8 +354,14 @@ class ChatRows(ToolRows):
             for key in row.replaces if isinstance(row, DividerRow) else ():
                 self.rows.pop(key, None)
             if not isinstance(row, DividerRow) or row.text:
+                below = [] if row.key in self.rows else self._rows_below(row)
                 self.rows[row.key] = row
+                self.rows |= {key: self.rows.pop(key) for key in below}
         return rows
+
+    def _rows_below(self, row: Row) -> list[RowKey]:
+        """Return the keys of the last rows, in order, that stay below a new one."""
+        return [*takewhile(lambda key: stays_below(self.rows[key], row), reversed(self.rows))][::-1]
 
     def _rows_of(self, recorded: RecordedEvent, transcript: Transcript) -> Sequence[Row | None]:
         seq = recorded.seq

@@ -315,7 +315,7 @@ def _form_entries(row: ToolRow) -> list[MenuEntry]:
         return []
     forms: list[tuple[Form, str, str]] = []
     if row.form != "full" or row.badge in ("cached", "repeated"):
-        forms.append(("full", tr("Recall full output"), "maximize-2"))
+        forms.append(("full", tr("Send all of it"), "maximize-2"))
     if row.answer.size >= _MIN_FORM_BYTES:
         if row.form != "preview":
             forms.append(("preview", tr("Send beginning and end"), "list-filter"))

@@ -231,11 +231,9 @@ def test_a_difference_to_the_provider_is_explained_where_rounding_does_not(off: 
     gauge = replace(simulator.window_rewriter.measure()[1], used=window.estimate + off)
     assert window.estimate < 5_000
     state = inspector_state(rows, gauge, simulator.transcript, simulator.policy, NO_COMPACTION)
-    assert state.count_text == (
-        f"Your provider counts all of this as {'' if gauge.is_reported else '≈ '}{format_tokens(gauge.used)}."
-        if is_said
-        else ""
-    )
+    total = f"{'' if gauge.is_reported else '≈ '}{format_tokens(gauge.used)}"
+    difference = f"{abs(off)} {'more' if off > 0 else 'less'}"
+    assert state.count_text == (f"Your provider counts {difference}: {total}." if is_said else "")
 
 
 def check_the_preview_is_the_request_message_by_message(simulator: SessionSimulator) -> None:

@@ -363,16 +363,16 @@ def test_a_line_counts_what_the_user_had_brought_back() -> None:
     simulator.record(Undone(swept.seq))
     simulator.step("Next.", 0, usage_ratio=1.0)
     simulator.record(SweepMade(seqs, 15, SweepReason.OVERFLOW))
-    words = "outputs cached · context was full · including 2 that you had restored"
+    words = "outputs cached · context was full · with 2 messages that you had restored"
     assert [line for line in _context_lines(simulator) if line.endswith(words)]
     *_, last = rewrite_lines(simulator.log)
-    assert last.endswith(" · including 2 that you had restored")
+    assert last.endswith(" · with 2 messages that you had restored")
     simulator.record(Undone(simulator.transcript.last_seq))
     simulator.send_message("Go on. " * 300)
     simulator.step("Then.", 0, usage_ratio=1.0)
     assert simulator.transcript.restored == set(seqs)
     simulator.hand_over(1_000)
-    assert _context_lines(simulator)[-1].endswith("by you · including 3 that you had restored")
+    assert _context_lines(simulator)[-1].endswith("by you · with 3 messages that you had restored")
 
 
 def _context_lines(simulator: SessionSimulator) -> list[str]:
@@ -394,7 +394,7 @@ def test_a_line_counts_words_that_the_user_had_brought_back_too() -> None:
     simulator.send_message("Go on.")
     simulator.step("Then.", 0, usage_ratio=1.0)
     simulator.hand_over(1_000)
-    assert _context_lines(simulator)[-1].endswith(f"including {len(restored)} that you had restored")
+    assert _context_lines(simulator)[-1].endswith(f"with {len(restored)} messages that you had restored")
 
 
 def test_a_compaction_whose_edited_handover_is_redone_is_not_called_undone() -> None:
@@ -649,3 +649,20 @@ def test_failed_notes_say_what_they_used() -> None:
     later = f"{used} Helix tries again later, until 3 attempts in a row have failed."
     over = f"{used} Helix doesn't try again by itself. The last 3 attempts failed or freed too little."
     assert [row.fix for row in rows if isinstance(row, NoticeRow)] == [later, later, over]
+
+
+def test_the_line_of_a_change_made_while_calls_run_stands_above_their_outputs() -> None:
+    """Its sizes are without them: below, it would claim to be what the outputs were made to."""
+    simulator = build_history(12, size=2_000)
+    seqs = tuple(output_seqs(simulator)[:6])
+    simulator.step("Reading.", 2, usage_ratio=1.0)
+    simulator.record(SweepMade(seqs, 9_000, SweepReason.BATCH))
+    simulator.answer_all_calls("rest")
+    live = ChatModel()
+    rows, transcript = ChatRows(), Transcript()
+    for recorded in simulator.log:
+        transcript.apply(recorded)
+        live.put_all(rows.apply(recorded, transcript))
+    expected = [AssistantRow, DividerRow, ToolRow, ToolRow]
+    assert [type(row) for row in rows_from_log(simulator.log)[1]][-4:] == expected
+    assert [type(row) for row in live.raw_rows()][-4:] == expected
