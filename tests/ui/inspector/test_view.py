@@ -162,7 +162,7 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     assert closed is not None
     assert closed.tokens_text == format_tokens(sum(row.tokens for row in rows[first:second]), in_column=True)
     assert closed.shown_states == ["2 cached"]
-    assert closed.tooltip.endswith("what changed\n1 cached\n1 input cached\n1 pinned\n1 partly in context")
+    assert closed.tooltip.endswith("what changed\n2 cached\n1 pinned\n1 partly in context")
     assert "9 parts, Right opens them" in requests.row_model.index(first).data()
     place = requests.visualRect(requests.row_model.index(first)).center()
     with performed(pane) as intents:
