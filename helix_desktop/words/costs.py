@@ -155,9 +155,15 @@ def budget_text(event: BudgetSet) -> str:
     return tr("Budget: {cost}", cost=cost) if event.cost else tr("Budget: no limit")
 
 
-def estimate_text(estimate: CostEstimate) -> str:
-    """Return what work will take, on one line: "Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"."""
-    parts = [tr("Reads ≈ {tokens} tokens", tokens=format_tokens(estimate.tokens))]
+def estimate_text(estimate: CostEstimate, model: str = "") -> str:
+    """Return what work will take, on one line: "Reads ≈ 312k tokens · ≈ $0.94 · 3 calls".
+
+    With a `model`, begin with its name.
+    """
+    tokens = format_tokens(estimate.tokens)
+    parts = [tr("Reads ≈ {tokens} tokens", tokens=tokens)]
+    if model:
+        parts = [tr("{model} would read ≈ {tokens} tokens", model=model, tokens=tokens)]
     if not estimate.demo:
         parts.append(price_text(estimate))
     if estimate.calls > 1:

@@ -406,13 +406,7 @@ class HandoverWriter:
             event, doubt = await self._write(
                 ON_REQUEST, range_, focus, rerun_seq=scope.rerun_seq, is_draft=True
             )
-            sweep_savings = 0
-            if not scope.is_whole:
-                final_event, *others = checked_events(self._session, event)
-                assert isinstance(final_event, HandoverMade)  # the event itself comes first
-                event = final_event
-                sweep_savings = sum(other.saved for other in others if isinstance(other, SweepMade))
-            return HandoverDraft(range_, to_markdown(event.sections), event, doubt, sweep_savings)
+            return self._as_draft(range_, event, scope, doubt)
         except CompactionRefused:
             with suppress(StoreError):  # the reason of the refusal matters more, and the cost is not lost
                 await self._session.unused.record(self._summarizer.spent)
@@ -420,6 +414,23 @@ class HandoverWriter:
         finally:
             self.is_drafting = False
             self._publish_phase("idle")
+
+    async def preview(self, upto: int = 0, scope: HandoverScope = OLDER_MESSAGES) -> HandoverDraft:
+        """Return a draft made without a model, at no cost. Raises CompactionRefused as `draft` does."""
+        range_ = await self.find_range(upto, scope)
+        event, _ = await self._write(ON_REQUEST, range_, ask_model=False)
+        return self._as_draft(range_, event, scope)
+
+    def _as_draft(
+        self, range_: HandoverRange, event: HandoverMade, scope: HandoverScope, doubt: OptionalText = ""
+    ) -> HandoverDraft:
+        sweep_savings = 0
+        if not scope.is_whole:
+            final_event, *others = checked_events(self._session, event)
+            assert isinstance(final_event, HandoverMade)  # the event itself comes first
+            event = final_event
+            sweep_savings = sum(other.saved for other in others if isinstance(other, SweepMade))
+        return HandoverDraft(range_, to_markdown(event.sections), event, doubt, sweep_savings)
 
     async def parts_as_sent(self, draft: HandoverDraft, is_whole: bool = False) -> list[CountedPart]:
         """Return what the model gets of a draft as it was written, in a new session if it `is_whole`.
@@ -510,7 +521,7 @@ class HandoverWriter:
             frame,
             range_,
             rerun_seq=rerun_seq,
-            is_update=is_checkpoint or trigger.kind is not HandoverTrigger.MANUAL,
+            is_update=is_checkpoint or not ask_model or trigger.kind is not HandoverTrigger.MANUAL,
             is_short=is_checkpoint,
         )
         if trigger.kind is HandoverTrigger.OVERFLOW and not ask_model:  # the words have to go, too

@@ -119,7 +119,8 @@ class HandoverRevisions:
 class Handovers(BackgroundJob):
     """One session's handovers, at most one at a time.
 
-    `writer` writes those that the user asks for, too; `revisions` are those that the user edits.
+    `writer` writes those that the user asks for, too, `previews` those that are only shown, without a model;
+    `revisions` are those that the user edits.
     """
 
     def __init__(
@@ -132,6 +133,7 @@ class Handovers(BackgroundJob):
         super().__init__(session, "handover", approvals)
         self._rewriter, self._checkpoints = rewriter, checkpoints
         self.writer = HandoverWriter(session, rewriter)
+        self.previews = HandoverWriter(session, rewriter, is_published=False)
         self.revisions = HandoverRevisions(session, self.writer)
         self._saved_draft = _newest_draft(session.log)
         self._is_due = False  # True while what is written started at the threshold

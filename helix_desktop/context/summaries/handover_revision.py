@@ -255,6 +255,9 @@ def _quotes(
 
 _CITED = re.compile(r"\s*\[(e\d{1,12}(?:\s*[,;]\s*e\d{1,12})*)\]")
 _CITED_WITHIN = re.compile(_CITED.pattern + r"(?=\s*[^\s.])")
+NO_SOURCE = "(no source)"
+"""How the mark of an unsupported sentence reads where a user edits it."""
+_MARK = re.compile(rf"{re.escape(UNSUPPORTED)}$", re.MULTILINE)
 _WHAT = _text("The edited summary can't be read.")
 
 
@@ -297,7 +300,8 @@ def to_fields(sections: Sequence[Section]) -> dict[str, str]:
     fields = dict.fromkeys(TITLES, "")
     for section in sections:
         if section.bullets:
-            fields[section.title] = section_text(section, mark_unsupported=False).partition("\n")[2]
+            text = section_text(section, mark_unsupported=False).partition("\n")[2]
+            fields[section.title] = _MARK.sub(NO_SOURCE, text)
     return fields
 
 
@@ -348,11 +352,16 @@ def _parsed(texts: Mapping[str, Sequence[str]], valid_seqs: frozenset[int]) -> t
     """Return the sections of these sentences, the usual ones first. Raise InvalidInput if there is none."""
     titles = dict.fromkeys((*TITLES, *texts))
     sections = tuple(
-        Section(title, parse_bullets(texts.get(title, ()), valid_seqs, keep_mark=True)) for title in titles
+        Section(title, parse_bullets(map(_as_sent, texts.get(title, ())), valid_seqs, keep_mark=True))
+        for title in titles
     )
     if not any(section.bullets for section in sections):
         raise InvalidInput(_WHAT, _text("It is empty."), _text("Write at least one sentence."))
     return sections
+
+
+def _as_sent(sentence: str) -> str:
+    return f"{sentence.removesuffix(NO_SOURCE)}{UNSUPPORTED * sentence.endswith(NO_SOURCE)}"
 
 
 def original_of(handovers: Mapping[int, HandoverMade], seq: int) -> int:

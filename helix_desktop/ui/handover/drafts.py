@@ -11,7 +11,12 @@ from helix_desktop.context.summaries.handover import HandoverPartKind
 from helix_desktop.context.summaries.handover_revision import editable_sections, fields_to_markdown, to_fields
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.handover.range_choice import WHOLE_CONVERSATION
-from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
+from helix_desktop.words.numbers import (
+    format_token_change,
+    format_token_count,
+    format_tokens,
+    format_whole_percent,
+)
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Handover")
@@ -20,11 +25,14 @@ _LITTLE_GAIN = 0.10  # of the context that a handover frees: below, the user is 
 
 
 class OpenDraft(msgspec.Struct, frozen=True):
-    """A draft that the window holds: what it is for, and what the model would get of it as it was written."""
+    """A draft that the window holds: what it is for, and what the model would get of it as it was written.
+
+    One made without a model has no `parts`.
+    """
 
     draft: HandoverDraft
     scope: HandoverScope
-    parts: tuple[CountedPart, ...]
+    parts: tuple[CountedPart, ...] = ()
 
     @property
     def upto(self) -> int:
@@ -89,8 +97,9 @@ def draft_warnings(opened: OpenDraft) -> list[str]:
     return warnings
 
 
-def purpose_text(scope: HandoverScope, former_title: str) -> str:
-    """Return what becomes of a draft: for a new session, in place of `former_title`, or of messages."""
+def purpose_text(opened: OpenDraft, former_title: str, messages: str) -> str:
+    """Return what becomes of a draft: for a new session, in place of `former_title`, or of `messages`."""
+    scope, event = opened.scope, opened.draft.event
     if scope.is_whole:
         return tr("A new session starts with this summary and can recall everything it covers.")
     if scope.rerun_seq:
@@ -100,8 +109,9 @@ def purpose_text(scope: HandoverScope, former_title: str) -> str:
             title=former_title,
         )
     return tr(
-        "A summary replaces older messages. You can undo this at any time, and the agent can recall "
-        "everything it covers."
+        "Replaces {messages}. Context: {tokens}. You can undo this, and the agent can recall everything.",
+        messages=messages,
+        tokens=format_token_change(event.before, event.after),
     )
 
 

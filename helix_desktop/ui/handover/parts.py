@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import ceil
 
 from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent, QSyntaxHighlighter, QTextCharFormat
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QStyle, QVBoxLayout, QWidget
 
-from helix_desktop.context.summaries.handover import UNSUPPORTED
 from helix_desktop.context.summaries.handover_revision import (
     ITEM_CHANGES,
     MISSING_CHANGES,
+    NO_SOURCE,
     ComparedItem,
     ComparedSection,
     ItemChange,
@@ -41,6 +41,7 @@ from helix_desktop.ui.kit.notices import error_level
 from helix_desktop.ui.rows.quick_picker import Line, PickerList, line
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.cards import PHASES, Phase, paint_phases, phases_name
+from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator, error_text
 
 tr = Translator("Handover")
@@ -216,7 +217,7 @@ _SIGNS: dict[ItemChange, tuple[str, TextRole]] = {
 }
 
 
-class CompareWith(Intent, frozen=True):  # another version, or NOTHING
+class CompareWith(Intent, frozen=True):  # another version
     seq: int
 
 
@@ -225,43 +226,20 @@ class PutBack(Intent, frozen=True):  # a sentence of the other version, into a s
     bullet: Bullet
 
 
-def change_count(change: ItemChange, count: int) -> str:
-    counts: dict[ItemChange, Callable[[], str]] = {
-        "dropped": lambda: tr.plural(count, "%n dropped", "%n dropped"),
-        "below": lambda: tr.plural(count, "%n listed below", "%n listed below"),
-        "changed": lambda: tr.plural(count, "%n changed", "%n changed"),
-        "moved": lambda: tr.plural(count, "%n moved", "%n moved"),
-        "added": lambda: tr.plural(count, "%n added", "%n added"),
-        "same": lambda: tr.plural(count, "%n unchanged", "%n unchanged"),
-    }
-    return counts[change]()
-
-
-def compared_counts(sections: Sequence[ComparedSection]) -> str:
-    """Return how many items changed in each way; that none did, if so."""
-    counts = {change: sum(part.count(change) for part in sections) for change in ITEM_CHANGES}
-    if sum(counts.values()) == counts["same"]:
-        return tr("No differences")
-    return " · ".join(change_count(change, count) for change, count in counts.items() if count)
-
-
 class Comparison(QFrame):
     """What differs, by kinds; it keeps its place, and the keyboard, when others come."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("inspector_pane")
-        self.other_box = ComboBox(least_chars=_CHOICE_CHARS, words=tr("Compared with"))
+        self.other_box = ComboBox(least_chars=_CHOICE_CHARS, words=tr("Compare with"))
         self.other_box.setObjectName("compare-with")
         self.other_box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.other_box.activated.connect(lambda _: perform(self, CompareWith(self.other_box.currentData())))
-        self.counts = label("", "note", wrap=True)
-        self.counts.setObjectName("compare-counts")
-        self.reason = label(tr("Nothing can be put back here."), "note", wrap=True)
-        self.reason.setObjectName("compare-reason")
+        self.no_difference = label(tr("No differences"), "note")
         self._items = column(gap=6, margins=(0, 0, 6, 0))
         self.area = ListScrollArea(self._items, tr("Differences"))
-        head = column(label(tr("Compared with"), "muted"), self.other_box, self.counts, self.reason, gap=6)
+        head = column(label(tr("Compare with"), "muted"), self.other_box, self.no_difference, gap=6)
         set_margins(head, 6, 0, 6, 0)
         self.setLayout(column(head, self.area, margins=(12, 18, 6, 10), gap=6, stretch=1))
         self.buttons: list[PushButton] = []  # that put something back
@@ -274,9 +252,6 @@ class Comparison(QFrame):
         self.other_box.setCurrentIndex(max(0, self.other_box.findData(other)))
 
     def show_sections(self, sections: Sequence[ComparedSection], *, can_put_back: bool) -> None:
-        is_any_missing = any(section.count(change) for section in sections for change in MISSING_CHANGES)
-        self.counts.setText(compared_counts(sections))
-        self.reason.setVisible(is_any_missing and not can_put_back)
         if self._shown == (sections, can_put_back):
             return
         self._shown = (sections, can_put_back)
@@ -284,6 +259,7 @@ class Comparison(QFrame):
         value, focused = bar.value(), [button.hasFocus() for button in self.buttons]
         self.buttons = []
         clear_layout(self._items)
+        self.no_difference.setVisible(all(item.change == "same" for part in sections for item in part.items))
         for change in ITEM_CHANGES:
             items = [(part.title, item) for part in sections for item in part.items if item.change == change]
             if items:
@@ -301,8 +277,9 @@ class Comparison(QFrame):
     ) -> QWidget:
         sign, color = _SIGNS[change]
         name = _name(change)
-        heading = row(IconLabel(sign, px=14, color_token=color), label(name, "strong"), None, gap=8)
-        rows = column(heading, margins=(0, 6, 0, 4), gap=4)
+        heading = label(_counted(change, len(items)), "strong")
+        heading_row = row(IconLabel(sign, px=14, color_token=color), heading, None, gap=8)
+        rows = column(heading_row, margins=(0, 6, 0, 4), gap=4)
         is_missing = change in MISSING_CHANGES
         for title, item in items:
             if change == "changed":
@@ -329,6 +306,10 @@ def _name(change: ItemChange) -> str:
     }[change]
 
 
+def _counted(change: ItemChange, count: int) -> str:
+    return tr("{change} ({count})", change=_name(change), count=format_integer(count))
+
+
 def _put_back_button(title: str, bullet: Bullet) -> PushButton:
     button = PushButton(tr("Put back"), "link", name="put_back", tip=tr("Into {section}", section=title))
     button.setAccessibleName(tr("Put back: {text}", text=bullet.text))
@@ -339,7 +320,7 @@ def _put_back_button(title: str, bullet: Bullet) -> PushButton:
 
 def _same(items: Sequence[tuple[str, ComparedItem]]) -> Disclosure:
     """Return the items without a difference, closed."""
-    head = DisclosureHead(change_count("same", len(items)), "", "muted")
+    head = DisclosureHead(_counted("same", len(items)), "", "muted")
     return Disclosure(head, lambda: pane(column(*(_bullet(item.after) for _, item in items), gap=3)))
 
 
@@ -368,6 +349,8 @@ class WindowParts(SizedDialog):
         self.title = label("", "title", wrap=True)
         tip = tr("Copy the whole summary as Markdown")
         self.copy_button = PushButton(tr("Copy"), "link", "copy", px=14, name="copy", tip=tip)
+        self.compare_button = PushButton(tr("Compare"), "link", "git-compare", px=14, name="compare")
+        self.compare_button.setCheckable(True)
         self._pills, self._notes = column(gap=0), column(gap=6)
         self._sections_column, self._missing, self._below = column(gap=12), column(gap=6), column(gap=4)
         self.phase_steps, self.model_output = PhaseSteps(), QPlainTextEdit()
@@ -378,29 +361,30 @@ class WindowParts(SizedDialog):
         self._problem.hide()
         self.close_button = PushButton(tr("Close"), name="close", on_click=self.reject)
         self.stop_button = PushButton(tr("Stop"), name="stop")
-        self.write_button = PushButton(tr("Write draft"), name="write_draft")
+        self.write_button = PushButton("", name="write_draft")
         self.redo_button = PushButton("", name="redo_handover")
         self.save_button = PushButton(tr("Save changes"), name="save")
         self.use_button = PushButton(tr("Compact"), name="hand_over")
-        tip = tr("Start a session whose context begins with this summary")
-        self.session_button = PushButton(tr("New session from this"), name="start_session", tip=tip)
+        self.session_button = PushButton("", name="start_session")
         self._used_first = (self.save_button, self.use_button, self.redo_button)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._seconds = QTimer(self, interval=1_000)
         legend = tr(
             "[e12] names the event that a sentence comes from; {mark} marks a sentence that names none.",
-            mark=UNSUPPORTED,
+            mark=NO_SOURCE,
         )
+        self._legend = label(legend, "faint", wrap=True)
         page = column(
             self._pills, self._notes, self._sections_column, self._missing, self._below,
-            label(legend, "faint", wrap=True), None, margins=(18, 0, 12, 6), gap=10,
+            self._legend, None, margins=(18, 0, 12, 6), gap=10,
         )  # fmt: skip
         self._scroll = ListScrollArea(page, tr("Sections"))
         writing = pane(column(self.phase_steps, self.model_output, margins=(24, 0, 24, 12), stretch=1))
         self._pages = PageArea()
         self._pages.addWidget(self._scroll)
         self._pages.addWidget(writing)
-        head = pane(row(self.title, self.copy_button, margins=(24, 16, 18, 8), stretch=0))
+        above = self.title, self.compare_button, self.copy_button
+        head = pane(row(*above, margins=(24, 16, 18, 8), stretch=0))
         buttons = FlowBox(
             [
                 *(ranges.price, self.close_button, self.stop_button, self.write_button),
@@ -410,9 +394,7 @@ class WindowParts(SizedDialog):
         )
         foot = QFrame()
         foot.setObjectName("settings_footer")
-        foot.setLayout(
-            column(ranges.warning, self._problem, ranges, buttons, margins=(24, 12, 18, 12), gap=10)
-        )
+        foot.setLayout(column(self._problem, ranges, buttons, margins=(24, 12, 18, 12), gap=10))
         heading = label(self.windowTitle(), "title", wrap=True)
         self.windowTitleChanged.connect(heading.setText)
         self._side = QFrame()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import msgspec
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
@@ -16,16 +16,15 @@ from helix_desktop.context.summaries.handover import covered_counts
 from helix_desktop.context.summaries.legal_ranges import HandoverRange
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.store import MessageCounts
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.fields import ComboBox, TextField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import row
-from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.model_names import writer_name
-from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Handover")
@@ -34,16 +33,13 @@ WHOLE_CONVERSATION = -1
 """Stands for the range of every message, whose handover another session begins with."""
 _MAX_TEXT_CHARS = 28  # characters of the last message that a range covers
 _MIN_CHARS = 24  # of a range that are shown at least; the whole is its tooltip
-_LEAST_NAME_PX = 60
-_COUNTS_ROLE = Qt.ItemDataRole.UserRole + 1
 
 
 class RangeItem(msgspec.Struct, frozen=True):
-    """How far a handover could reach: the last event it covers, and that as text that ends with `counts`."""
+    """How far a handover could reach: the last event it covers, and that as text."""
 
     upto: int
     text: str
-    counts: str = ""
 
 
 def range_items(
@@ -51,10 +47,8 @@ def range_items(
 ) -> Iterator[RangeItem]:
     """Return the ranges that a user can choose from: the proposed one, or that of the active handover, first.
 
-    A new handover replaces the active one, too, which is counted with the messages it stands for. When that
-    one is written again, its messages are in the context no more, and have no figure.
+    A new handover replaces the active one, too: the messages that it stands for are counted.
     """
-    active_tokens = transcript.window.handover[1].tokens if transcript.window.handover else 0
     furthest = max((range_.upto for range_ in ranges), default=0)
     if is_same_first:
         first = tr("The same messages")
@@ -62,15 +56,11 @@ def range_items(
         first = tr("As far as possible") if ranges and ranges[0].upto == furthest else tr("Older messages")
     for place, range_ in enumerate(ranges):
         name = first if place == 0 else _end_text(range_.upto, transcript)
-        counts = covered_counts(transcript, range_.upto, range_.kept_seq)
-        count = format_tokens(range_.tokens + active_tokens)
-        tokens = "" if is_same_first else tr("{tokens} tokens in context", tokens=count)
-        yield _named_range(range_.upto, name, counts.text, tokens)
+        yield _named_range(range_.upto, name, covered_counts(transcript, range_.upto, range_.kept_seq))
 
 
-def _named_range(upto: int, name: str, messages: str, tokens: str = "") -> RangeItem:
-    counts = "".join(f" · {part}" for part in (translate(messages), tokens) if part)
-    return RangeItem(upto, f"{name}{counts}", counts)
+def _named_range(upto: int, name: str, counts: MessageCounts) -> RangeItem:
+    return RangeItem(upto, f"{name} · {translate(counts.text)}")
 
 
 def _end_text(upto: int, transcript: Transcript) -> str:
@@ -89,17 +79,15 @@ def _end_text(upto: int, transcript: Transcript) -> str:
 
 
 class RangeBox(ComboBox):
-    """Shows the counts of a range whole: where room ends, its name is cut."""
+    """Its list is as wide as its choices."""
 
     def __init__(self) -> None:
-        super().__init__(least_chars=_MIN_CHARS)
-        self.setAccessibleName(tr("Range"))
+        super().__init__(least_chars=_MIN_CHARS, words=tr("Range"))
 
     def show_ranges(self, ranges: Sequence[RangeItem]) -> None:
         self.clear()
-        for place, range_item in enumerate(ranges):
+        for range_item in ranges:
             self.addItem(range_item.text, range_item.upto)
-            self.setItemData(place, range_item.counts, _COUNTS_ROLE)
 
     def showPopup(self) -> None:
         view = self.view()
@@ -108,21 +96,12 @@ class RangeBox(ComboBox):
         view.setMinimumWidth(view.sizeHintForColumn(0) + around_px)
         super().showPopup()
 
-    def fit(self, text: str, room: int) -> str:
-        """Return a range as it fits: a part of its name, all of its counts where there is room for them."""
-        counts = str(self.currentData(_COUNTS_ROLE) or "")
-        name_room = room - self.fontMetrics().horizontalAdvance(counts)
-        if name_room < scaled(_LEAST_NAME_PX):
-            return super().fit(text, room)
-        return super().fit(text.removesuffix(counts), name_room) + counts
-
 
 class RangeChoice(QWidget):
-    """Range and focus of what is to be written; `price` and `warning` stand elsewhere in the window."""
+    """Range and focus of what is to be written; `price` stands elsewhere in the window."""
 
     chosen = Signal()
     """Another range."""
-    priced = Signal()
 
     def __init__(self, conversation: Conversation, start: StartCoroutine) -> None:
         super().__init__()
@@ -130,16 +109,14 @@ class RangeChoice(QWidget):
         self.scope: int | None = None
         """The handover that is written again, 0 for none, whose ranges are offered; None: of none yet."""
         self._ranges: dict[int, list[RangeItem]] = {}  # by scope
-        self.box, self.focus = RangeBox(), TextField(tr("Focus, for example open questions"))
+        self.box, self.focus = RangeBox(), TextField(tr("Focus for the model, such as open questions"))
         self.focus.setAccessibleName(tr("Focus"))
-        self.price, self.warning = label("", "muted"), label("", "note", wrap=True)
+        self.price = label("", "muted")
         self.price.setObjectName("handover-price")
-        self.warning.setObjectName("gain-warning")
         fields = row(self.box, self.focus, gap=8)
         fields.setStretch(0, 1)
         fields.setStretch(1, 1)
         self.setLayout(fields)
-        self.box.currentTextChanged.connect(self.box.setToolTip)
         self.box.currentIndexChanged.connect(lambda _: self._on_chosen())
 
     @property
@@ -187,8 +164,8 @@ class RangeChoice(QWidget):
         transcript = self._conversation.session.transcript
         items = list(range_items(ranges, transcript, is_same_first=bool(scope)))
         if not scope:
-            words, counts = tr("Whole conversation, for a new session"), transcript.messages.counts().text
-            items.append(_named_range(WHOLE_CONVERSATION, words, counts))
+            words = tr("Whole conversation, for a new session")
+            items.append(_named_range(WHOLE_CONVERSATION, words, transcript.messages.counts()))
         self.show_ranges(scope, items)
 
     def show_ranges(self, scope: int, ranges: list[RangeItem]) -> None:
@@ -205,12 +182,8 @@ class RangeChoice(QWidget):
         writer, scope = self._conversation.handovers.writer, self.scope_of(upto)
         try:
             estimate = await writer.estimate(upto, scope)
-            text = f"{estimate_text(estimate)} · {writer_name(estimate.model, estimate.demo)}"
-            frees_little = writer.frees_little(upto, scope)
+            text = estimate_text(estimate, writer_name(estimate.model, estimate.demo))
         except HelixError as error:
-            text, frees_little = translate(error.what), False
+            text = translate(error.what)
         if isValid(self) and upto == self.upto:
             self.price.setText(text)
-            words = tr("This may free little: a summary can be as long as what it replaces.")
-            self.warning.setText(words if frees_little else "")
-            self.priced.emit()

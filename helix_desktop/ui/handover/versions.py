@@ -66,12 +66,7 @@ def version_before(transcript: Transcript, seq: int) -> int:
 def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
     """Return why a handover cannot be edited; None if it can: the active one, the newest checkpoint."""
     if seq == NOW:
-        return EditRefusal(
-            tr(
-                "Older messages would become a summary like this one. “Write draft” has the model write it; "
-                "you can edit it before you compact."
-            )
-        )
+        return EditRefusal("")  # what is said of it is what it would replace
     titles, newest = handover_titles(transcript), transcript.window.handover
     if seq in transcript.checkpoints:
         newest = newest_checkpoint(transcript) or newest  # the next handover begins with it

@@ -13,6 +13,7 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.compaction.handover_writer import (
+    OLDER_MESSAGES,
     WHOLE_SESSION,
     CountedPart,
     HandoverDraft,
@@ -24,7 +25,6 @@ from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.summaries.handover_revision import (
-    HandoverPreview,
     compare_handovers,
     editable_sections,
     fields_to_markdown,
@@ -32,7 +32,6 @@ from helix_desktop.context.summaries.handover_revision import (
     listed_below,
     markdown_to_fields,
     original_of,
-    preview_handover,
     to_fields,
 )
 from helix_desktop.context.summaries.sections import PREFERENCES, ordered_sections
@@ -57,7 +56,7 @@ from helix_desktop.ui.handover.drafts import (
     use_text,
 )
 from helix_desktop.ui.handover.parts import CompareWith, PutBack, SectionField, WindowParts, warning_line
-from helix_desktop.ui.handover.range_choice import RangeChoice
+from helix_desktop.ui.handover.range_choice import WHOLE_CONVERSATION, RangeChoice
 from helix_desktop.ui.handover.versions import (
     DRAFT,
     FORMER_DRAFT,
@@ -103,10 +102,12 @@ class HandoverWindow(WindowParts):
         self.seq, self._other, self._before_writing = NOW, NOTHING, NOW
         self.draft: OpenDraft | None = None
         self._former: tuple[Section, ...] = ()  # of the draft before, which was written again
-        self._preview: HandoverPreview | None = None  # not read since the log went on
+        self._preview: OpenDraft | None = None  # made without a model, of the range to compact
+        self._preview_upto: int | None = None  # of the newest one that is read or was; None: of none yet
         self._revision: RevisionDraft | None = None
         self._edits: dict[int, dict[str, str]] = {}
         self._writing: asyncio.Task[None] | None = None
+        self._reading: asyncio.Task[None] | None = None  # the preview
         self._undone_seq = self._checks = 0
         self._is_open = self._is_busy = self._is_compaction = False
         self._is_valid = True
@@ -121,9 +122,10 @@ class HandoverWindow(WindowParts):
             lambda: self.perform(intents.ContinueSession(max(NOTHING, self.seq)))
         )
         self.copy_button.clicked.connect(self._copy)
+        self.compare_button.clicked.connect(self._toggle_comparison)
         self.ranges.chosen.connect(self._on_range_changed)
-        self.ranges.priced.connect(self._show_buttons)
         self.ranges.focus.returnPressed.connect(self.write_button.click)
+        self.ranges.focus.textChanged.connect(self._show_buttons)
         self._pause.timeout.connect(lambda: self._start(self._check(), "check-edited-handover"))
         for keys in ("Ctrl+Return", "Ctrl+Enter"):
             QShortcut(QKeySequence(keys), self, self._press_primary)
@@ -143,7 +145,7 @@ class HandoverWindow(WindowParts):
 
     @property
     def _shown_draft(self) -> OpenDraft | None:
-        return self.draft if self.seq == DRAFT else None
+        return {DRAFT: self.draft, NOW: self._preview}.get(self.seq)
 
     @property
     def _scope(self) -> int | None:
@@ -174,7 +176,7 @@ class HandoverWindow(WindowParts):
                 ranges = await self._writer.ranges(upto, HandoverScope(scope or 0))
                 if not ranges:
                     self.deleteLater()
-                    await self._writer.draft(scope=HandoverScope(scope or 0))  # says why there is nothing
+                    await self._writer.find_range(0, HandoverScope(scope or 0))  # says why there is nothing
                 self.ranges.show_legal_ranges(scope or 0, ranges)
                 if upto:
                     self.ranges.choose(upto)
@@ -184,10 +186,14 @@ class HandoverWindow(WindowParts):
             else:
                 self._other = self._former_of(seq)
                 self.refresh()
+                if self._reading is not None:
+                    await asyncio.wait([self._reading])
             if place == "changes":
                 self.comparison.other_box.setFocus()
             elif self.fields:
                 self.fields[0].editor.setFocus(Qt.FocusReason.OtherFocusReason)
+            elif self._primary() is self.use_button and self.use_button.isEnabled():
+                self.use_button.setFocus()
             else:
                 (self.ranges.focus if self._scope is not None else self.versions).setFocus()
             ends = [
@@ -255,7 +261,7 @@ class HandoverWindow(WindowParts):
     def _on_change(self, event: HandoverMade | HandoverDiscarded | Undone | Redone) -> None:
         if isinstance(event, HandoverDiscarded) and event.prepared is None:
             return  # what it cost: no version is another one
-        self._preview = None
+        self._preview = self._preview_upto = None
         self.ranges.read_again()
         self.refresh()
 
@@ -278,6 +284,11 @@ class HandoverWindow(WindowParts):
         self._other = seq
         self.refresh()
 
+    def _toggle_comparison(self) -> None:
+        others = (version.seq for version in self._versions() if version.seq != self.seq)
+        former = self._former_of(self.seq) or version_before(self._transcript, self.seq) or next(others)
+        self.compare_with(NOTHING if self._other != NOTHING else former)
+
     @handles(intents.Redo)
     async def redo(self, seqs: tuple[int, ...]) -> None:
         """Let an undone handover hold again, and show it. Raises CompactionRefused in a wider one."""
@@ -285,6 +296,8 @@ class HandoverWindow(WindowParts):
         self.choose(seqs[0])
 
     def _former_of(self, seq: int) -> int:
+        if seq == NOW:
+            return NOTHING  # until the user compares it
         is_written_again = seq == DRAFT and self.draft is not None and bool(self._former)
         return FORMER_DRAFT if is_written_again else version_before(self._transcript, seq)
 
@@ -292,12 +305,16 @@ class HandoverWindow(WindowParts):
         """Show the version as it is on record now, and what can be done with it."""
         if self.seq > NOTHING and self.seq not in self._transcript.written_handovers:
             self.seq = NOW
-        if NOW in (self.seq, self._other) and self._preview is None:
-            self._start(self._read_preview(), "preview handover")
+        upto = 0 if self.ranges.scope else self.ranges.upto
+        if NOW in (self.seq, self._other) and upto not in (None, self._preview_upto):
+            self._preview_upto = upto
+            self._reading = self._start(self._read_preview(upto), "preview handover")
         self.versions.show_versions(self._versions(), self.seq)
         is_written = self.seq == DRAFT and self.is_writing
         self._pages.setCurrentIndex(int(is_written))
-        self.comparison.setVisible(not is_written and len(self._versions()) > 1)
+        self.compare_button.setVisible(not is_written and len(self._versions()) > 1)
+        self.compare_button.setChecked(self._other != NOTHING)
+        self.comparison.setVisible(not is_written and self._other != NOTHING)
         scope = self._scope
         if scope is not None and scope != self.ranges.scope and not self.is_writing:
             upto = self.draft.upto if self.draft is not None and self.seq == DRAFT else 0
@@ -325,25 +342,28 @@ class HandoverWindow(WindowParts):
         former = titles.get(self.draft.scope.rerun_seq, "") if self.draft is not None else ""
         return tr("Draft of “{title}”", title=former) if former else tr("Draft")
 
-    async def _read_preview(self) -> None:
-        """Make the handover as it would be now, in a thread: a long log takes longer than a frame."""
-        fork, window = self._transcript.fork(), self._conversation.window
-        preview = await asyncio.to_thread(preview_handover, fork, window.policy, window.frame.info.window)
-        if self._is_open:
-            self._preview = preview
-            self.refresh()
+    async def _read_preview(self, upto: int) -> None:
+        scope = WHOLE_SESSION if upto == WHOLE_CONVERSATION else OLDER_MESSAGES
+        try:
+            preview = OpenDraft(await self._handovers.previews.preview(max(0, upto), scope), scope)
+        except HelixError:
+            preview = None  # what there is to say stands where the price does
+        if self._is_open and upto == self._preview_upto:
+            self.show_preview(preview)
+
+    def show_preview(self, preview: OpenDraft | None) -> None:
+        """Hold the handover as it would be now, and show it."""
+        self._preview = preview
+        self.refresh()
 
     # Text
 
     def _event(self, seq: int) -> HandoverMade | None:
-        if seq == DRAFT:
-            return self.draft.draft.event if self.draft is not None else None
-        return self._transcript.written_handovers.get(seq)
+        opened = {DRAFT: self.draft, NOW: self._preview}.get(seq)
+        return opened.draft.event if opened is not None else self._transcript.written_handovers.get(seq)
 
     def _sections(self, seq: int) -> tuple[Section, ...]:
         """Return the sections of a version as it was written."""
-        if seq == NOW:
-            return self._preview.sections if self._preview is not None else ()
         if seq == FORMER_DRAFT:
             return self._former
         event = self._event(seq)
@@ -387,7 +407,9 @@ class HandoverWindow(WindowParts):
                 parts.append(field)
             else:
                 bullets = next((part.bullets for part in sections if part.title == title), ())
-                parts.append(_read_only(title, bullets, is_flagged=event is None or not event.origin))
+                is_flagged = event is not None and not event.origin
+                parts.append(_read_only(title, bullets, is_flagged=is_flagged))
+        self._legend.setVisible(bool(self.fields))
         self._fill(self._sections_column, parts)
         self._scroll.set_stop(not is_edited)
         self._scroll.verticalScrollBar().setValue(0)
@@ -424,7 +446,7 @@ class HandoverWindow(WindowParts):
             versions.insert(0, Version(self.seq, tr("{title}, unchanged", title=self._title(self.seq))))
         if self._former:
             versions.insert(0, Version(FORMER_DRAFT, tr("Draft before this one")))
-        self.comparison.show_choices([*versions, Version(NOTHING, tr("Nothing"))], self._other)
+        self.comparison.show_choices(versions, self._other)
         sections = self._parse(self._texts(self.seq)) if self.fields else self._sections(self.seq)
         other = self._sections(self._other)
         if self._other != self.seq and self._other in self._edits:
@@ -507,9 +529,8 @@ class HandoverWindow(WindowParts):
         )
         self._undone_seq = 0 if self.ranges.scope else next(undone, 0)
         at = format_moment(session.log[self._undone_seq - 1].at) if self._undone_seq else ""
-        self.redo_button.setText(tr("Use the text of {time}: no request", time=at) if at else "")
-        self._show_head()
-        self._show_buttons()
+        self.redo_button.setText(tr("Use the summary of {time}", time=at) if at else "")
+        self.refresh()
 
     def write(self) -> None:
         upto = self.ranges.upto
@@ -582,12 +603,12 @@ class HandoverWindow(WindowParts):
             self.show_phase(update.phase, update.text)
 
     async def _use_draft(self) -> None:
-        """Compact with the draft, replace a handover, or start a session with it. Raises HelixError."""
-        draft = self.draft
+        """Compact with the shown draft, replace a handover, or start a session. Raises HelixError."""
+        draft = self._shown_draft
         if draft is None or self._is_busy:
             return
         self._set_busy(True)
-        text = draft.text(self._texts(DRAFT))
+        text = draft.text(self._texts(self.seq))
         try:
             if draft.scope.is_whole:
                 edited = await self._writer.apply_edits(draft.draft, text)
@@ -600,7 +621,8 @@ class HandoverWindow(WindowParts):
             raise
         finally:
             self._set_busy(False)
-        self.draft = None
+        if draft is self.draft:
+            self.draft = None
         self.accept()
 
     def _set_busy(self, is_busy: bool) -> None:
@@ -612,30 +634,23 @@ class HandoverWindow(WindowParts):
 
     def _show_head(self) -> None:
         """Show what the version is called, what is said of it, and what can be done instead of editing it."""
-        event, refusal, draft = self._event(self.seq), self._refusal(), self.draft
+        event, refusal, draft = self._event(self.seq), self._refusal(), self._shown_draft
         self.title.setText(self._title(self.seq) or tr("Draft"))
         warnings, notes = list[str](), list[str]()
-        if self.seq == DRAFT and draft is not None:
-            warnings, former = draft_warnings(draft), handover_titles(self._transcript)
+        if draft is not None:
+            warnings, event = draft_warnings(draft), draft.draft.event
+            former = handover_titles(self._transcript).get(draft.scope.rerun_seq, "")
+            counts = translate(handover_counts(self._transcript, event).text)
             notes = [
-                purpose_text(draft.scope, former.get(draft.scope.rerun_seq, "")),
+                purpose_text(draft, former, counts),
                 sweep_note(draft.draft.sweep_savings),
-                translate(draft.draft.event.fallback),
+                translate(event.fallback),
+                missing_rules_text(event.coverage).text if self.seq == NOW else "",
             ]
         elif refusal is not None:
             notes = [refusal.reason]
-            if self.seq == NOW and self._preview is not None:
-                notes.append(missing_rules_text(self._preview.coverage).text)
-            if self.seq == NOW and (folds := len(self._transcript.rewrites.active_folds)):
-                notes.append(
-                    tr.plural(
-                        folds,
-                        "%n summary made without a model is on the timeline.",
-                        "%n summaries made without a model are on the timeline.",
-                    )
-                )
         lines: list[QWidget] = []
-        if self.is_outdated and draft is not None:
+        if self.seq == DRAFT and self.is_outdated and draft is not None:
             drafted = self.ranges.box.itemText(self.ranges.box.findData(draft.upto))
             text = tr("This draft and its figures are for another range: {range}.", range=drafted)
             back = PushButton(tr("Back to its range"), "link", name="draft-range-back")
@@ -657,18 +672,17 @@ class HandoverWindow(WindowParts):
         self._show_missing()
 
     def _show_pills(self, event: HandoverMade | None) -> None:
-        pills: list[Pill] = []
-        if event is not None:
-            self.tokens = Pill("", "accent", "gauge")
-            self.tokens.setToolTip(
-                tr("What the summary takes in the context, with your own messages that it quotes")
-            )
-            self._show_tokens(event)
-            pills = [
-                self.tokens,
-                Pill(translate(handover_counts(self._transcript, event).text), icon_name="message-square"),
-                Pill(_writer_text(event), "warn" if event.fallback else "neutral", "bot"),
-            ]
+        pills, draft = list[Pill](), self._shown_draft
+        if event is not None and self.seq != NOW:
+            if draft is None or draft.scope != OLDER_MESSAGES:  # else the note has these figures
+                self.tokens = Pill("", "accent", "gauge")
+                self.tokens.setToolTip(
+                    tr("What the summary takes in the context, with your own messages that it quotes")
+                )
+                self._show_tokens(event)
+                counts = translate(handover_counts(self._transcript, event).text)
+                pills = [self.tokens, Pill(counts, icon_name="message-square")]
+            pills.append(Pill(_writer_text(event), "warn" if event.fallback else "neutral", "bot"))
             if event.duration_ms:
                 pills.append(Pill(format_exact_duration(event.duration_ms), icon_name="clock"))
         self._fill(self._pills, [FlowBox(pills)] if pills else [])
@@ -689,8 +703,8 @@ class HandoverWindow(WindowParts):
         self.tokens.set_text(text)
 
     def _ledger(self) -> str:
-        source = self._event(self.seq) or self._preview
-        return source.ledger if source is not None else ""
+        event = self._event(self.seq)
+        return event.ledger if event is not None else ""
 
     def _show_below(self) -> None:
         """Fold below the sections what else the model gets."""
@@ -724,7 +738,7 @@ class HandoverWindow(WindowParts):
 
     def _show_buttons(self) -> None:
         is_recorded, is_writing = self.seq > NOTHING, self.seq == DRAFT and self.is_writing
-        draft = self.draft if self.seq == DRAFT and not is_writing else None
+        draft = self._shown_draft if not is_writing else None
         can_write = self._scope is not None and not is_writing
         is_changed = is_recorded and bool(self.fields)
         is_changed = is_changed and self._texts(self.seq) != to_fields(self._sections(self.seq))
@@ -732,13 +746,13 @@ class HandoverWindow(WindowParts):
             part.setVisible(can_write)
         self.stop_button.setVisible(is_writing)
         self.write_button.setEnabled(not (self.is_writing or self._is_busy or self.ranges.upto is None))
-        self.write_button.setText(tr("Write draft") if self.seq == NOW else tr("Write again"))
-        self.ranges.warning.setVisible(bool(self.ranges.warning.text()) and self.seq == NOW)
+        self.write_button.setText(tr("Have the model write it") if self.seq == NOW else tr("Write again"))
         self.redo_button.setVisible(self.seq == NOW and bool(self.redo_button.text()))
         self.save_button.setVisible(is_changed)
         self.save_button.setEnabled(self._is_valid and not self._is_busy and self._refusal() is None)
-        self.use_button.setVisible(draft is not None)
-        self.use_button.setEnabled(self._is_valid and not (self.is_outdated or self._is_busy))
+        self.use_button.setVisible(draft is not None or self.seq == NOW)
+        is_usable = draft is not None and self._is_valid
+        self.use_button.setEnabled(is_usable and not (self.is_outdated or self._is_busy))
         self.use_button.setToolTip(
             tr("The draft covers another range. Write it again, or go back to its range.")
             if self.is_outdated
@@ -746,15 +760,28 @@ class HandoverWindow(WindowParts):
         )
         if draft is not None:
             self.use_button.setText(use_text(draft.scope))
-        self.session_button.setVisible(is_recorded or (self.seq == NOW and not self._is_compaction))
+        is_whole = self.ranges.upto == WHOLE_CONVERSATION
+        is_offered = self.seq == NOW and not (self._is_compaction or is_whole)
+        self.session_button.setVisible(is_recorded or is_offered)
+        self.session_button.setText(tr("New session from this") if is_recorded else tr("New session"))
+        whole = tr("It starts with a summary of the whole conversation")
+        self.session_button.setToolTip(
+            tr("Start a session whose context begins with this summary") if is_recorded else whole
+        )
         primary = self._primary()
         for button in (*self._used_first, self.write_button, self.session_button):
             restyle(button, "kind", "primary" if button is primary else "")
 
     def _primary(self) -> PushButton | None:
-        """Return the button of what most users want next; there is none while a draft is written."""
-        buttons = (*self._used_first, self.session_button if self.seq > NOTHING else self.write_button)
-        return next((button for button in buttons if not button.isHidden() and button.isEnabled()), None)
+        """Return the button of what most users want next; there is none while a draft is written.
+
+        The text that no model writes is used as soon as it is made; a focus is for the model.
+        """
+        buttons = [*self._used_first, self.session_button if self.seq > NOTHING else self.write_button]
+        if self.seq == NOW and self.ranges.focus.text():
+            buttons.insert(0, self.write_button)
+        shown = (button for button in buttons if not button.isHidden())
+        return next((button for button in shown if button.isEnabled() or self.seq == NOW), None)
 
     def _press_primary(self) -> None:
         if (button := self._primary()) is not None:

@@ -9,17 +9,23 @@ from typing import Any, Literal, TypeAlias, cast
 from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.agent.compaction.handover_writer import CountedPart, HandoverDraft, HandoverScope
+from helix_desktop.agent.compaction.handover_writer import (
+    OLDER_MESSAGES,
+    CountedPart,
+    HandoverDraft,
+    HandoverScope,
+)
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.summaries.handover import HandoverPart
 from helix_desktop.context.summaries.handover_revision import to_markdown
 from helix_desktop.context.summaries.legal_ranges import legal_ranges
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.rewrite import Undone
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section, SummaryCoverage
+from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverMade, Section, SummaryCoverage
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.handover.drafts import OpenDraft
 from helix_desktop.ui.handover.range_choice import WHOLE_CONVERSATION, RangeItem
 from helix_desktop.ui.handover.versions import DRAFT
 from helix_desktop.ui.handover.window import HandoverWindow
@@ -124,7 +130,7 @@ def handover_window(
     actions = AsyncActions(_IdleScope(), lambda _: None)
     window = HandoverWindow(parent, cast("Conversation", sample), actions)
     window.ranges.show_ranges(0, _ranges(sample.event.upto, words))
-    window.ranges.price.setText(words("Reads ≈ 9.1k tokens · price unknown · gpt-oss:20b"))
+    window.ranges.price.setText(words("gpt-oss:20b would read ≈ 9.1k tokens · price unknown"))
     active = sample.revised.seq
     match stage:
         case "edited" | "undone" | "replaced":
@@ -141,7 +147,8 @@ def handover_window(
             window.show_draft(draft, parts, scope)
             window.choose(DRAFT)
         case _:
-            window.refresh()
+            draft, _ = sample_draft(replace(sample.event, model=NO_MODEL, duration_ms=0), _FIRST)
+            window.show_preview(OpenDraft(draft, OLDER_MESSAGES))
     if stage in ("draft again", "edited"):
         window.fields[0].editor.appendPlainText("- A sentence more.")
         what, why = words("The edited summary can't be read."), words("It is empty.")
@@ -150,5 +157,5 @@ def handover_window(
 
 
 def _ranges(upto: int, words: Callable[[str], str]) -> list[RangeItem]:
-    text = words("As far as possible · 46 messages · 21.3k tokens in context")
+    text = words("As far as possible · 46 messages")
     return [RangeItem(upto, text), RangeItem(3, text), RangeItem(WHOLE_CONVERSATION, text)]

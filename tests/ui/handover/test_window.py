@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
 import pytest
 from hypothesis import given
 from PySide6.QtCore import QCoreApplication, Qt, QTimer
@@ -15,7 +14,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QScrollArea,
-    QStyleOptionComboBox,
     QStyleOptionViewItem,
     QWidget,
 )
@@ -34,7 +32,7 @@ from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.handover.drafts import sizes_as_sent, sweep_note
 from helix_desktop.ui.handover.range_choice import RangeItem, range_items
-from helix_desktop.ui.handover.versions import DRAFT, FORMER_DRAFT, NOTHING, NOW
+from helix_desktop.ui.handover.versions import DRAFT, FORMER_DRAFT, NOW
 from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import ContinueSession, CopyText, Intent
 from tests.support.galleries.handover_gallery import (
@@ -45,7 +43,6 @@ from tests.support.galleries.handover_gallery import (
     sample_draft,
 )
 from tests.support.histories import SessionSimulator, build_history, histories
-from tests.support.rewrite_histories import fold, seq_range_between
 from tests.support.window.buttons import press
 from tests.support.window.handover_window import choose_version, compare_with, section, shown_text
 
@@ -132,7 +129,10 @@ def test_versions_are_listed_with_their_states_and_chosen_by_arrows(
 @pytest.mark.parametrize(
     ("window", "labels"),
     [
-        ("now", ["Close", "Write draft", "Use the text*", "New session from this"]),
+        (
+            "now",
+            ["Close", "Have the model write it", "Use the summary", "New session", "Compact*"],
+        ),
         ("writing", ["Close", "Stop"]),
         ("draft", ["Close", "Write again", "Compact*"]),
         ("draft for a new session", ["Close", "Write again", "Start new session*"]),
@@ -197,8 +197,10 @@ def test_items_are_put_back_into_their_section_and_the_keyboard_goes_to_the_next
     )
     compare_with(window, sample.first.seq)
     assert len(window.comparison.buttons) == 1, "the field's own undo takes it out again"
-    compare_with(window, NOTHING)
-    assert window.comparison.counts.text().endswith("added")
+    press(window, "compare")
+    assert not window.comparison.isVisible()
+    press(window, "compare")
+    assert window.comparison.other_box.currentData() == sample.first.seq, "the one before it"
 
 
 @at("edited")
@@ -209,16 +211,22 @@ def test_an_error_is_displayed_in_place_and_goes_once_something_is_typed(window:
     assert (window.problem, "x" in shown_text(window), len(before)) == ("", True, len(shown_text(window)) - 1)
 
 
-def test_now_says_where_the_summaries_are_that_no_model_wrote(
+@at("now")
+def test_now_says_what_would_be_replaced_and_compares_on_request(
     window: HandoverWindow, sample: SampleConversation
 ) -> None:
-    choose_version(window, NOW)
-    assert not any("on the timeline" in note for note in words(window, "version-note"))
-    steps = seq_range_between(sample.simulator, 1, 3)
-    assert steps is not None
-    fold(sample.simulator, steps)
-    window.refresh()
-    assert "1 summary made without a model is on the timeline." in words(window, "version-note")
+    note = words(window, "version-note")[0]
+    assert note.startswith("Replaces 8 messages, 8 tool calls. Context: 104k → 31.4k tokens.")
+    assert window.fields == []
+    assert not window.comparison.isVisible()
+    press(window, "compare")
+    assert window.comparison.other_box.currentData() == sample.revised.seq, "the one in the context"
+    window.ranges.focus.setText("the renderer")
+    assert window.write_button.property("kind") == "primary", "a focus is for the model"
+    window.ranges.focus.clear()
+    window.ranges.box.setCurrentIndex(1)
+    assert not window.use_button.isEnabled(), "the text is of another range"
+    assert window.use_button.property("kind") == "primary"
 
 
 @at("edited")
@@ -232,8 +240,9 @@ def test_reset_brings_the_first_text_back(window: HandoverWindow) -> None:
 
 
 def test_a_draft_has_its_figures_and_what_comes_with_it(window: HandoverWindow) -> None:
-    assert {"104k → 31.4k tokens", "local/gpt-oss:20b", "13.4 s"} <= {*pills(window)}
+    assert {"local/gpt-oss:20b", "13.4 s"} <= {*pills(window)}
     notes = words(window, "version-note")
+    assert any("Context: 104k → 31.4k tokens." in note for note in notes)
     assert any("31.4k tokens are older outputs" in note for note in notes)
     assert any("the live model was asked" in note for note in notes)
     assert words(window, "draft-warning")[0].startswith("This draft may say too little. It is shorter")
@@ -309,22 +318,12 @@ def test_a_draft_is_used_for_its_own_range_alone(window: HandoverWindow) -> None
     assert (words(window, "draft-range"), window.use_button.isEnabled()) == ([], True)
 
 
-def test_the_counts_of_a_range_are_whole_in_the_box_and_in_its_list(
-    qapp: QApplication, window: HandoverWindow
-) -> None:
+def test_the_ranges_are_whole_in_their_list(qapp: QApplication, window: HandoverWindow) -> None:
     Appearance(qapp).apply_stylesheet()
-    counts = " · 2,963 messages, 5,137 tool calls · 56.9k"
-    name = "Up to “Edit /Users/someone/Work/a-folder…” (e11739)"
+    name = "Up to “Edit /Users/someone/Work/a-folder…” (e11739) · 2,963 messages, 5,137 tool calls"
     box = window.ranges.box
-    box.setFixedWidth(box.fontMetrics().horizontalAdvance(counts) + 200)
-    window.ranges.show_ranges(0, [RangeItem(n, f"{name}{n}{counts}", f"{n}{counts}") for n in range(10, 50)])
-    option = QStyleOptionComboBox()
-    box.initStyleOption(option)
-    start, dots, end = option.currentText.rpartition("…")
-    assert (name.startswith(start), dots, end) == (True, "…", f"10{counts}")
-    box.setFixedWidth(box.fontMetrics().horizontalAdvance(counts))
-    box.initStyleOption(option)
-    assert option.currentText.startswith("Up to “Edit"), "without room for both, the name comes first"
+    box.setFixedWidth(200)
+    window.ranges.show_ranges(0, [RangeItem(n, f"{name}{n}") for n in range(10, 50)])
     box.showPopup()
     view, index = box.view(), box.model().index(0, 0)
     row = QStyleOptionViewItem()
@@ -429,24 +428,17 @@ def test_ranges_state_their_end_and_size() -> None:
         )
     )
     every = simulator.transcript.messages.counts().text
-    counts = f" · {every} · 8.2k tokens in context"
-    assert ranges[0] == RangeItem(last, f"As far as possible{counts}", counts)
+    assert ranges[0] == RangeItem(last, f"As far as possible · {every}")
     assert ranges[1].upto == upto
     assert f"” (e{upto}) · " in ranges[1].text
-    assert ranges[1].text.endswith("messages, 2 tool calls · 1.8k tokens in context")
+    assert ranges[1].text.endswith("messages, 2 tool calls")
 
 
-def test_a_range_counts_the_handover_that_it_would_replace() -> None:
-    """Its messages are counted, so what stands for them is, too."""
+def test_the_range_of_the_active_handover_is_called_so() -> None:
     simulator = build_history(9)
-    made = simulator.handover_at(legal_ranges(simulator.transcript, 0)[0])
-    simulator.record(msgspec.structs.replace(made, tokens=1_900))
     cut = HandoverRange(simulator.transcript.messages.items[-1].seq, 0, 5, 1_800)
-    (compacted,) = range_items([cut], simulator.transcript)
-    assert compacted.text.endswith(" · 3.7k tokens in context")
     (again,) = range_items([cut], simulator.transcript, is_same_first=True)
     assert again.text.startswith("The same messages · ")
-    assert "in context" not in again.text, "its messages left the context"
 
 
 @given(histories())

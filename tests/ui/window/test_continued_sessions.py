@@ -57,8 +57,9 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(rig: Windo
         timeline = rig.views.timeline.get()
         window = await _open_handovers(rig, has_summary=False)
         assert window.seq == NOW
-        assert notes(window)[0].startswith("Older messages would become a summary like this one.")
-        window.session_button.click()
+        assert notes(window)[0].startswith("A new session starts with this summary")
+        assert window.session_button.isHidden(), "there is nothing else to make of one turn"
+        window.use_button.click()
         await until(lambda: rig.conversation.session.id != old, "the new session")
         assert len(server.bodies) == requests
         new = rig.conversation.session.id

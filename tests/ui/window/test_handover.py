@@ -12,9 +12,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFrame, QLabel
 
 from helix_desktop.context.log.undo_targets import last_change
-from helix_desktop.context.summaries.sections import TITLES
+from helix_desktop.context.summaries.sections import TITLES, ordered_sections
 from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SummaryProblem
 from helix_desktop.domain.events.summary import (
+    NO_MODEL,
     Bullet,
     HandoverDiscarded,
     HandoverMade,
@@ -29,6 +30,7 @@ from helix_desktop.ui.handover.versions import NOW
 from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import Compact, EditHandover, ExportHandover, Undo
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
+from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.page import Timeline
 from helix_desktop.ui.window.import_export import ShareDialog
 from helix_desktop.words.numbers import format_token_count
@@ -41,6 +43,7 @@ from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.handover_window import (
     BY_HAND,
     has_draft,
+    notes,
     open_after_two_turns,
     open_handovers,
     opened_handovers,
@@ -134,7 +137,10 @@ async def _check_stopping(rig: WindowRig, model: Summarizer) -> list[object]:
     """
     model.summary = StreamedReply(Text("## Project Background\n- Wor"), Wait(asyncio.Event()))
     window = await open_handovers(rig)
-    assert (window.windowTitle(), window.write_button.text()) == ("Compact conversation", "Write draft")
+    assert (window.windowTitle(), window.write_button.text()) == (
+        "Compact conversation",
+        "Have the model write it",
+    )
     assert window.session_button.isHidden()
     press(window, "write_draft")
     await until(lambda: "- Wor" in window.model_output.toPlainText(), "what has arrived")
@@ -213,8 +219,8 @@ async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     dialog.ranges.focus.setText("the fourth file")
     press(dialog, "write_draft")
     await until(lambda: has_draft(dialog) and model.prompts, "the draft")
-    counts = next(pill.text() for pill in dialog.findChildren(Pill) if "message" in pill.text())
-    assert f" · {counts} · " in dialog.ranges.box.currentText()
+    counts = dialog.ranges.box.currentText().partition(" · ")[2]
+    assert notes(dialog)[0].startswith(f"Replaces {counts}. Context: ")
     assert "tool call" in counts
     assert "the fourth file" in model.prompts[0]
     assert len(rig.events(HandoverMade)) == 1, "the one of the draft that was left"
@@ -266,6 +272,31 @@ async def _check_shorter_range(rig: WindowRig, model: Summarizer) -> None:
     await _closed(rig)
 
 
+async def test_compact_uses_what_is_shown_at_once_and_undo_brings_the_messages_back(rig: WindowRig) -> None:
+    """No model is asked; a further turn is answered behind the summary that was on screen."""
+    async with ChatServer(Summarizer()) as server:
+        window = await open_after_two_turns(rig, server, FILES)
+        sent, before = len(server.requests), rig.conversation.window.measure()[0]
+        shown = [bullet.accessibleName() for bullet in window.findChildren(BulletView) if bullet.isVisible()]
+        used = notes(window)[0].partition("→ ")[2]
+        assert shown
+        assert window.use_button.hasFocus()
+        QTest.keyClick(window.use_button, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        await _closed(rig)
+        (made,) = rig.events(HandoverMade)
+        assert (made.model, made.trigger, made.spent) == (NO_MODEL, HandoverTrigger.MANUAL, 0)
+        texts = [bullet.text for section in ordered_sections(made.sections) for bullet in section.bullets]
+        assert all(words.startswith(text) for words, text in zip(shown, texts, strict=True))
+        assert used.startswith(format_token_count(made.after))
+        assert rig.conversation.window.measure()[1].used == made.after < made.before
+        assert len(server.requests) == sent
+        await until(lambda: any(row.kind == "context" for row in rig.rows(DividerRow)), "the divider")
+        await rig.run_turn("Go on")
+        assert "[Conversation History Summary]" in str(server.bodies[-1]["messages"])
+        await _undo(rig)
+        assert rig.conversation.window.measure()[0].estimate > before.estimate, "with the turn since"
+
+
 def _is_in_sight(timeline: Timeline, seq: int) -> bool:
     return find_card(timeline, seq) is not None and top(timeline, seq) is not None
 
@@ -305,12 +336,12 @@ async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) ->
     rig.type_message("/compact the fourth file")  # nothing new to summarize
     window = await opened_handovers(rig)
     assert (window.seq, window.ranges.focus.text()) == (first, "the fourth file")
-    await until(lambda: window.ranges.price.text().endswith("box/small"), "price and model")
+    await until(lambda: window.ranges.price.text().startswith("box/small would read"), "price and model")
     model.summary = text_reply(SUMMARY.replace("Words about it.", "All new!", 1))
     press(window, "write_draft")
     await until(lambda: has_draft(window), "what differs")
     assert window.title.text() == "Draft of “Compacted start of turn 1”"
-    assert window.comparison.counts.text().startswith("1 dropped · 1 added")
+    assert {"Dropped (1)", "Added (1)"} <= {*_shown_labels(window)}
     press(window, "hand_over")
     await _closed(rig)
     again = rig.events(HandoverMade)[-1]

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.session import ErrorRaised
+from helix_desktop.agent.session import CompactionProgress, ErrorRaised
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import CompactionRefused, ModelUnreachable
@@ -326,6 +326,21 @@ async def test_a_handover_begins_with_the_newest_checkpoint() -> None:
     assert "The first part." not in "\n".join(
         line for line in rig.model.summary_requests[-1].messages[-1].text.splitlines() if "user:" in line
     )
+
+
+async def test_a_handover_without_a_model_begins_with_the_newest_checkpoint_and_asks_nothing() -> None:
+    rig = await rig_with(HANDOVERS, info=SMALL)
+    await run_turns(rig, 4, text="The first part.")
+    requests, handovers, phases = len(rig.model.summary_requests), rig.conversation.handovers, list[str]()
+    rig.conversation.session.on(CompactionProgress, lambda update: phases.append(update.phase))
+    first, second = await asyncio.gather(handovers.previews.preview(), handovers.previews.preview())
+    assert first.event.checkpoint == max(checkpoints(rig))
+    assert first.text == second.text
+    assert (phases, rig.events(HandoverMade), len(rig.model.summary_requests)) == ([], [], requests)
+    await handovers.writer.commit(first, first.text)
+    (made,) = rig.events(HandoverMade)
+    assert (made.sections, made.checkpoint) == (first.event.sections, first.event.checkpoint)
+    assert rig.conversation.window.measure()[1].used == first.event.after < first.event.before
 
 
 async def test_a_checkpoint_that_says_all_is_put_in_place_without_a_call() -> None:

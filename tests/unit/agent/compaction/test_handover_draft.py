@@ -316,6 +316,7 @@ async def test_a_sentence_put_back_into_the_active_handover() -> None:
     before, spent = window.measure()[0].request, former.spent
     draft = await handovers.revisions.draft(seq)
     fields = to_fields(editable_sections(draft.handover))
+    assert fields["TODO Items"] == "- A wish (no source)"
     fields["TODO Items"] += "\n- Call Ann [e4, e99999]"
     sections = from_fields(fields, draft.valid_seqs)
     await handovers.revisions.record(draft, sections)
