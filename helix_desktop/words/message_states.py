@@ -66,8 +66,10 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
     "excluded": StateWords(text("Left out"), text("Left out by you. The agent can recall it."), _UNDO),
 }
 """The one place of these words: chat, panel, timeline, cache and command line show them."""
-REPEATED = StateWords(text("In context below"), text("A marker: the same content is in the context below."))
-"""Of an output that is cached where it was, and in the context again."""
+REPEATED = StateWords(
+    text("Also in context"), text("A marker: the same content is elsewhere in the context, too.")
+)
+"""Of an output that is cached where it was, and in the context elsewhere."""
 
 
 def explain_observations() -> str:

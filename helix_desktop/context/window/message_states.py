@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import Cover, LogItem, WindowEntry
+from helix_desktop.context.log.window_layout import Cover, LogItem, PinnedCopy, WindowEntry
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
@@ -46,7 +46,7 @@ def sent_digests(entries: Iterable[WindowEntry], transcript: Transcript) -> Iter
     """Yield which outputs are sent as they arrived, or recalled whole, by the agent or in a message."""
     out = transcript.window.masked | transcript.rewrites.excluded.keys()
     for entry in entries:
-        if not isinstance(entry, LogItem) or entry.seq in out:
+        if not isinstance(entry, LogItem | PinnedCopy) or entry.seq in out:
             continue
         match entry.event:
             case ToolAnswered() as output if not output.recalled or is_in_full(entry.seq, output, transcript):

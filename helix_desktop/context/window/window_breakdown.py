@@ -73,7 +73,7 @@ WindowItemState = Literal[
     "summarized",
     "excluded",
 ]
-"""In which form a part of the request is sent; `repeated` is cached, but its content stands below, too."""
+"""In which form a part of the request is sent; `repeated` is cached, its content stands elsewhere, too."""
 
 
 class WindowItem(msgspec.Struct, frozen=True):
@@ -135,7 +135,7 @@ def break_down_window(
         seq, name = questions[turn]
         rows.append(msgspec.structs.replace(row, question=seq, question_name=name, turn=turn))
     repeated = {*sent_digests(window.entries, transcript)}
-    why = text("A marker: the same content is in the context below")
+    why = text("A marker: the same content is elsewhere in the context, too")
     return tuple(
         msgspec.structs.replace(row, state="repeated", why=why)
         if row.state == "cached" and row.digest in repeated

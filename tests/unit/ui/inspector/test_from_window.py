@@ -11,6 +11,7 @@ from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.rewrites.compaction_due import NO_COMPACTION
+from helix_desktop.context.window.message_states import is_in_full
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
@@ -22,7 +23,7 @@ from helix_desktop.domain.events.conversation import (
     ToolAnswered,
     UserSpoke,
 )
-from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, SweepReason
+from helix_desktop.domain.events.rewrite import FoldMade, Pinned, SweepMade, SweepReason
 from helix_desktop.domain.events.session import InstructionsAdded, StandingText
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.tools.find_tools import CallTool, FindTools
@@ -49,7 +50,7 @@ from helix_desktop.words.message_states import gauge_source_text
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import translate
 from tests.support.histories import SessionSimulator, build_history, histories
-from tests.support.rewrite_histories import choose_form, histories_with_rewrites
+from tests.support.rewrite_histories import choose_form, fold, histories_with_rewrites
 from tests.support.session_rewrites import exclude, truncate
 from tests.support.tool_rig import DESCRIPTIONS_DIR
 
@@ -69,9 +70,15 @@ def check_the_inspector_adds_up(simulator: SessionSimulator) -> None:
 
 
 def check_panel_and_outputs_call_the_same_contents_cached(simulator: SessionSimulator) -> None:
-    states = content_states(simulator.transcript)
+    """But for a lookup of some lines: Outputs says of a content where the whole of it stands."""
+    states, messages = content_states(simulator.transcript), simulator.transcript.messages
     for row in _state(simulator).rows:
         if row.kind == "output" and row.digest and not row.excluded:
+            item = messages.item(row.seq)
+            assert item is not None
+            assert isinstance(item.event, ToolAnswered)
+            if item.event.recalled and not is_in_full(row.seq, item.event, simulator.transcript):
+                continue
             is_cached = states[row.digest][0] in SAME_STATES["cached"]
             assert is_cached == (row.state_text == "Cached"), row
 
@@ -157,7 +164,7 @@ def test_a_content_has_one_number_that_no_report_changes() -> None:
     assert len(totals) == 5, "the total is the provider's"
 
 
-def test_a_cached_output_that_a_message_holds_is_in_the_context_below() -> None:
+def test_a_cached_output_that_a_message_holds_is_also_in_the_context() -> None:
     """Outputs said that it is in the context, the panel that it is cached."""
     simulator = build_history(1)
     output = next(
@@ -175,6 +182,22 @@ def test_a_cached_output_that_a_message_holds_is_in_the_context_below() -> None:
     assert state() == "cached", "some of its lines"
     simulator.record(UserSpoke("Look.", 3, (Attachment(output.event.digest, "a.txt", "two", 2, 4),)))
     assert state() == "repeated"
+
+
+def test_a_cached_recall_of_an_output_pinned_above_is_also_in_the_context() -> None:
+    """What is pinned stays behind the summary that covers its call."""
+    simulator = build_history(3)
+    output = next(
+        item for item in simulator.transcript.messages.items if isinstance(item.event, ToolAnswered)
+    )
+    assert isinstance(output.event, ToolAnswered)
+    simulator.recall(output.event.digest)
+    recall = simulator.transcript.last_seq
+    simulator.record(Pinned(output.seq), SweepMade((recall,), 65, SweepReason.OVERFLOW))
+    fold(simulator, (output.seq - 2, output.seq))
+    states = {row.seq: row.state for row in _state(simulator).rows}
+    assert (states[output.seq], states[recall]) == ("pinned", "repeated")
+    check_panel_and_outputs_call_the_same_contents_cached(simulator)
 
 
 def test_an_answer_is_named_by_its_calls_if_they_are_the_larger_part() -> None:
@@ -319,7 +342,7 @@ def check_an_output_is_named_by_its_call_and_target(simulator: SessionSimulator)
             assert name in " ".join(item.event.target.split())
 
 
-@pytest.mark.parametrize(("words", "state"), [(20, "In context below"), (500, "Cached")])
+@pytest.mark.parametrize(("words", "state"), [(20, "Also in context"), (500, "Cached")])
 def test_a_cached_output_whose_content_was_recalled_whole_says_so(words: int, state: str) -> None:
     simulator = build_history(0)
     simulator.send_message("Read it.")
