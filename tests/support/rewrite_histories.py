@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import get_args
 
+import msgspec
 from hypothesis import strategies as st
 
 from helix_desktop.context.intake.marker import mask_arguments
@@ -22,6 +23,7 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.legal_ranges import closed_positions
+from helix_desktop.context.window.usage_gauge import estimate_next_request
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.rewrite import (
     FoldKind,
@@ -100,7 +102,12 @@ def observe(simulator: SessionSimulator, seq_range: SeqRange, replaces: tuple[in
 
 
 def place_observations(simulator: SessionSimulator, observations_seq: int) -> int:
-    simulator.record(ObservationsPlaced(observations_seq, PlacementReason.THRESHOLD, 340))
+    placed = ObservationsPlaced(observations_seq, PlacementReason.THRESHOLD, 0)
+    before, after = (
+        estimate_next_request(transcript, simulator.policy, simulator.frame)
+        for transcript in (simulator.transcript, simulator.transcript.fork_with(placed))
+    )
+    simulator.record(msgspec.structs.replace(placed, saved=before - after))
     return simulator.transcript.last_seq
 
 

@@ -236,11 +236,14 @@ class _UsageReducer:
     def _add_growth_point(self, seq: int, kind: PointKind) -> None:
         """Mark what stood there before a rewrite, if something came since the last point.
 
-        What an undo or redo made of the context goes with the way back: no request had it.
+        What an undo or redo made of the context goes with the way back: no request had it. What stood there
+        before it stood there before the way back.
         """
         self._before_rewrites.append((seq, self._messages + self._quoted_tokens))
         if self.points and {kind, self.points[-1].kind} <= {"undo", "redo"}:
-            self.points.pop()
+            gone = self.points.pop()
+            if self.points and self.points[-1].seq == gone.seq:
+                self.points[-1] = replace(self.points[-1], seq=seq, at_ms=self._at_ms)
         elif self.points and self.points[-1].used != self._used_tokens():
             self._add_point(seq)
 

@@ -279,6 +279,9 @@ def test_what_an_undo_made_of_the_context_goes_unless_it_is_sent() -> None:
     sent = (*sent, AssistantSpoke("On.", "lab/m", 10, estimate=20_550, window=64_000))
     points = usage_points(_recorded(undone_and_redone), ContextPolicy())
     assert [(point.used, point.kind) for point in points[2:]] == [(1_000, "handover"), (1_000, "redo")]
+    grown = (*undone_and_redone[:-2], UserSpoke("More", 96), *undone_and_redone[-2:])
+    marks = [(point.seq, point.used, point.kind) for point in usage_points(_recorded(grown), ContextPolicy())]
+    assert marks[2:] == [(5, 1_000, "handover"), (8, 1_100, "turn"), (8, 1_100, "redo")]
     kinds = [point.kind for point in usage_points(_recorded(rewritten), ContextPolicy())[2:]]
     assert kinds == ["handover", "undo", "sweep"], "what left next left from there"
     assert [point.kind for point in usage_points(_recorded(sent), ContextPolicy())[2:]] == [
