@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
@@ -411,6 +413,17 @@ async def check(store: Store, tree: Tree) -> None:
     assert (await store.totals()).sessions == len(tree.logs)
 
 
+def copy_files(where: Path, copy: Path) -> None:
+    """LevelDB merges tables on its own thread: copy again if one came or went meanwhile."""
+    is_whole = False
+    while not is_whole:
+        shutil.rmtree(copy, ignore_errors=True)
+        names = sorted(os.listdir(where / "db"))
+        with suppress(shutil.Error):
+            shutil.copytree(where, copy, ignore=shutil.ignore_patterns("search.db*"))
+        is_whole = names == sorted(os.listdir(where / "db"))
+
+
 async def compare(script: list[Step], folder: Path) -> None:
     tree, where = Tree({"p": []}), folder / "0"
     durable = await LevelDbStore.open(where, WORKSPACE, TickingClock(step=0), index_after_s=None)
@@ -420,7 +433,7 @@ async def compare(script: list[Step], folder: Path) -> None:
         for place, step in enumerate(script, 1):
             if step.action == "crash":  # what is on the disk at this moment is opened again
                 copy = folder / str(place)
-                shutil.copytree(where, copy, ignore=shutil.ignore_patterns("search.db*"))
+                copy_files(where, copy)
                 await durable.close()
                 where = copy
                 durable = await LevelDbStore.open(where, WORKSPACE, TickingClock(step=0), index_after_s=None)
