@@ -57,6 +57,7 @@ def test_json(parts: list[str], count: int) -> None:
 @given(units(_LATEX), st.integers(1, 60))
 @example(["{"], 400)
 @example(["x^{"], 400)
+@example(["\\operatorname*{", "\\end{matrix}"], 6)  # each group ends with what ends another kind
 def test_latex(parts: list[str], count: int) -> None:
     """A formula is drawn, or left as it is written."""
     check_grows_with_its_length("".join(parts) * count, lambda text: draw_formula(text, displayed=True))

@@ -22,6 +22,7 @@ _LONGEST = 400  # characters: drawing them takes about 0.3 s, and making an imag
 _MOST_NESTED = 300  # by `_nesting`: what takes about 0.3 s
 
 _EDGE = re.compile(r"\\[{}\\]|[{}]|\\(?:left|right)(?![a-z])|\\(?:begin|end)\{[^{}]*\}")  # of a group
+_ENDS = {"{": "}", "\\left": "\\right"}
 _ENVIRONMENT = re.compile(r"\\begin\{([^{}]*)\}")
 _DRAWN_ENVIRONMENT = re.compile(r"(?:[pbBvV]|small)?matrix|array|cases|split|aligned|align\*|equation\*")
 _LEFT_OUT = re.compile(
@@ -77,19 +78,17 @@ def draw_formula(source: str, *, displayed: bool) -> FormulaDrawing | None:
 def _nesting(source: str) -> int:
     """Return what reading the groups costs: each level of them doubles the library's work (measured).
 
-    Groups that don't close, which the library closes somewhere, cost too much.
+    Groups that don't close with their own end, which the library closes somewhere, cost too much.
     """
-    cost = depth = 0
+    cost, ends = 0, list[str]()
     for match in _EDGE.finditer(source):
         sign = match.group()
         if sign.startswith(("{", "\\left", "\\begin")):
-            depth += 1
-            cost += 1 << min(depth, _MOST_NESTED)
-        elif sign.startswith(("}", "\\right", "\\end")):
-            depth -= 1
-        if depth < 0:
+            ends.append(_ENDS.get(sign) or sign.replace("begin", "end", 1))
+            cost += 1 << min(len(ends), _MOST_NESTED)
+        elif sign.startswith(("}", "\\right", "\\end")) and (not ends or ends.pop() != sign):
             return _MOST_NESTED + 1
-    return _MOST_NESTED + 1 if depth else cost
+    return _MOST_NESTED + 1 if ends else cost
 
 
 def _has_all_signs(formula: Element, font: MathFont) -> bool:
