@@ -109,7 +109,7 @@ def purpose_text(opened: OpenDraft, former_title: str, messages: str) -> str:
             title=former_title,
         )
     return tr(
-        "Replaces {messages}. Context: {tokens}. You can undo this, and the agent can recall everything.",
+        "Replaces {messages}. Context: {tokens}. You can undo this.",
         messages=messages,
         tokens=format_token_change(event.before, event.after),
     )

@@ -362,11 +362,10 @@ class WindowParts(SizedDialog):
         self.close_button = PushButton(tr("Close"), name="close", on_click=self.reject)
         self.stop_button = PushButton(tr("Stop"), name="stop")
         self.write_button = PushButton("", name="write_draft")
-        self.redo_button = PushButton("", name="redo_handover")
         self.save_button = PushButton(tr("Save changes"), name="save")
         self.use_button = PushButton(tr("Compact"), name="hand_over")
         self.session_button = PushButton("", name="start_session")
-        self._used_first = (self.save_button, self.use_button, self.redo_button)
+        self._used_first = (self.save_button, self.use_button)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._seconds = QTimer(self, interval=1_000)
         legend = tr(
@@ -388,7 +387,7 @@ class WindowParts(SizedDialog):
         buttons = FlowBox(
             [
                 *(ranges.price, self.close_button, self.stop_button, self.write_button),
-                *(self.redo_button, self.save_button, self.session_button, self.use_button),
+                *(self.save_button, self.session_button, self.use_button),
             ],
             right_from=1,
         )

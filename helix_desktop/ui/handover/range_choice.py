@@ -109,13 +109,13 @@ class RangeChoice(QWidget):
         self.scope: int | None = None
         """The handover that is written again, 0 for none, whose ranges are offered; None: of none yet."""
         self._ranges: dict[int, list[RangeItem]] = {}  # by scope
-        self.box, self.focus = RangeBox(), TextField(tr("Focus for the model, such as open questions"))
+        self.box, self.focus = RangeBox(), TextField(tr("Focus for the model (optional)"))
         self.focus.setAccessibleName(tr("Focus"))
         self.price = label("", "muted")
         self.price.setObjectName("handover-price")
         fields = row(self.box, self.focus, gap=8)
-        fields.setStretch(0, 1)
-        fields.setStretch(1, 1)
+        fields.setStretch(0, 3)
+        fields.setStretch(1, 2)
         self.setLayout(fields)
         self.box.currentIndexChanged.connect(lambda _: self._on_chosen())
 

@@ -75,7 +75,7 @@ from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.words.model_names import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_token_change, format_token_count, format_token_difference
 from helix_desktop.words.summaries import handover_titles, missing_rules, missing_rules_text
-from helix_desktop.words.times import format_exact_duration, format_moment
+from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Handover")
@@ -108,7 +108,7 @@ class HandoverWindow(WindowParts):
         self._edits: dict[int, dict[str, str]] = {}
         self._writing: asyncio.Task[None] | None = None
         self._reading: asyncio.Task[None] | None = None  # the preview
-        self._undone_seq = self._checks = 0
+        self._checks = 0
         self._is_open = self._is_busy = self._is_compaction = False
         self._is_valid = True
         self._built: tuple[int, bool, Mapping[str, str]] | None = None  # what the fields show
@@ -117,13 +117,12 @@ class HandoverWindow(WindowParts):
         self.write_button.clicked.connect(self.write)
         self.save_button.clicked.connect(lambda: self._start(self._save(), "save handover"))
         self.use_button.clicked.connect(lambda: self._start(self._use_draft(), "use draft"))
-        self.redo_button.clicked.connect(lambda: self._start(self._redo_and_close(), "redo"))
         self.session_button.clicked.connect(
             lambda: self.perform(intents.ContinueSession(max(NOTHING, self.seq)))
         )
         self.copy_button.clicked.connect(self._copy)
         self.compare_button.clicked.connect(self._toggle_comparison)
-        self.ranges.chosen.connect(self._on_range_changed)
+        self.ranges.chosen.connect(self.refresh)
         self.ranges.focus.returnPressed.connect(self.write_button.click)
         self.ranges.focus.textChanged.connect(self._show_buttons)
         self._pause.timeout.connect(lambda: self._start(self._check(), "check-edited-handover"))
@@ -516,22 +515,6 @@ class HandoverWindow(WindowParts):
 
     # Writing
 
-    def _on_range_changed(self) -> None:
-        upto = self.ranges.upto
-        if upto is None:
-            return
-        session, handovers = self._conversation.session, self._transcript.rewrites.handovers
-        # The newest undone handover of the same messages takes no request.
-        undone = (
-            seq
-            for seq in sorted(handovers, reverse=True)
-            if handovers[seq].upto == upto and not handovers[seq].origin and self._transcript.can_redo(seq)
-        )
-        self._undone_seq = 0 if self.ranges.scope else next(undone, 0)
-        at = format_moment(session.log[self._undone_seq - 1].at) if self._undone_seq else ""
-        self.redo_button.setText(tr("Use the summary of {time}", time=at) if at else "")
-        self.refresh()
-
     def write(self) -> None:
         upto = self.ranges.upto
         if self.is_writing or upto is None:
@@ -747,7 +730,6 @@ class HandoverWindow(WindowParts):
         self.stop_button.setVisible(is_writing)
         self.write_button.setEnabled(not (self.is_writing or self._is_busy or self.ranges.upto is None))
         self.write_button.setText(tr("Have the model write it") if self.seq == NOW else tr("Write again"))
-        self.redo_button.setVisible(self.seq == NOW and bool(self.redo_button.text()))
         self.save_button.setVisible(is_changed)
         self.save_button.setEnabled(self._is_valid and not self._is_busy and self._refusal() is None)
         self.use_button.setVisible(draft is not None or self.seq == NOW)
@@ -786,10 +768,6 @@ class HandoverWindow(WindowParts):
     def _press_primary(self) -> None:
         if (button := self._primary()) is not None:
             button.click()
-
-    async def _redo_and_close(self) -> None:
-        await self._conversation.window.redo(self._undone_seq)
-        self.accept()
 
     def _copy(self) -> None:
         text = fields_to_markdown(self._texts(self.seq))

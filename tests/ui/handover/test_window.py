@@ -90,8 +90,8 @@ def at(stage: Stage) -> pytest.MarkDecorator:
 def buttons(window: HandoverWindow) -> list[str]:
     """Return the labels of the buttons at the bottom; the highlighted one has a star."""
     parts = (
-        window.close_button, window.stop_button, window.write_button, window.redo_button,
-        window.save_button, window.session_button, window.use_button,
+        window.close_button, window.stop_button, window.write_button, window.save_button,
+        window.session_button, window.use_button,
     )  # fmt: skip
     return [
         part.text().partition(" of ")[0] + "*" * (part.property("kind") == "primary")
@@ -129,10 +129,7 @@ def test_versions_are_listed_with_their_states_and_chosen_by_arrows(
 @pytest.mark.parametrize(
     ("window", "labels"),
     [
-        (
-            "now",
-            ["Close", "Have the model write it", "Use the summary", "New session", "Compact*"],
-        ),
+        ("now", ["Close", "Have the model write it", "New session", "Compact*"]),
         ("writing", ["Close", "Stop"]),
         ("draft", ["Close", "Write again", "Compact*"]),
         ("draft for a new session", ["Close", "Write again", "Start new session*"]),

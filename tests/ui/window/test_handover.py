@@ -42,6 +42,7 @@ from tests.support.window.buttons import press
 from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.handover_window import (
     BY_HAND,
+    choose_version,
     has_draft,
     notes,
     open_after_two_turns,
@@ -239,8 +240,12 @@ async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     rig.window.commands.undo_compaction.trigger()
     await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
     assert rig.conversation.window.measure()[0] == before
-    press(await open_handovers(rig), "redo_handover")
+    dialog = await open_handovers(rig)
+    choose_version(dialog, max(rig.conversation.session.transcript.rewrites.handovers))
+    press(dialog, "edit-action")
     await until(lambda: rig.conversation.session.transcript.window.handover, "used again without a request")
+    press(dialog, "close")
+    await _closed(rig)
     assert (len(model.prompts), len(rig.events(HandoverMade))) == (1, 2)
     await _undo(rig)
 
