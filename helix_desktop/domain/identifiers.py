@@ -45,7 +45,7 @@ _QUOTED_ESCAPE = re.compile(
     r"\\(?:(?:x1[bB]|033|e|u001[bB])\[[\d;?]*[A-Za-z]|[nrt](?=[A-Z\\/])"
     r"|(?<![\w:.\\]\\)[nrt](?=\w)|[bBsSdDwW](?=[+*?/)\]|\\]))"
 )
-_NO_PATH_BEFORE = re.compile(r"(?:(?<=[)\]}*|^\\])|\$\w+)/")  # in a pattern or glob, behind a variable
+_NO_PATH_BEFORE = re.compile(r"(?:(?<=[<)\]}*|^\\])|\$\w+)/")  # in a tag, pattern or glob, behind a variable
 _SED = re.compile(r"\d*s/")  # a substitution, such as 166s/old/new
 _VERSION = re.compile(r"https?/\d(?:\.\d)?", re.IGNORECASE)
 _LEAST_DIGITS = 8  # characters of a name that begins with a digit: not of 3DIGIT

@@ -495,5 +495,5 @@ class Ripgrep:
         if result.exit_code >= _TROUBLE and not result.output:
             message = result.errors.decode(errors="replace").strip().removeprefix("rg: ")
             wrong = "glob" if "glob" in message else "pattern"
-            raise ToolError("The search failed.", f"{message[:600]}\n", f"Correct the {wrong}.")
+            raise ToolError(f"The {wrong} can't be used.", f"{message[:600]}\n", f"Correct the {wrong}.")
         return result

@@ -163,11 +163,10 @@ def _fill_text(share: str) -> str:
 
 
 def reasons_text(reasons: Iterable[str]) -> str:
-    """Return why several changes were made, in one reason: the most pressing one of them."""
-    distinct = dict.fromkeys(filter(None, reasons))
+    """Return the most pressing reason of several changes; empty if it is the usual one."""
     full, usual = translate(_TOO_LARGE), translate(_EARLY)
-    by_weight = (full, *(reason for reason in distinct if reason != usual), usual)
-    return next((reason for reason in by_weight if reason in distinct), "")
+    unusual = [reason for reason in reasons if reason and reason != usual]
+    return full if full in unusual else next(iter(unusual), "")
 
 
 def divider_change_text(

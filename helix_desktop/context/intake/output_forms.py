@@ -287,7 +287,7 @@ def _gap_text(
         if is_one
         else f"{last - first + 1:,} lines not shown ({first}-{last})"
     )
-    return f"[… {what}; of them:]" if followed else f"[… {what} …]", None if is_one else (first, last)
+    return f"[… {what}; some of them:]" if followed else f"[… {what} …]", None if is_one else (first, last)
 
 
 _READ_LINES = 100_000

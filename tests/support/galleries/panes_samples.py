@@ -538,8 +538,8 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
     return InspectorState(
         gauge, parts, window_rows(count),
-        "Compacts at 85 % or earlier.",
-        "Cached: stored, one line in its place. Compacted: a summary replaces older messages.",
+        "Compacts early to save tokens, or at 85 %.",
+        "Cached outputs are stored; one line stays. Compacted messages become a summary.",
         "Your provider counts 1.1k more: 14.6k.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -55,8 +55,8 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
-    assert pane.until.text() == "Compacts at 85 % or earlier."
-    assert any("Cached: stored, one line in its place" in it.text() for it in pane.findChildren(QLabel))
+    assert pane.until.text() == "Compacts early to save tokens, or at 85 %."
+    assert any("Cached outputs are stored" in it.text() for it in pane.findChildren(QLabel))
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",

@@ -80,7 +80,7 @@ def pane(qtbot: QtBot) -> Timeline:
 def test_one_request_is_one_row_with_one_undo(pane: Timeline) -> None:
     """What the sweep with a fold became of is not undone by itself; facts don't stand beside it."""
     row = card(pane, _KEY)
-    assert row.accessible_name == f"{_TITLE} · Context: 15k → 9.9k · to save tokens"
+    assert row.accessible_name == f"{_TITLE} · Context: 15k → 9.9k"
     assert shown_seqs(pane) == []
     with performed(pane) as intents:
         press(pane, _KEY, "undo")
@@ -127,7 +127,7 @@ def test_a_click_beside_its_buttons_opens_and_closes_it(qtbot: QtBot, pane: Time
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(200))
     assert shown_seqs(pane) == []
     qtbot.wait(QApplication.doubleClickInterval() + 50)
-    QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=place(150))
+    QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=place(100))
     QTest.mouseMove(viewport, place(300))
     QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=place(300))
     assert shown_seqs(pane) == []

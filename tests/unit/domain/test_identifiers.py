@@ -35,6 +35,7 @@ from tests.support.tables import for_each
         ("color #3a5f87 of #12 //Be careful: s/g and a/b", ["#12"]),
         ("load_items, test_files_g… /srv/app/ma…", ["load_items"]),
         ("sed '166s/validate(x)/pass/; 192s/501/400/; s/re.full/re.match/' HTTP/1.0 3DIGIT", []),
+        ("</body></html><br/>", []),
         (r"'/\(is\)/d' ${HOME}/foo/bar $TMPDIR/m src/**/test_x.py", ["foo/bar", "test_x.py"]),
     ],
 )

@@ -603,10 +603,10 @@ def test_what_made_a_sweep_comes_before_what_it_made_needless(reason: SweepReaso
 
 
 def test_what_saves_tokens_is_no_reason_beside_another_one() -> None:
-    assert reasons_text(["to save tokens", "", "to save tokens"]) == "to save tokens"
+    assert reasons_text(["to save tokens", "", "by you"]) == "by you"
     assert reasons_text(["to save tokens", "context was full"]) == "context was full"
     assert reasons_text(["by you", "context was full"]) == "context was full"
-    assert reasons_text([""]) == ""
+    assert reasons_text(["", "to save tokens"]) == ""
 
 
 def test_a_line_about_outputs_and_notes_says_that_the_threshold_was_reached() -> None:

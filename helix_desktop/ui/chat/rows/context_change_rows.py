@@ -50,7 +50,7 @@ class _Group(msgspec.Struct, eq=False):
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
         """Return the line about them; of those inside others (`around`) nothing is offered."""
         change = context_change_text(self.before, self.after) if self.before else tr("Context")
-        by_size = sorted(self.changes, key=lambda words: -self.changes[words])
+        by_size = sorted(self.changes, key=lambda words: (words[:1].islower(), -self.changes[words]))
         words = self.handover if self.handover_seq else (*by_size, reasons_text(self.reasons))
         retaken = retaken_text(self.retaken)
         text = self.text or " · ".join(filter(None, (change, *words, retaken)))

@@ -30,6 +30,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
 from helix_desktop.words.call_targets import call_title, call_verb, shown_target
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.message_states import OUTDATED, REPEATED, STATE_WORDS
 from helix_desktop.words.numbers import (
     format_integer,
@@ -243,25 +244,14 @@ def accessible_name(row: Row) -> str:
 
 
 def output_form_text(row: ToolRow) -> str:
-    """Return that an output is sent in part; of a missing extract also what was spent on it.
-
-    Empty for one that is sent whole, or not at all.
-    """
+    """Return how much of an output is sent; empty for one that is sent whole, or not at all."""
     if row.form == "full" or row.badge not in ("", "in_window", "pinned", "recalled"):
         return ""
-    if not row.has_no_extract:
-        whole = row.answer.full_tokens
-        if not whole:
-            return translate(STATE_WORDS["in_part"].label)
-        return tr(
-            "{part} of {whole} tokens sent",
-            part=format_tokens(row.tokens),
-            whole=format_tokens(output_tokens(whole)),
-        )
-    if not row.shown.intake_tokens:
-        return tr("Beginning and end, not as asked")
-    tokens = format_tokens(row.shown.intake_tokens)
-    return tr("Beginning and end, not as asked · {tokens} tokens spent", tokens=tokens)
+    sent, whole = translate(STATE_WORDS["in_part"].label), row.answer.full_tokens
+    if whole:
+        tokens = format_tokens(row.tokens), format_tokens(output_tokens(whole))
+        sent = tr("{part} of {whole} tokens sent, rest cached", part=tokens[0], whole=tokens[1])
+    return dotted((sent, tr("extract failed"))) if row.has_no_extract else sent
 
 
 def removed_state_text() -> str:
@@ -273,7 +263,7 @@ def _tool_summary(row: ToolRow) -> list[str]:
     if form := output_form_text(row):
         words.append(form)
     if row.arguments_cached:
-        words.append(tr("input cached"))
+        words.append(badge_text("cached"))
     if row.is_outdated:
         words.append(translate(OUTDATED))
     if row.subagent_status is not None:

@@ -80,7 +80,9 @@ def test_a_preview_of_source_shows_what_it_defines(shapes: list[str], budget: in
     assert is_source("read_file", text)
     assert not is_source("run_command", text)
     preview = preview_output(text, DIGEST, budget, is_source=True).splitlines()
-    gap = next((place for place, line in enumerate(preview) if line.endswith("; of them:]")), len(preview))
+    gap = next(
+        (place for place, line in enumerate(preview) if line.endswith("; some of them:]")), len(preview)
+    )
     hidden = {n for n, shape in enumerate(lines, 1) if shape.lstrip().startswith(("def ", "class ", "func "))}
     shown: list[int] = []
     for line in preview[gap + 1 :]:
@@ -101,7 +103,7 @@ def test_the_preview_of_a_file_of_errors_is_its_outline() -> None:
     """A real one: each of its classes stands there, and nothing of their bodies and words."""
     text = Path(descriptions.__file__).read_text(encoding="utf-8")
     preview = preview_output(text, DIGEST, 1_800, is_source=is_source("read_file", text))
-    middle = preview.partition("of them:]\n")[2].splitlines()
+    middle = preview.partition("some of them:]\n")[2].splitlines()
     functions = [f"{n}: {line}" for n, line in enumerate(text.splitlines(), 1) if line.startswith("def ")]
     assert len(set(functions).intersection(middle)) >= len(functions) - 3, "those of head and tail"
     assert not any("_REPORT" in line for line in middle)

@@ -12,7 +12,7 @@ from tests.support.cache_session import SessionRig
 from tests.support.scripted_model import WordCounter
 
 _PREVIEW = re.compile(
-    r"(?P<head>.*?)\n\[… \d+ lines not shown \((?P<gap>\d+-\d+)\); of them:\]\n(?P<rest>.*)\n\n"
+    r"(?P<head>.*?)\n\[… \d+ lines not shown \((?P<gap>\d+-\d+)\); some of them:\]\n(?P<rest>.*)\n\n"
     r'\[CACHED\] recall_cached_content\("(?P<handle>\w+)"\) the whole output; '
     r"start_line=(?P<start>\d+), end_line=(?P<end>\d+): the lines not shown",
     re.DOTALL,
