@@ -185,14 +185,13 @@ class HandoverWindow(WindowParts):
             else:
                 self._other = self._former_of(seq)
                 self.refresh()
-                if self._reading is not None:
-                    await asyncio.wait([self._reading])
             if place == "changes":
                 self.comparison.other_box.setFocus()
             elif self.fields:
                 self.fields[0].editor.setFocus(Qt.FocusReason.OtherFocusReason)
-            elif self._primary() is self.use_button and self.use_button.isEnabled():
-                self.use_button.setFocus()
+            elif self._reading is not None and not focus:
+                self.versions.setFocus()
+                self._reading.add_done_callback(self._on_first_preview)
             else:
                 (self.ranges.focus if self._scope is not None else self.versions).setFocus()
             ends = [
@@ -349,6 +348,11 @@ class HandoverWindow(WindowParts):
             preview = None  # what there is to say stands where the price does
         if self._is_open and upto == self._preview_upto:
             self.show_preview(preview)
+
+    def _on_first_preview(self, _: object) -> None:
+        """Give the keyboard to the button that uses it, unless the user took it elsewhere meanwhile."""
+        if self._is_open and self.focusWidget() is self.versions:
+            self.use_button.setFocus()
 
     def show_preview(self, preview: OpenDraft | None) -> None:
         """Hold the handover as it would be now, and show it."""

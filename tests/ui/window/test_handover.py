@@ -281,11 +281,11 @@ async def test_compact_uses_what_is_shown_at_once_and_undo_brings_the_messages_b
     """No model is asked; a further turn is answered behind the summary that was on screen."""
     async with ChatServer(Summarizer()) as server:
         window = await open_after_two_turns(rig, server, FILES)
+        await until(window.use_button.hasFocus, "the text")
         sent, before = len(server.requests), rig.conversation.window.measure()[0]
         shown = [bullet.accessibleName() for bullet in window.findChildren(BulletView) if bullet.isVisible()]
         used = notes(window)[0].partition("→ ")[2]
         assert shown
-        assert window.use_button.hasFocus()
         QTest.keyClick(window.use_button, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         await _closed(rig)
         (made,) = rig.events(HandoverMade)
