@@ -314,11 +314,11 @@ class OutputForms:
             raise OutputFormUnavailable(
                 _text("The output doesn't fit the context window."),
                 _text(
-                    "It needs about {needed} more tokens; {left} are left.",
+                    "It needs about {needed} more tokens; {left} are left until the conversation is compacted.",
                     needed=added_tokens,
                     left=max(tokens_left, 0),
                 ),
-                _text("Send a preview or an extract, or compact the conversation first."),
+                _text("Recall lines of it into your message, or compact the conversation first."),
                 remedies=("compact",),
             )
         return (event,)

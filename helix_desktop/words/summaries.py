@@ -143,8 +143,8 @@ def fallback_text(rate: FallbackRate) -> str:
         return ""
     return tr.plural(
         rate.summaries,
-        "In this workspace, {count} of %n summary or extract needed a fallback.",
-        "In this workspace, {count} of %n summaries and extracts needed a fallback.",
+        "In this workspace, {count} of %n summary or extract by a model failed.",
+        "In this workspace, {count} of %n summaries and extracts by a model failed.",
         count=format_integer(rate.fallbacks),
     )
 

@@ -93,7 +93,7 @@ class TimelineFilterBar(HostedRow):
         about_yours = tr("What you pinned, left out, undid, or sent to the agent in another form.")
         words: dict[CardFilter | None, tuple[str, str]] = {
             None: (tr("All"), ""),
-            "handovers": (tr("Handovers"), about_handovers),
+            "handovers": (tr("Summaries"), about_handovers),
             "compacted": (translate(STATE_WORDS["folded"].label), about_compacted),
             "cached": (translate(STATE_WORDS["cached"].label), about_cached),
             "yours": (tr("Yours", "timeline filter: what the user did"), about_yours),
