@@ -314,7 +314,7 @@ class OutputForms:
             raise OutputFormUnavailable(
                 _text("The output doesn't fit the context window."),
                 _text(
-                    "It needs about {needed} more tokens; {left} are left until the conversation is compacted.",
+                    "It needs about {needed} more tokens; {left} are left until compaction.",
                     needed=added_tokens,
                     left=max(tokens_left, 0),
                 ),
