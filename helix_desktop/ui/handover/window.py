@@ -190,7 +190,7 @@ class HandoverWindow(WindowParts):
             elif self.fields:
                 self.fields[0].editor.setFocus(Qt.FocusReason.OtherFocusReason)
             elif self._reading is not None and not focus:
-                self.versions.setFocus()
+                self.close_button.setFocus()
                 self._reading.add_done_callback(self._on_first_preview)
             else:
                 (self.ranges.focus if self._scope is not None else self.versions).setFocus()
@@ -307,10 +307,12 @@ class HandoverWindow(WindowParts):
         if NOW in (self.seq, self._other) and upto not in (None, self._preview_upto):
             self._preview_upto = upto
             self._reading = self._start(self._read_preview(upto), "preview handover")
-        self.versions.show_versions(self._versions(), self.seq)
+        versions = self._versions()
+        self.versions.show_versions(versions, self.seq)
+        self._side.setVisible(len(versions) > 1)
         is_written = self.seq == DRAFT and self.is_writing
         self._pages.setCurrentIndex(int(is_written))
-        self.compare_button.setVisible(not is_written and len(self._versions()) > 1)
+        self.compare_button.setVisible(not is_written and len(versions) > 1)
         self.compare_button.setChecked(self._other != NOTHING)
         self.comparison.setVisible(not is_written and self._other != NOTHING)
         scope = self._scope
@@ -351,7 +353,7 @@ class HandoverWindow(WindowParts):
 
     def _on_first_preview(self, _: object) -> None:
         """Give the keyboard to the button that uses it, unless the user took it elsewhere meanwhile."""
-        if self._is_open and self.focusWidget() is self.versions:
+        if self._is_open and self.focusWidget() is self.close_button:
             self.use_button.setFocus()
 
     def show_preview(self, preview: OpenDraft | None) -> None:
@@ -408,8 +410,7 @@ class HandoverWindow(WindowParts):
                 field.changed.connect(self._on_typed)
                 self.fields.append(field)
                 parts.append(field)
-            else:
-                bullets = next((part.bullets for part in sections if part.title == title), ())
+            elif bullets := next((part.bullets for part in sections if part.title == title), ()):
                 is_flagged = event is not None and not event.origin
                 parts.append(_read_only(title, bullets, is_flagged=is_flagged))
         self._legend.setVisible(bool(self.fields))
@@ -789,6 +790,4 @@ def _read_only(title: str, bullets: Sequence[Bullet], *, is_flagged: bool) -> QW
     body = column(margins=(10, 7, 10, 7), gap=3)
     for bullet in bullets:
         body.addWidget(BulletView(bullet, is_flagged=is_flagged))
-    if not bullets:
-        body.addWidget(label(tr("Nothing recorded"), "faint"))
     return pane(column(label(title, "strong"), card(body, "well"), gap=4))

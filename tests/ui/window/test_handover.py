@@ -286,6 +286,8 @@ async def test_compact_uses_what_is_shown_at_once_and_undo_brings_the_messages_b
         shown = [bullet.accessibleName() for bullet in window.findChildren(BulletView) if bullet.isVisible()]
         used = notes(window)[0].partition("→ ")[2]
         assert shown
+        assert not window.versions.isVisible(), "there is no other version"
+        assert "Nothing recorded" not in _shown_labels(window)
         QTest.keyClick(window.use_button, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         await _closed(rig)
         (made,) = rig.events(HandoverMade)
