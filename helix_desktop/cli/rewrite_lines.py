@@ -215,8 +215,8 @@ def _noted_line(fold: FoldMade) -> str:
         case "truncate":
             return tr.plural(
                 fold.steps,
-                "compacted because the context was full: %n step, {saved} tokens saved",
-                "compacted because the context was full: %n steps, {saved} tokens saved",
+                "compacted (no room for the answer): %n step, {saved} tokens saved",
+                "compacted (no room for the answer): %n steps, {saved} tokens saved",
                 saved=fold.saved,
             )
     return tr.plural(

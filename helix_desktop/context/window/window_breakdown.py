@@ -86,7 +86,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     says that it didn't run. An answer that only calls tools has no words. `question` is the event of the
     message with which the user began its turn (0: it is of none, or of several), `question_name` its words,
     `turn` the number of that turn.
-    `whole` are the tokens of all of an output that is sent in part (0: sent as it is, or never counted).
+    `whole` are the tokens of all of an output that isn't sent as it is (0: it is, or was never counted).
     """
 
     seq: int
@@ -399,9 +399,11 @@ def _output_item(
     item: LogItem, output: ToolAnswered, tokens: int, masked: bool, transcript: Transcript
 ) -> WindowItem:
     name = _call_text(item)
+    counted = output.full_tokens or (output.tokens if output.form == "full" else 0)
+    whole = output_tokens(counted) if counted else 0
     if masked:
         why = text("{size} stored", size=ByteSize(output.size))
-        return WindowItem(item.seq, "output", name, tokens, "cached", why)
+        return WindowItem(item.seq, "output", name, tokens, "cached", why, whole=whole)
     if item.seq in transcript.rewrites.pinned:
         return WindowItem(item.seq, "pinned", name, tokens, "pinned", text("Pinned by you"))
     if output.recalled or output.name == RECALL_TOOL:  # the latter of earlier messages, too
@@ -412,8 +414,6 @@ def _output_item(
         return WindowItem(item.seq, "output", name, tokens, "full", _step_text(item, transcript))
     why = text("{reason} · full output stored", reason=_chooser_text(output, chosen_form))
     state: WindowItemState = "extract" if form == "compact" else "preview"
-    counted = output.full_tokens or (output.tokens if output.form == "full" else 0)
-    whole = output_tokens(counted) if counted else 0
     return WindowItem(item.seq, "output", name, tokens, state, why, whole=whole)
 
 

@@ -117,6 +117,11 @@ class WindowRow(WindowItem, frozen=True):
         return tuple(action for action, is_possible in possible.items() if is_possible)
 
     @property
+    def way_back(self) -> RowAction | None:
+        """Return what brings back all of what left; None if nothing did."""
+        return next((action for action in self.actions if action in ("include", "send_full", "undo")), None)
+
+    @property
     def is_summary(self) -> bool:
         """Return True if it stands for older messages, which an undo brings back."""
         return self.kind == "handover" and not self.excluded
@@ -127,10 +132,17 @@ class WindowRow(WindowItem, frozen=True):
         return bool(self.tool and self.digest) and self.state not in ("full", "recalled", "pinned")
 
     @property
+    def is_cut(self) -> bool:
+        """Return True if a part of an output is sent, of which it is known how much that is."""
+        return self.whole > 0 and self.state not in ("cached", "repeated")
+
+    @property
     def tokens_text(self) -> str:
         """Return how much of it is sent: `701 of 6.4k` of what is sent in part."""
         tokens = format_tokens(self.tokens)
-        return tr("{part} of {whole}", part=tokens, whole=format_tokens(self.whole)) if self.whole else tokens
+        if not self.is_cut:
+            return tokens
+        return tr("{part} of {whole}", part=tokens, whole=format_tokens(self.whole))
 
     @property
     def state_text(self) -> str:
@@ -140,8 +152,8 @@ class WindowRow(WindowItem, frozen=True):
     @property
     def unusual_state(self) -> str:
         """Return the same, but nothing of what is sent as it is, or of which the tokens say how much is."""
-        is_usual = self.state in ("fixed", "full", "recalled") or self.whole
-        return "" if self.is_summary or is_usual else self.state_text
+        is_usual = self.state in ("fixed", "full", "recalled")
+        return "" if self.is_summary or self.is_cut or is_usual else self.state_text
 
     @property
     def shown_states(self) -> list[str]:

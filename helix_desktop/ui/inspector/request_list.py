@@ -51,7 +51,7 @@ def action_text(action: RowAction, row: WindowRow) -> str:
     texts: dict[RowAction, str] = {
         "show": tr("Show in chat"),
         "cache": tr("Cache now… (saves up to {tokens} tokens)", tokens=format_tokens(row.cachable)),
-        "send_full": translate(STATE_WORDS["cached"].verb),
+        "send_full": " · ".join(filter(None, (translate(STATE_WORDS["cached"].verb), _whole_text(row)))),
         "undo": translate(STATE_WORDS["handed_over"].verb),
         "open": tr("Open output"),
         "pin": tr("Pin in context"),
@@ -60,6 +60,10 @@ def action_text(action: RowAction, row: WindowRow) -> str:
         "include": translate(STATE_WORDS["excluded"].verb),
     }
     return texts[action]
+
+
+def _whole_text(row: WindowRow) -> str:
+    return tr("≈ {tokens} tokens", tokens=format_tokens(row.whole)) if row.whole else ""
 
 
 def action_key(action: RowAction, keys: PageKeys) -> str:

@@ -27,7 +27,7 @@ from helix_desktop.ui.inspector.request_groups import (
     RowAction,
     WindowRow,
 )
-from helix_desktop.ui.inspector.request_list import ActOnRow, RequestList
+from helix_desktop.ui.inspector.request_list import ActOnRow, RequestList, action_text
 from helix_desktop.ui.kit.boxes import Dot, Pen
 from helix_desktop.ui.kit.commands import ContextCommands, PageKeys
 from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
@@ -173,12 +173,21 @@ class RequestReader(QWidget):
         self._place_button.clicked.connect(partial(self._act, "show"))
         self._output_button = PushButton(tr("Open output"), "link", name="open_output")
         self._output_button.clicked.connect(partial(self._act, "open"))
-        links = [self._output_button, self._place_button]
+        self._way_back: RowAction | None = None
+        self._way_back_button = PushButton("", "link", name="way_back")
+        self._way_back_button.clicked.connect(self._go_way_back)
+        links = [self._way_back_button, self._output_button, self._place_button]
         head = row(back, ResponsiveRow(self._title, links), gap=6, stretch=1)
         parts = (head, self._note, self._changed, self._request_head, self.page)
         self.setLayout(column(*parts, margins=(12, 9, 12, 12), stretch=4))
 
-    def show_page(self, title: str, text: str, window_row: WindowRow | None) -> None:
+    @property
+    def is_request(self) -> bool:
+        return self._texts is not None
+
+    def show_page(self, title: str, text: str, window_row: WindowRow | None, *, is_past: bool) -> None:
+        """Show a text; of a row of the next request with what brings back all of it."""
+        self._way_back = window_row.way_back if window_row is not None and not is_past else None
         self._show_head(title, "", None, window_row)
         self.page.show_data(text.encode())
 
@@ -192,6 +201,9 @@ class RequestReader(QWidget):
         self._texts, self._row = request, window_row
         self._place_button.setVisible(window_row is not None and bool(window_row.seq))
         self._output_button.setVisible(window_row is not None and window_row.is_in_part)
+        self._way_back_button.setVisible(window_row is not None and self._way_back is not None)
+        if window_row is not None and self._way_back is not None:
+            self._way_back_button.setText(action_text(self._way_back, window_row))
         self._title.set_text(title)
         show_text(self._note, note)
         self._request_head.setVisible(request is not None)
@@ -203,6 +215,11 @@ class RequestReader(QWidget):
         is_changed = texts is not None and bool(texts.made_of) and texts.made_of != made_of
         self._changed.setVisible(is_changed)
         self._curl_button.setVisible(texts is not None and bool(texts.curl) and not is_changed)
+
+    def _go_way_back(self) -> None:
+        if self._row is not None and self._way_back is not None:
+            self.back_requested.emit()
+            perform(self, ActOnRow(self._way_back, self._row))
 
     def _act(self, action: RowAction) -> None:
         if self._row is not None:
@@ -229,7 +246,7 @@ class RequestReader(QWidget):
 
 
 class Inspector(Themed, QWidget):
-    text_shown = Signal(bool)  # a text lies over the overview now, or no longer
+    request_shown = Signal(bool)  # a whole request lies over the overview now, or no longer
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -246,7 +263,7 @@ class Inspector(Themed, QWidget):
             self._stack.addWidget(part)
         self._lazy_reader = LazyPage(RequestReader)
         self._lazy_reader.when_built(self._add_reader)
-        self._stack.currentChanged.connect(lambda _: self.text_shown.emit(self._is_reading))
+        self._stack.currentChanged.connect(lambda _: self.request_shown.emit(self._is_reading_request))
         self.requests.selectionModel().currentChanged.connect(self._scroll_to_current)
         self.empty.button_clicked.connect(lambda: perform(self, FocusComposer()))
         self._stack.setCurrentWidget(self._unknown)
@@ -272,7 +289,7 @@ class Inspector(Themed, QWidget):
 
     def show_page(self, title: str, text: str, window_row: WindowRow | None = None) -> None:
         """Show a text over the overview, until the user goes back; of a row it leads to its place."""
-        self.reader.show_page(title, text, window_row)
+        self.reader.show_page(title, text, window_row, is_past=self.requests.is_read_only)
         self._open_reader()
 
     def show_request(self, texts: RequestTexts) -> None:
@@ -323,6 +340,10 @@ class Inspector(Themed, QWidget):
     @property
     def _is_reading(self) -> bool:
         return self._stack.currentWidget() is self._lazy_reader.find()
+
+    @property
+    def _is_reading_request(self) -> bool:
+        return self._is_reading and self.reader.is_request
 
     def close_page(self) -> None:
         """Leave a text without the keyboard, and close what is open: their session goes off the screen."""

@@ -682,10 +682,8 @@ _TAIL_CHARS = 420  # characters of the running summary that stay in sight
 _SHORTEST_LINE = 4.0  # pixels between two phases
 
 
-def running_text(what: Attempt) -> str:
-    if what == "handover":
-        return tr("Writing a summary")
-    return tr("Summarizing older messages in the background")
+def running_text() -> str:
+    return tr("Summarizing older messages")
 
 
 def phase_text(phase: Phase) -> str:
@@ -722,7 +720,7 @@ class RunningCard(TimelineRow, frozen=True):
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
         """Return it with what the model writes and a Stop that changes nothing."""
-        tip, title = tr("Stop without changing anything"), running_text(self.what)
+        tip, title = tr("Stop without changing anything"), running_text()
         stop = push_button("stop", CancelCompaction(), tr("Stop"), tip=tip)
         tail = self.text[-_TAIL_CHARS:]
         if len(self.text) > _TAIL_CHARS:

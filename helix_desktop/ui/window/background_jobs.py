@@ -104,7 +104,7 @@ class BackgroundJobs:
         rows = []
         for what, progress in self._compactions.items():
             if progress.phase != "idle":
-                words = " · ".join(filter(None, (running_text(what), _estimate_of(progress))))
+                words = " · ".join(filter(None, (running_text(), _estimate_of(progress))))
                 stop_it = JobAction("stop", stops[what], tr("Nothing changes."))
                 rows.append(JobRow(_JOB_IDS[what], words, action=stop_it))
         rows += self._subagent_rows(conversation)

@@ -23,6 +23,7 @@ from helix_desktop.context.log.window_layout import SummaryBlock
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
+    FormChosen,
     Pinned,
     Redone,
     SweepMade,
@@ -290,7 +291,7 @@ class RewriteController(WindowPart):
         words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
         way_back = Answer(words, lambda: self._start(go_back(), "undo or redo"), name)
         transcript = conversation.session.transcript
-        coming, how_long = self._after_undo(conversation), self._how_long(conversation)
+        coming, how_long = self._after_undo(conversation), self._how_long(conversation, seqs)
         cards = await self._read_changes(conversation)
         if is_undo and transcript.rewrites.undone.keys().isdisjoint(seqs):
             return
@@ -314,8 +315,11 @@ class RewriteController(WindowPart):
         self._session.notify(context_notice(conversation, name, why, way_back))
 
     @staticmethod
-    def _how_long(conversation: Conversation) -> str:
-        """Return how long what an undo brought back stays in the context."""
+    def _how_long(conversation: Conversation, undone: Sequence[int]) -> str:
+        """Return how long what an undo brought back stays in the context; empty if it was nothing."""
+        by_seq = conversation.session.transcript.rewrites.by_seq
+        if all(isinstance(by_seq.get(seq), FormChosen) for seq in undone):
+            return ""
         if conversation.session.transcript.on_hold:
             return tr("What it restored stays while context changes are paused.")
         if not conversation.window.policy.enabled:

@@ -367,6 +367,12 @@ def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(qtbot: QtBot
     with performed(pane) as intents:
         output.click()
     assert intents == [ActOnRow("open", marker)]
+    with performed(pane) as intents:
+        find_button(pane, "way_back").click()
+    assert intents == [ActOnRow("send_full", marker)]
+    pane.requests.is_read_only = True
+    pane.show_page(marker.label, "[CACHED]", marker)
+    assert not find_buttons(pane, "way_back"), "the past can't be changed"
     pane.show_page("Always sent", "You are an agent.")
     assert button.isHidden()
     assert output.isHidden()

@@ -129,7 +129,7 @@ def test_with_the_policy_off_the_chart_has_no_threshold(qtbot: QtBot) -> None:
     [
         ("fold", " · to save tokens"),
         ("condense", " · to save tokens"),
-        ("truncate", " · context was full"),
+        ("truncate", " · no room for the answer"),
     ],
 )
 def test_a_summary_without_a_model_says_why_it_was_made(qtbot: QtBot, kind: FoldKind, why: str) -> None:

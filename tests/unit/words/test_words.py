@@ -591,7 +591,7 @@ def test_a_line_about_facts_says_that_the_threshold_was_reached() -> None:
     ("reason", "text"),
     [
         (SweepReason.MANUAL, "by you"),
-        (SweepReason.OVERFLOW, "context was full"),
+        (SweepReason.OVERFLOW, "no room for the answer"),
         (SweepReason.REFUSED, "provider refused the images"),
         (SweepReason.HANDOVER, "with a compaction"),
         (SweepReason.COLD, "context reached 85 %"),
@@ -604,8 +604,8 @@ def test_what_made_a_sweep_comes_before_what_it_made_needless(reason: SweepReaso
 
 def test_what_saves_tokens_is_no_reason_beside_another_one() -> None:
     assert reasons_text(["to save tokens", "", "by you"]) == "by you"
-    assert reasons_text(["to save tokens", "context was full"]) == "context was full"
-    assert reasons_text(["by you", "context was full"]) == "context was full"
+    assert reasons_text(["to save tokens", "no room for the answer"]) == "no room for the answer"
+    assert reasons_text(["by you", "no room for the answer"]) == "no room for the answer"
     assert reasons_text(["", "to save tokens"]) == ""
 
 
@@ -614,7 +614,7 @@ def test_a_line_about_outputs_and_notes_says_that_the_threshold_was_reached() ->
     swept = SweepMade((3,), 900, SweepReason.BATCH, averted_handover_at=0.83)
     noted = FoldMade(2, 9, "", 20, "", 1, 2, 900, averted_handover_at=0.83)
     assert rewrite_reason_text(swept) == rewrite_reason_text(noted) == "context reached 83 %"
-    assert rewrite_reason_text(replace(swept, reason=SweepReason.OVERFLOW)) == "context was full"
+    assert rewrite_reason_text(replace(swept, reason=SweepReason.OVERFLOW)) == "no room for the answer"
     assert rewrite_reason_text(replace(noted, averted_handover_at=0.0)) == "to save tokens"
 
 
