@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from typing import NoReturn
 import qt_libraries
 from check.static import LOCK as STATIC_LOCK
 from doctor import examine
-from environment import LOCKS, Environment, SetupFailed, call, clean_environ, read_lock, say
+from environment import LOCKS, Environment, SetupFailed, call, clean_environ, lock_entries, read_lock, say
 from package import main as build_packages
 from package_environment import LOCK as PACKAGE_LOCK
 from peers import LOCK as PEERS_LOCK
@@ -173,9 +172,8 @@ def _only_here(lock: str, other: str) -> str:
 
     An entry for more systems than in the other (another marker) stays: pip takes both, of one version.
     """
-    entries, known = (re.findall(r"^[a-z0-9].*\n(?: .*\n)*", text, re.MULTILINE) for text in (lock, other))
-    names = {entry.partition(" \\\n")[0] for entry in known}
-    return "".join(entry for entry in entries if entry.partition(" \\\n")[0] not in names)
+    names = {entry.partition(" \\\n")[0] for entry in lock_entries(other)}
+    return "".join(entry for entry in lock_entries(lock) if entry.partition(" \\\n")[0] not in names)
 
 
 def show_help(arguments: Sequence[str]) -> int:

@@ -16,8 +16,10 @@ import commands
 import leveldb
 import pytest
 import qt_libraries
+from check.static import LOCK as STATIC_LOCK
 from distribution import INSTALL, SystemPart, install_line, known_pythons, system_parts
-from environment import LOCKS, Environment, SetupFailed, read_lock
+from environment import LOCKS, Environment, SetupFailed, lock_entries, read_lock
+from package_environment import LOCK as PACKAGE_LOCK
 
 from helix_desktop import __version__
 
@@ -229,6 +231,13 @@ def test_the_facts_about_systems_can_be_read() -> None:
         ["python3.11", "python3.11-venv"],
     )
     assert known_pythons({"ID": "pop", "VERSION_ID": "22.04", "ID_LIKE": "ubuntu debian"})[0] == "apt"
+
+
+def test_what_is_installed_from_a_lock_is_all_of_it() -> None:
+    """Its entries are installed in two parts; none is left out."""
+    for path in (*map(Path, LOCKS.values()), PACKAGE_LOCK, STATIC_LOCK):
+        lock = read_lock(ROOT / path)
+        assert "".join(lock_entries(lock)) == lock
 
 
 def test_from_python_3_13_on_the_lock_leaves_out_the_binding() -> None:
