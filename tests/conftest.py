@@ -75,7 +75,6 @@ providers._get_local_constants = lambda: providers._local_constants
 _GRACE_S = 20.0  # nobody waits but a test that fails
 _QT_GRACE_MS = 60_000  # the same
 _NUMBERS = itertools.count()
-_LOOK_AT_ALL_EVERY = 200  # garbage collections
 
 
 class _Network:
@@ -132,7 +131,6 @@ def pytest_configure(config: pytest.Config) -> None:
 _NETWORK = pytest.StashKey[_Network]()
 _QT_RUNNER = pytest.StashKey[asyncio.Runner | None]()
 _NOT_MADE = pytest.StashKey[Path]()
-_COLLECTIONS = pytest.StashKey[int]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -143,7 +141,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop() -> Generator[None, object, object]:
     """Let no garbage collection look at modules and collected tests again: they stay."""
-    gc.collect()
     gc.freeze()
     # Properties make many short-lived objects: the usual 700 had them all looked at thousands of times.
     gc.set_threshold(500_000, 20, 100)
@@ -294,19 +291,12 @@ def _garbage_on_the_main_thread(request: pytest.FixtureRequest) -> Iterator[None
         if (uses_qt or is_coroutine) and request.node.funcargs is not None:  # None in an interrupted run
             request.node.funcargs.clear()  # all fixtures but this one have ended
         if uses_qt:
-            _collect(request.config)
+            gc.collect()
+            # What is alive between two tests (modules, collected tests) mostly stays so: the next collection
+            # need not look at it again, which is most of its work.
+            gc.freeze()
         elif is_coroutine:
             gc.collect(1)  # what this test made is young: it has met one collection at most
-
-
-def _collect(config: pytest.Config) -> None:
-    collections = config.stash[_COLLECTIONS] = config.stash.get(_COLLECTIONS, 0) + 1
-    if collections % _LOOK_AT_ALL_EVERY == 0:
-        gc.unfreeze()
-    gc.collect()
-    # What is alive between two tests (modules, collected tests) mostly stays so: the next collection need not
-    # look at it again, which is most of its work.
-    gc.freeze()
 
 
 @contextmanager
