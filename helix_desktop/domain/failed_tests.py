@@ -1,4 +1,4 @@
-"""How many tests failed, read from the last lines of a test run."""
+"""How many tests failed, read from the summary of a test run."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ _TEST_SUMMARIES = tuple(
 _SUMMARY_LINES = 8  # from the end: jest and cargo say more below
 
 
-def failed_tests(output: str) -> int | None:
-    """Return how many tests failed, as the last lines of a test run say.
+def failed_tests(output: str, *, is_last: bool = True) -> int | None:
+    """Return how many tests failed, as the last lines of a test run say; anywhere unless it `is_last`.
 
     0: some did, and they don't say how many. None: none did, or these are not the lines of a test run.
     """
-    for line in reversed(output.rstrip().split("\n")[-_SUMMARY_LINES:]):
+    lines = output.rstrip().split("\n")
+    for line in reversed(lines[-_SUMMARY_LINES:] if is_last else lines):
+        if "fail" not in line.lower() and "error" not in line:
+            continue
         found = next(filter(None, (form.fullmatch(line) for form in _TEST_SUMMARIES)), None)
         if found is None:
             continue

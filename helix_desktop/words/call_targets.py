@@ -52,9 +52,12 @@ def output_title(output: ToolAnswered) -> str:
     return one_line(call_title(output.name, " · ".join(filter(None, (output.target, about)))))
 
 
-def failed_tests_text(output: str) -> str:
-    """Return how many tests failed, as the last lines of a test run say; empty if they don't."""
-    count = failed_tests(output)
+def failed_tests_text(output: str, *, is_last: bool = True) -> str:
+    """Return how many tests failed, as a test run says; empty if it doesn't.
+
+    Unless it `is_last`, what other commands printed may follow.
+    """
+    count = failed_tests(output, is_last=is_last)
     if count is None:
         return ""
     return tr.plural(count, "%n failed", "%n failed") if count else tr("Tests failed")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from helix_desktop.agent.session import did_not_run
 from helix_desktop.agent.tool_calls.approvals import denying_rule
 from helix_desktop.context.intake.descriptions import count_header_lines, count_matching_lines
 from helix_desktop.context.log.file_and_mode_notes import REFUSED_IN_PLAN
 from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
+from helix_desktop.domain.files.file_use import is_test_command
 from helix_desktop.domain.question import denial_reason
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
@@ -32,6 +35,7 @@ _OUTCOMES: dict[ToolState, TranslatableText] = {
     "stopped": text("Stopped"),
 }
 _RESULT_CHARS = 120  # of the last line of a command's output
+_CHAIN = re.compile(r";|&&|\|\||\n")  # behind which another command may print something, too
 _RULE_SIGNS = " \t=-"  # that lines of headings and sums are drawn with
 _REASON_CHARS = 60  # of why a call failed or was denied; the opened card has all
 
@@ -41,7 +45,10 @@ def outcome_text(row: ToolRow) -> str:
     ends = row.shown_lines
     if row.state == "denied" and (why := _denial_text(ends.head)):
         return tr("Denied: {reason}", reason=why)
-    failed = failed_tests_text(ends.tail or ends.head) if row.command and row.answer_seq else ""
+    failed = ""
+    if row.command and row.answer_seq:
+        is_last = not (is_test_command(row.command) and _CHAIN.search(row.command))
+        failed = failed_tests_text(ends.tail or ends.head if is_last else row.shown.text, is_last=is_last)
     if row.state == "ok" or (row.state == "failed" and failed):
         return failed
     if row.state == "failed" and row.answer.exit_code:
