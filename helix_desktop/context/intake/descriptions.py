@@ -208,7 +208,7 @@ _DEFINITION = re.compile(
     r"|pub(?:\([a-z]+\))? |unsafe |sealed |data |open |override )*"
     r"(?:(?:class|def|function\*?|func|fn|interface|struct|enum|trait|type|impl|module|namespace|object"
     r"|protocol)\s+(?:\([^)]*\)\s*)?|(?:const|let|var)\s+(?=\w+\s*=\s*(?:async\s*)?(?:function|\()))"
-    r"(?P<name>[A-Za-z_$][\w$]*)"
+    r"(?P<name>[A-Za-z_$][\w$]*+)(?!\s+(?!extends|implements|for|where|with)[a-z]+ [a-z])"  # else a sentence
 )
 _METHOD = re.compile(
     r"(?:(?:public|private|protected|internal|static|final|abstract|async|override|virtual) )+"

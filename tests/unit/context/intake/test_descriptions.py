@@ -85,6 +85,7 @@ LICENSE = "# Copyright (C) 2026 Somebody\n# Licensed under the MIT license.\n\ni
         ("find_references", "src/a.py:3:def f\nsrc/a.py:9:f()\n", "2 lines in 1 file: src/a.py"),
         ("read_file", "Found 5 references in 2 files\n", '"Found 5 references in 2 files"'),
         ("anything", "a \u202eb", '"a b"'),
+        ("read_file", "class is all of it.\nclass Tree extends Plant {\ntype pair struct {", "Tree, pair"),
         ("anything", "", ""),
     ],
 )

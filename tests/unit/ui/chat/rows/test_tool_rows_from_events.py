@@ -69,18 +69,6 @@ def test_a_call_that_failed_says_why_but_for_the_exit_code_of_a_command() -> Non
     row = tool_row("c", "x", state="failed", text="There is no tool 'x'. The tools are: y")
     assert outcome_text(row) == "Failed: There is no tool 'x'"
     assert outcome_text(with_answer(row, exit_code=2)) == "Exit code 2"
-
-
-def test_failed_tests_are_said_whatever_ran_after_them() -> None:
-    """Not what another program printed that looks so."""
-    printed = "FAILED (failures=1)\n\n" + "-old\n+new\n" * 40
-    for command, words in (
-        ("python3 -m unittest; git diff", "1 failed"),
-        ("python3 -m unittest", ""),
-        ("cat log; git diff", ""),
-    ):
-        row = tool_row("c", "run_command", text=printed, arguments={"command": command}, exit_code=0)
-        assert outcome_text(row) == words
     assert figures_text(with_answer(row, exit_code=2)).startswith("1 line · 0 ms · exit code 2 · ")
     assert figures_text(replace(row, state="ok")).startswith("1 line · 0 ms · ")
 
@@ -163,3 +151,15 @@ def test_a_call_that_a_crash_cut_off_shows_no_time_where_none_was_saved(duration
     _, rows = rows_from_log(log)
     (row,) = (row for row in rows if isinstance(row, ToolRow))
     assert figures_text(row) == words
+
+
+def test_failed_tests_are_said_whatever_ran_after_them() -> None:
+    """Not what another program printed that looks so."""
+    printed = "FAILED (failures=1)\n\n" + "-old\n+new\n" * 40
+    for command, words in (
+        ("python3 -m unittest; git diff", "1 failed"),
+        ("python3 -m unittest", ""),
+        ("cat log; git diff", ""),
+    ):
+        row = tool_row("c", "run_command", text=printed, arguments={"command": command}, exit_code=0)
+        assert outcome_text(row) == words
