@@ -13,7 +13,7 @@ from helix_desktop.ui.changes.reverts.revert_flow import REVERTED, RevertFlow
 from helix_desktop.ui.chat.completion_sources import add_completions
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.presenter import ChatPresenter
-from helix_desktop.ui.chat.recalls import Recalls
+from helix_desktop.ui.chat.recall_into_message import Recalls
 from helix_desktop.ui.chat.turn_controller import TurnController, follow_session
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
