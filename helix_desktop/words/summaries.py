@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.summary_names import compacted_turns, summary_name
 from helix_desktop.context.summaries.summary_task import FallbackRate
-from helix_desktop.context.window.window_breakdown import compacted_turns, summary_name
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import (
     Bullet,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
-from operator import attrgetter
 from typing import Literal
 
 import msgspec
@@ -19,6 +17,7 @@ from helix_desktop.context.log.window_layout import (
     WindowEntry,
 )
 from helix_desktop.context.summaries.handover import handover_counts
+from helix_desktop.context.summaries.summary_names import summary_name
 from helix_desktop.context.window.exclusions import can_exclude
 from helix_desktop.context.window.message_states import sent_digests
 from helix_desktop.context.window.usage_gauge import output_tokens
@@ -320,48 +319,6 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
             return _standing_item(event.text, seq, event)
         case LogItem():
             return _message_item(entry, tokens, transcript)
-
-
-def summary_name(transcript: Transcript, after: int, upto: int) -> TranslatableText:
-    """Return what stands in place of the messages behind `after`, up to `upto`, is called: by its turns."""
-    turns = compacted_turns(transcript, after, upto)
-    return text("Compacted {turns}", turns=turns) if turns else text("Compacted messages")
-
-
-def compacted_turns(transcript: Transcript, after: int, upto: int) -> TranslatableText:
-    """Return the turns of the messages behind `after`, up to `upto`; empty if there are none.
-
-    Of one of which it leaves out model calls, the name says which end is there.
-    """
-    messages = transcript.messages
-    items = messages.items
-    first, last = messages.position(after), messages.position(upto) - 1
-    if first > last:
-        return verbatim("")
-    begin = bisect_left(items, items[first].turn, key=attrgetter("turn"))
-    end = bisect_left(items, items[last].turn + 1, key=attrgetter("turn"))
-    starts_late = first > begin and messages.step_in_turn(items[first - 1]) > 0
-    ends_early = items[end - 1].step > items[last].step
-    from_turn, to_turn = (max(1, items[at].turn) for at in (first, last))
-    if from_turn == to_turn:
-        if starts_late:
-            return (
-                text("middle of turn {number}", number=from_turn)
-                if ends_early
-                else text("end of turn {number}", number=from_turn)
-            )
-        if ends_early:
-            return text("start of turn {number}", number=from_turn)
-        return text("turn {number}", number=from_turn)
-    if starts_late:
-        if ends_early:
-            return text("end of turn {first}, start of {last}", first=from_turn, last=to_turn)
-        return text("end of turn {first} to turn {last}", first=from_turn, last=to_turn)
-    if not ends_early:
-        return text("turns {first}–{last}", first=from_turn, last=to_turn)
-    if to_turn - from_turn == 1:
-        return text("turn {first}, start of {last}", first=from_turn, last=to_turn)
-    return text("turns {first}–{before}, start of {last}", first=from_turn, before=to_turn - 1, last=to_turn)
 
 
 def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowItem:

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.context.window.window_breakdown import compacted_turns
 from helix_desktop.domain.cost import format_usd
 from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
@@ -84,7 +83,6 @@ from helix_desktop.words.times import (
     format_relative_time,
     format_short_time,
 )
-from tests.support.histories import conversation_with
 from tests.support.store.builders import START_MS
 from tests.support.tables import for_each
 
@@ -616,34 +614,3 @@ def test_a_line_about_outputs_and_notes_says_that_the_threshold_was_reached() ->
     assert rewrite_reason_text(swept) == rewrite_reason_text(noted) == "context reached 83 %"
     assert rewrite_reason_text(replace(swept, reason=SweepReason.OVERFLOW)) == "no room for the answer"
     assert rewrite_reason_text(replace(noted, averted_handover_at=0.0)) == "to save tokens"
-
-
-def test_what_is_compacted_is_called_by_the_turns_that_it_replaces() -> None:
-    """A turn of which messages still stand is there in part, at either end."""
-    transcript = conversation_with(3).transcript
-    items = transcript.messages.items
-    first = {turn: next(item.seq for item in items if item.turn == turn) for turn in (1, 2, 3)}
-    middle = {turn: first[turn] + 4 for turn in first}
-    ranges = [
-        (0, middle[1]),
-        (0, first[2] - 1),
-        (0, middle[2]),
-        (0, first[3] - 1),
-        (0, middle[3]),
-        (middle[1], first[2] - 1),
-        (middle[1], first[3] - 1),
-        (middle[1], middle[2]),
-        (middle[1], middle[1] + 2),
-    ]
-    assert [compacted_turns(transcript, after, upto) for after, upto in ranges] == [
-        "start of turn 1",
-        "turn 1",
-        "turn 1, start of 2",
-        "turns 1–2",
-        "turns 1–2, start of 3",
-        "end of turn 1",
-        "end of turn 1 to turn 2",
-        "end of turn 1, start of 2",
-        "middle of turn 1",
-    ]
-    assert not compacted_turns(transcript, items[-1].seq, items[-1].seq)

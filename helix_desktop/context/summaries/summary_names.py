@@ -1,0 +1,53 @@
+"""What summaries are called: by the turns whose messages they stand for."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from operator import attrgetter
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
+
+_text = TextContext("Context")
+
+
+def summary_name(transcript: Transcript, after: int, upto: int) -> TranslatableText:
+    """Return what stands in place of the messages behind `after`, up to `upto`, is called: by its turns."""
+    turns = compacted_turns(transcript, after, upto)
+    return _text("Compacted {turns}", turns=turns) if turns else _text("Compacted messages")
+
+
+def compacted_turns(transcript: Transcript, after: int, upto: int) -> TranslatableText:
+    """Return the turns of the messages behind `after`, up to `upto`; empty if there are none.
+
+    Of one of which it leaves out model calls, the name says which end is there.
+    """
+    messages = transcript.messages
+    items = messages.items
+    first, last = messages.position(after), messages.position(upto) - 1
+    if first > last:
+        return verbatim("")
+    begin = bisect_left(items, items[first].turn, key=attrgetter("turn"))
+    end = bisect_left(items, items[last].turn + 1, key=attrgetter("turn"))
+    starts_late = first > begin and messages.step_in_turn(items[first - 1]) > 0
+    ends_early = items[end - 1].step > items[last].step
+    from_turn, to_turn = (max(1, items[at].turn) for at in (first, last))
+    if from_turn == to_turn:
+        if starts_late:
+            return (
+                _text("middle of turn {number}", number=from_turn)
+                if ends_early
+                else _text("end of turn {number}", number=from_turn)
+            )
+        if ends_early:
+            return _text("start of turn {number}", number=from_turn)
+        return _text("turn {number}", number=from_turn)
+    if starts_late:
+        if ends_early:
+            return _text("end of turn {first}, start of {last}", first=from_turn, last=to_turn)
+        return _text("end of turn {first} to turn {last}", first=from_turn, last=to_turn)
+    if not ends_early:
+        return _text("turns {first}–{last}", first=from_turn, last=to_turn)
+    if to_turn - from_turn == 1:
+        return _text("turn {first}, start of {last}", first=from_turn, last=to_turn)
+    return _text("turns {first}–{before}, start of {last}", first=from_turn, before=to_turn - 1, last=to_turn)
