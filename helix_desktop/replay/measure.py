@@ -13,39 +13,24 @@ from contextlib import closing, suppress
 from itertools import accumulate
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Literal, TypeVar, get_args
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.context.policy_numbers import ContextPolicy
-from helix_desktop.context.summaries.covered_facts import CheckedText, covered_facts
 from helix_desktop.context.summaries.index_entry import HEAD
 from helix_desktop.context.window.usage_gauge import replayed_tokens
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, RECALL_TOOL
-from helix_desktop.domain.errors import (
-    DigestUnknown,
-    HelixError,
-    RequestInvalid,
-    RequestTooLarge,
-    StoreError,
-    ToolError,
-)
+from helix_desktop.domain.errors import DigestUnknown, HelixError, RequestInvalid, RequestTooLarge, StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.foreign import ForeignCompaction
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.summary import FactKind
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.replay.billing import RequestTotals, SentTotals
-from helix_desktop.replay.identifier_coverage import (
-    IdentifierCoverage,
-    IdentifierCoverageCounter,
-    find_uses,
-    key_word,
-    message_texts,
-)
+from helix_desktop.replay.identifier_coverage import IdentifierCoverage, IdentifierCoverageCounter, find_uses
 from helix_desktop.replay.policy.policy_replay import encode
 from helix_desktop.replay.recording import (
     RawMessage,
@@ -58,6 +43,7 @@ from helix_desktop.replay.recording import (
     with_turn_ends,
 )
 from helix_desktop.replay.replayer import MechanismCounts, Replayer
+from helix_desktop.replay.surviving_facts import ComparedFacts, compared_facts
 from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.system.worker_process import end_process, run_in_background, start_process
 
@@ -249,34 +235,6 @@ class FailedRequests(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
-FactPlace = Literal["context", "one_call", "nowhere"]
-"""Where a fact is under management: in the request, or one call of its agent brings it back, or neither."""
-
-
-class ComparedFact(msgspec.Struct, frozen=True):
-    """A fact, with the sentence that a hash or a number is in, and where it is."""
-
-    text: str
-    place: FactPlace
-    in_summary: bool
-    sentence: str = ""
-
-
-class ComparedFacts(msgspec.Struct, frozen=True):
-    """How many facts of a kind the history had, and how many another agent's summary names.
-
-    `in_context` are those that the managed request behind it names, `one_call` those of the others that a
-    recall of the entry which has it brings back. `items` are all, newest first.
-    """
-
-    kind: FactKind
-    total: int
-    in_summary: int
-    in_context: int
-    one_call: int = 0
-    items: tuple[ComparedFact, ...] = ()
-
-
 class ComparedCompaction(msgspec.Struct, frozen=True):
     """A compaction of another agent in front of model call `request`, and what it kept.
 
@@ -425,12 +383,12 @@ def measure_messages(
                 sizes.append(totals.sizes[-1] if totals.requests else 0)
                 while waiting and waiting[0][0] <= number:
                     event = waiting.popleft()[1]
-                    compared_facts = (
-                        _compared(replayer, request, event.summary) if event.summary.strip() else ()
+                    survived = (
+                        compared_facts(replayer, request, event.summary) if event.summary.strip() else ()
                     )
-                    compared.append(ComparedCompaction(call, event.before, event.tokens, compared_facts))
+                    compared.append(ComparedCompaction(call, event.before, event.tokens, survived))
                 if call == len(uses):
-                    at_end = _compared(replayer, request, "") if compactions is not None else ()
+                    at_end = compared_facts(replayer, request, "") if compactions is not None else ()
                     reach = measure_reachability(call, request, originals, replayer.recall)
             replayer.feed(message)
             originals.add(as_message(message))
@@ -455,63 +413,6 @@ def measure_messages(
             compactions=tuple(compared),
             at_end=at_end,
         )
-
-
-def _compared(replayer: Replayer, request: Sequence[Message], summary: str) -> tuple[ComparedFacts, ...]:
-    """Compare what a summary names of the history with what its managed request does, kind by kind."""
-    facts = covered_facts(replayer.session.transcript.messages.items)
-    context = "\n".join(text for message in request for text in message_texts(message))
-    by_summary, by_context = CheckedText(summary), CheckedText(context)
-    compared = []
-    for kind in get_args(FactKind):
-        of_kind = facts.of_kind(kind)
-        lost, hidden = (dict(names.missing(facts, kind, of_kind)) for names in (by_summary, by_context))
-        items = tuple(
-            ComparedFact(
-                fact,
-                "context" if fact not in hidden else _place_of(replayer, kind, fact, seq, context),
-                fact not in lost,
-                facts.sentences.get(fact, ""),
-            )
-            for fact, seq in reversed([*of_kind.items()])
-        )
-        if items:
-            total, places = len(items), [item.place for item in items]
-            in_context, one_call = places.count("context"), places.count("one_call")
-            compared.append(ComparedFacts(kind, total, total - len(lost), in_context, one_call, items))
-    return tuple(compared)
-
-
-_SENTENCES: Sequence[FactKind] = ("commands", "conclusions", "instructions")
-"""Facts that are said as they are, whatever their coverage asks for."""
-
-
-def _place_of(replayer: Replayer, kind: FactKind, fact: str, seq: int, context: str) -> FactPlace:
-    """Return whether a recall of its entry, whole or in part, brings back a fact that no context names.
-
-    What a message says is in context where all its words are. An output's entry is that of its call, too.
-    """
-    messages, first = replayer.session.transcript.messages, seq
-    while (item := messages.item(first)) is None or isinstance(item.event, ToolAnswered):
-        first -= 1
-    words = item.event.text.strip() if first == seq else ""
-    if kind in ("conclusions", "instructions", "tasks") and words and words in context:
-        return "context"
-    for arguments in ({}, {"pattern": re.escape(key_word(fact))}):
-        try:
-            answer = replayer.call_cache_tool(RECALL_TOOL, {"hash": f"e{first}-e{seq}", **arguments})
-        except ToolError:
-            continue
-        if arguments:
-            answer = answer.partition("\n")[2]  # the first line quotes the pattern
-        if words and words in answer:
-            return "one_call"
-        # With the values in a call's arguments as they are:
-        answer = answer.replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")
-        is_literal = kind in _SENTENCES and fact in " ".join(answer.split())
-        if is_literal or CheckedText(answer).names(kind, fact, seq):
-            return "one_call"
-    return "nowhere"
 
 
 def _measure_unmanaged(messages: Sequence[RawMessage], totals: RequestTotals) -> SentTotals:

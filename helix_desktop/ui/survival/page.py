@@ -49,16 +49,10 @@ from helix_desktop.domain.events.summary import FactKind
 from helix_desktop.domain.text_format import plain_line
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.replay.measure import (
-    ComparedFact,
-    ComparedFacts,
-    FactPlace,
-    RecordingFigures,
-    as_model_counts,
-    measure_session,
-)
+from helix_desktop.replay.measure import RecordingFigures, as_model_counts, measure_session
 from helix_desktop.replay.policy.policy_replay import facts_of, is_user_rewrite
 from helix_desktop.replay.recording import recording_facts
+from helix_desktop.replay.surviving_facts import ComparedFact, ComparedFacts, FactPlace
 from helix_desktop.system.files import replace_file
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState, HelpLink, ThemedBackground
