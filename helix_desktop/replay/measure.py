@@ -30,7 +30,11 @@ from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.replay.billing import RequestTotals, SentTotals
-from helix_desktop.replay.identifier_coverage import IdentifierCoverage, IdentifierCoverageCounter, find_uses
+from helix_desktop.replay.next_call_identifiers import (
+    IdentifierCoverage,
+    IdentifierCoverageCounter,
+    find_uses,
+)
 from helix_desktop.replay.policy.policy_replay import encode
 from helix_desktop.replay.recording import (
     RawMessage,

@@ -14,7 +14,7 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.summary import FactKind
 from helix_desktop.domain.messages import Message
-from helix_desktop.replay.identifier_coverage import key_word, message_texts
+from helix_desktop.replay.next_call_identifiers import key_word, message_texts
 from helix_desktop.replay.replayer import Replayer
 
 FactPlace = Literal["context", "one_call", "nowhere"]

@@ -1,7 +1,7 @@
 """Replay a session under a policy by the live engine's decisions; whether windows had what was used next.
 
-Of what the agent used next, the definitions are those of `replay/identifier_coverage.py`. Which message holds
-which identifier does not depend on the policy, so that is read once; of a window only what stands there
+Of what the agent used next, the definitions are those of `replay/next_call_identifiers.py`. Which message
+holds which identifier does not depend on the policy, so that is read once; of a window only what stands there
 instead of messages is searched.
 """
 
@@ -32,7 +32,7 @@ from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import Message, ModelInfo
 from helix_desktop.replay.billing import CACHED, FRESH, SUMMARIZED
-from helix_desktop.replay.identifier_coverage import (
+from helix_desktop.replay.next_call_identifiers import (
     IdentifierCoverage,
     argument_names,
     key_word,

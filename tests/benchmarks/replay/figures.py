@@ -11,12 +11,12 @@ import msgspec
 
 from helix_desktop.domain.messages import Message
 from helix_desktop.replay.billing import SUMMARIZED
-from helix_desktop.replay.identifier_coverage import (
+from helix_desktop.replay.measure import Reachability, share_of, sum_structs
+from helix_desktop.replay.next_call_identifiers import (
     IdentifierCoverage,
     IdentifierCoverageCounter,
     IdentifierUse,
 )
-from helix_desktop.replay.measure import Reachability, share_of, sum_structs
 from helix_desktop.replay.replayer import MechanismCounts
 from tests.benchmarks.replay.recalls import Lookups, Recalls, median_tokens
 from tests.benchmarks.replay.requests import BilledTotals

@@ -20,8 +20,8 @@ from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.errors import HelixError, InvalidRecording, RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.translatable_text import system_reason, verbatim
-from helix_desktop.replay.identifier_coverage import find_uses, message_texts
 from helix_desktop.replay.measure import OriginalOutputs, Reachability, measure_reachability
+from helix_desktop.replay.next_call_identifiers import find_uses, message_texts
 from helix_desktop.replay.recording import (
     RawMessage,
     as_message,

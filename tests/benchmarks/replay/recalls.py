@@ -43,8 +43,8 @@ from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, RECALL_TOOL
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.identifiers import argument_text, identifiers_in
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.replay.identifier_coverage import IdentifierUse, occurs_in
 from helix_desktop.replay.measure import OriginalOutputs, follow_handles, visible_call_ids
+from helix_desktop.replay.next_call_identifiers import IdentifierUse, occurs_in
 from helix_desktop.replay.recording import RawMessage, parse_arguments
 from helix_desktop.replay.replayer import MechanismCounts
 from helix_desktop.replay.token_counters import MessageTokenCounter

@@ -9,7 +9,7 @@ import pytest
 
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.replay.identifier_coverage import IdentifierUse
+from helix_desktop.replay.next_call_identifiers import IdentifierUse
 from helix_desktop.replay.replayer import Replayer
 from helix_desktop.replay.token_counters import MessageTokenCounter
 from tests.benchmarks.replay.figures import totals_of

@@ -12,7 +12,7 @@ import pytest
 from helix_desktop.domain.errors import InvalidRecording, RequestTooLarge
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.replay.identifier_coverage import IdentifierCoverage, IdentifierUse
+from helix_desktop.replay.next_call_identifiers import IdentifierCoverage, IdentifierUse
 from helix_desktop.replay.recording import with_turn_ends
 from helix_desktop.replay.replayer import MechanismCounts
 from helix_desktop.replay.token_counters import MessageTokenCounter

@@ -31,7 +31,7 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo, Usage
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.billing import RequestTotals
-from helix_desktop.replay.identifier_coverage import IdentifierCoverageCounter, find_uses
+from helix_desktop.replay.next_call_identifiers import IdentifierCoverageCounter, find_uses
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, replayed_part
 from helix_desktop.replay.policy.replay import ReplayStopped, SessionReplay
 from helix_desktop.replay.recording import SessionFacts, as_message, with_turn_ends

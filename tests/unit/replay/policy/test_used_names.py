@@ -11,7 +11,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.identifiers import argument_text, identifiers_in
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.replay.identifier_coverage import occurs_in
+from helix_desktop.replay.next_call_identifiers import occurs_in
 from helix_desktop.replay.policy.replay import UsedNames
 
 pieces = st.sampled_from(

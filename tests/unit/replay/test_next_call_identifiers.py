@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.replay.identifier_coverage import (
+from helix_desktop.replay.next_call_identifiers import (
     IdentifierCoverage,
     IdentifierCoverageCounter,
     IdentifierUse,
