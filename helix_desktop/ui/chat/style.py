@@ -18,6 +18,7 @@ BODY, UI, SMALL, CODE = 15, 13, 12, 13  # text sizes, pixels at zoom 1
 BOTTOM_GAP = 18.0  # room below the last row, pixels
 INDENT = 24  # one level of a list, pixels
 MARKER_GAP = 7  # between a number of a list and its text, pixels
+COMPOSER_LINE_PX = 26  # height of the line below the text of a message, at 100 %
 GAP = 11  # between the parts of a message, pixels
 
 _FAMILIES = ["Inter", "DejaVu Sans", "sans-serif"]

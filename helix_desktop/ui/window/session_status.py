@@ -16,7 +16,7 @@ from helix_desktop.agent.session import (
 from helix_desktop.domain.cost import tokens_by_purpose
 from helix_desktop.domain.messages import RetryScheduled
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.chat.composer.composer import ContextGauge
+from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.kit.intents import SetBudget, TogglePane, handles
 from helix_desktop.ui.window.budget_dialog import BudgetDialog, parse_budget

@@ -41,7 +41,7 @@ from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.translation import Translator, translate
 
 if TYPE_CHECKING:
-    from helix_desktop.ui.chat.composer.composer import ContextGauge  # comes with the engine
+    from helix_desktop.ui.chat.composer.context_gauge import ContextGauge  # comes with the engine
 
 tr = Translator("Window")
 text = TextContext("Window")

@@ -5,15 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QColor, QImage, QPainter, QWheelEvent
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt
+from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QWheelEvent
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import delete
 
-from helix_desktop.context.policy_numbers import ContextPolicy
-from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.ui.chat.composer.composer import ContextGauge, paint_usage_bar
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.cards import Disclosure, DisclosureHead
 from helix_desktop.ui.design.drops import drag_picture
@@ -23,15 +20,12 @@ from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, SelectableTex
 from helix_desktop.ui.design.layout import ResponsiveRow, VerticalScrollArea
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, reduce_motion
+from helix_desktop.ui.design.style.theme import LIGHT, reduce_motion
 from helix_desktop.ui.design.viewer.picture import read_thumbnail, thumbnail_size
-from helix_desktop.ui.kit.boxes import PaintState, Pen
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
-from helix_desktop.words.next_compaction import gauge_compaction_text
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.times import AGE_STEP_MS
 from tests.support.image_bytes import png
-from tests.support.window.looks import ShowLook
 
 
 def test_the_wheel_over_a_choice_is_left_to_the_page(qtbot: QtBot) -> None:
@@ -194,69 +188,9 @@ def test_a_damaged_image_has_no_thumbnail() -> None:
     assert read_thumbnail(png(320, 200)[:60]) is None
 
 
-def test_a_reported_number_is_not_called_an_estimate(qtbot: QtBot) -> None:
-    gauge = ContextGauge()
-    qtbot.addWidget(gauge)
-    assert gauge.isHidden(), "without a window no number is claimed"
-    gauge.show_usage(UsageGauge(19_900, 24_000, 0, 20_400, is_reported=True), ContextPolicy())
-    assert "Context: 83 % · 19.9k / 24k · compaction in ≈ 500" in gauge.accessibleName()
-
-
-@pytest.mark.parametrize(
-    ("used", "is_managed", "is_on_hold", "text"),
-    [
-        (19_900, True, False, "compaction in ≈ 500"),
-        (20_400, True, False, "above 85 %"),
-        (23_000, True, False, "above 85 %"),
-        (23_000, True, True, "paused"),
-        (19_900, False, True, "compaction off"),
-    ],
-)
-def test_the_gauge_says_how_far_the_next_compaction_is(
-    used: int, is_managed: bool, is_on_hold: bool, text: str
-) -> None:
-    gauge = UsageGauge(used, 24_000, 0, 20_400, is_reported=True, panic_threshold=22_800)
-    assert gauge_compaction_text(gauge.trigger, is_managed, is_on_hold) == text
-
-
 @given(st.integers(min_value=0, max_value=99_000_000))
 def test_token_counts_stay_short(tokens: int) -> None:
     assert len(format_tokens(tokens)) <= 6
-
-
-def test_a_bar_above_its_window_is_drawn_to_scale(qapp: QApplication) -> None:
-    """Twice the window: full, with a gap where the window ends; a bar that fits has none."""
-
-    def painted(share: float) -> list[str]:
-        image = QImage(100, 8, QImage.Format.Format_RGB32)
-        painter = QPainter(image)
-        pen = Pen(painter, LIGHT, PaintState(QRectF()))
-        paint_usage_bar(pen, QRectF(0, 0, 100, 8), share, "error")
-        painter.end()
-        return [image.pixelColor(x, 4).name() for x in (25, 50, 75)]
-
-    color, free, gap = (QColor(name).name() for name in (LIGHT.error, LIGHT.seg_free, LIGHT.surface))
-    assert painted(2.0) == [color, gap, color]
-    assert painted(0.4) == [color, free, free]
-    assert painted(1.0) == [color, color, color]
-
-
-@pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_the_gauge_has_a_color_from_70_percent_on(qtbot: QtBot, show_look: ShowLook, theme: Theme) -> None:
-    gauge = ContextGauge()
-    qtbot.addWidget(gauge)
-    show_look(theme)
-    colors, widths = [], set()
-    for used in (690, 700, 849, 1_000):
-        gauge.show_usage(UsageGauge(used, 1_000, 0, 850, is_reported=True), ContextPolicy())
-        gauge.resize(gauge.sizeHint())
-        image = gauge.grab().toImage()
-        colors.append(image.pixelColor(20, image.height() // 2).name())
-        widths.add(gauge.width())
-    assert colors == [QColor(name).name() for name in (theme.accent, theme.warn, theme.warn, theme.error)]
-    assert len(widths) == 1, "nothing moves as it fills"
-    assert gauge.text() == "100 %"
-    assert "Context: 100 % · 1k / 1k" in gauge.accessibleName()
 
 
 SENTENCE = "Compacted as observations 2 · \N{MINUS SIGN}22.9k tokens · context above the threshold"

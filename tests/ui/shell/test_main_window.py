@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.ui.chat.composer.composer import ContextGauge
+from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
 from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.cards import Dot
 from helix_desktop.ui.design.labels import TextLine

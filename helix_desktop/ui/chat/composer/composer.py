@@ -9,8 +9,6 @@ from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QRectF, QSize, Qt, QT
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QAbstractButton, QFrame, QPushButton, QSizePolicy, QWidget
 
-from helix_desktop.context.policy_numbers import ContextPolicy
-from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.slash_command import parse_slash_input
 from helix_desktop.domain.translatable_text import TextContext
@@ -22,8 +20,9 @@ from helix_desktop.ui.chat.composer.attachment_chips import (
     PickFiles,
     SignButton,
 )
+from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
 from helix_desktop.ui.chat.composer.editor import Completer, Editor
-from helix_desktop.ui.chat.style import SMALL, UI
+from helix_desktop.ui.chat.style import COMPOSER_LINE_PX, UI
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import EnterActivates, IconButton, PushButton
 from helix_desktop.ui.design.focus import mark_pane_stop
@@ -33,32 +32,14 @@ from helix_desktop.ui.design.layout import centered, column, row
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed, restyle
-from helix_desktop.ui.kit.boxes import Drawing, Icon, Pen, Row, Text, face
+from helix_desktop.ui.kit.boxes import Icon, Pen, Row, Text, face
 from helix_desktop.ui.kit.intents import Steer, StopAgent, handles, perform
-from helix_desktop.words.message_states import explain_hold, gauge_source_text
-from helix_desktop.words.next_compaction import gauge_compaction_text
-from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Composer")
 text = TextContext("Composer")
 
-_WARN_SHARE = 0.7  # of the context window: from here on gauges have a color
-
-
-def paint_usage_bar(pen: Pen, bar: QRectF, share: float, color: str) -> None:
-    """Paint a bar that is filled to a share; above 1 to scale, with a gap where the window ends."""
-    round_px = bar.height() / 2
-    pen.box(bar, "seg_free", radius=round_px)
-    if share > 0:
-        full = max(2 * round_px, bar.width() * min(1.0, share))
-        pen.box(QRectF(bar.x(), bar.y(), full, bar.height()), color, radius=round_px)
-    if share > 1:
-        pen.fill(QRectF(bar.x() + bar.width() / share - 1, bar.y(), 2, bar.height()), "surface")
-
-
 _PAD_PX, _LEAST_PX = 8, 64  # at 100 %
-_LINE_PX = 26  # height of the line below the text, at 100 %
 
 
 class ChoiceButton(EnterActivates, Themed, QPushButton):
@@ -74,7 +55,7 @@ class ChoiceButton(EnterActivates, Themed, QPushButton):
 
     def apply_theme(self) -> None:
         super().apply_theme()
-        self.setFixedHeight(scaled(_LINE_PX))
+        self.setFixedHeight(scaled(COMPOSER_LINE_PX))
         self.updateGeometry()
 
     def _line(self, color: str = "muted") -> Row:
@@ -144,79 +125,6 @@ class ModeButton(ChoiceButton):
         if not self.isEnabled() or self._mode == "ask":
             return super().colors()
         return ("accent_text", "accent_soft") if self._mode == "plan" else ("warn", "warn_soft")
-
-
-_GAUGE_PAD_PX = 6
-_MAX_PX = 16_777_215  # Qt's own limit of a width
-
-
-class ContextGauge(EnterActivates, Themed, QAbstractButton):
-    """A bar and the share; clicking it asks for the panel. Its actions are its menu."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._state: tuple[UsageGauge, ContextPolicy, str, bool] | None = None
-        self._has_bar = True
-        self._room, self._share = _MAX_PX, 0.0
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.hide()
-
-    def show_usage(
-        self, usage: UsageGauge, policy: ContextPolicy, policy_text: str = "", is_on_hold: bool = False
-    ) -> None:
-        """Show how full the window is, and where the policy, named by its text, compacts it."""
-        if self._state == (state := (usage, policy, policy_text, is_on_hold)):
-            return  # every event of a session asks for it
-        self._state, self._share = state, usage.share
-        is_paused = is_on_hold and policy.enabled
-        share = format_whole_percent(usage.share)
-        self.setText(tr("{share} · paused", share=share) if is_paused else share)
-        share = format_whole_percent(usage.share, is_estimated=not usage.is_reported)
-        used, window = format_tokens(usage.used), format_tokens(usage.window)
-        compaction = gauge_compaction_text(usage.trigger, policy.enabled, is_on_hold)
-        text = " · ".join((share, tr("{used} / {window}", used=used, window=window), compaction))
-        hold = explain_hold() if is_paused else ""
-        parts = tuple(
-            filter(None, (tr("Context: {usage}", usage=text), hold, gauge_source_text(usage), policy_text))
-        )
-        self.setAccessibleName(" · ".join(parts))
-        self.setToolTip("\n".join((*parts, tr("Click to show or hide the context panel."))))
-        self.fit(self._room)
-        self.updateGeometry()
-        self.update()
-
-    def fit(self, room: int) -> None:
-        """Show bar and words, words alone, or nothing, as some pixels have room for."""
-        self._room, has_bar = room, self._width(has_bar=True) <= room
-        self.setVisible(self._state is not None and self._width(has_bar) <= room)
-        if has_bar != self._has_bar:
-            self._has_bar = has_bar
-            self.updateGeometry()
-
-    def sizeHint(self) -> QSize:
-        """Room for what is shown; of a share with three digits, so that nothing moves as it grows."""
-        return QSize(self._width(self._has_bar), scaled(_LINE_PX))
-
-    def _width(self, has_bar: bool) -> int:
-        widths = (self._line(has_bar, words).width() for words in (self.text(), format_whole_percent(1.0)))
-        return round(2 * _GAUGE_PAD_PX + max(widths))
-
-    def _line(self, has_bar: bool, words: str) -> Row:
-        color = "error" if self._share >= 1.0 else "warn" if self._share >= _WARN_SHARE else "accent"
-        bar = Drawing((46, 4), lambda pen, place: paint_usage_bar(pen, place, self._share, color))
-        text = Text(words, SMALL, "muted" if color == "accent" else color, 500)
-        return Row([bar, text] if has_bar else [text], 8)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        pen, bounds = Pen.of_widget(self, self._theme), QRectF(self.rect())
-        if self.underMouse():
-            pen.box(bounds.adjusted(1, 1, -1, -1), "hover", radius=7)
-        if self.hasFocus():
-            pen.box(bounds, "", "accent", 7, 2)
-        pen.write(self._line(self._has_bar, self.text()), _GAUGE_PAD_PX, bounds)
 
 
 PAUSE_MS = 500
@@ -350,7 +258,9 @@ class Composer(Themed, QWidget):
         self.completer = Completer(self.editor, self.frame)
         self._chips = AttachmentBar(self.frame)
         tip, pick = tr("Attach files (or paste or drop them)"), partial(perform, self, PickFiles())
-        self._attach = IconButton("paperclip", tip, px=15, edge=_LINE_PX, name="attach", on_click=pick)
+        self._attach = IconButton(
+            "paperclip", tip, px=15, edge=COMPOSER_LINE_PX, name="attach", on_click=pick
+        )
         self._attach.setAccessibleName(tr("Attach files"))
         self.model_button = ChoiceButton("model", self.frame)
         self.model_button.hide()
@@ -524,7 +434,7 @@ class Composer(Themed, QWidget):
 
     def apply_theme(self) -> None:
         super().apply_theme()
-        edge = max(_BUTTON_PX, scaled(_LINE_PX))
+        edge = max(_BUTTON_PX, scaled(COMPOSER_LINE_PX))
         self._steer.setFixedHeight(edge)
         for button in (self._stop, self._send):
             button.setFixedSize(edge, edge)
