@@ -636,6 +636,7 @@ class CacheTable(Themed, QTableView):
 
     def currentChanged(self, current: Index, previous: Index) -> None:
         super().currentChanged(current, previous)
+        self.viewport().update()  # Qt updates one cell of a row, which has its mark at the edge
         if current.row() != previous.row() or not previous.isValid():
             self.entry_selected.emit(self.current_digest())
 
@@ -657,7 +658,7 @@ class CacheTable(Themed, QTableView):
             if top > dirty.bottom():
                 break
             is_selected = selection.isRowSelected(row)
-            if is_selected or row == current:
+            if is_selected:
                 painter.fillRect(0, top, width, height, QColor(self._theme.selection))
             elif row == self._hovered:
                 painter.fillRect(0, top, width, height, QColor(self._theme.row_hover))
