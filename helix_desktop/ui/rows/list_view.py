@@ -176,6 +176,7 @@ def name_in(key: Hashable, area: AreaId | None) -> str:
 
 
 _EDGE_MS = 30
+_MIN_EDGE_STEP = 12.0  # pixels in that time, from the last pixel in sight on: the screen may end there
 _DOUBLE, _TRIPLE = 2, 3
 
 
@@ -316,13 +317,13 @@ class ListMouse(QObject):
         if located is not None:
             self.selection.extend(_text_position(located))
             self.changed.emit()
-        outside = self._position.y() < 0 or self._position.y() > self.viewport.height()
+        outside = not 0 < self._position.y() < self.viewport.height() - 1
         if outside != self._edge_timer.isActive():
             self._edge_timer.start() if outside else self._edge_timer.stop()
 
     def _scroll_at_edge(self) -> None:
-        height = self.viewport.height()
-        beyond = self._position.y() if self._position.y() < 0 else self._position.y() - height
+        height, y = self.viewport.height(), self._position.y()
+        beyond = y - _MIN_EDGE_STEP if y <= 0 else y - height + _MIN_EDGE_STEP
         self._rows.scroll_by(max(-height / 2, min(height / 2, beyond)))
         self._extend_selection()
 

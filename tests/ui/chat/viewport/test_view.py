@@ -154,6 +154,21 @@ def test_dragging_selects_across_messages_and_copies(qtbot: QtBot, view: ChatVie
     assert view.selected_text() == ""
 
 
+def test_dragging_scrolls_on_at_the_last_pixel_of_a_screen(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset(questions_and_answers(60))
+    view.jump_to(row_key("u30"))
+    port, start = view.viewport(), _text_point(view, "u30", "q")
+    QTest.mousePress(port, Qt.MouseButton.LeftButton, pos=start)
+    for edge, is_reached in (
+        (port.height() - 1, lambda: view.chat_viewport.scroll_layout.placed[0].row_index > 64),
+        (0, lambda: view.chat_viewport.scroll_layout.placed[0].row_index < 56),
+    ):
+        QTest.mouseMove(port, QPoint(start.x(), edge))
+        qtbot.waitUntil(is_reached)
+    QTest.mouseRelease(port, Qt.MouseButton.LeftButton, pos=QPoint(start.x(), 0))
+    assert view.selected_text().count("\n\n") > 3
+
+
 def test_a_double_click_selects_a_word(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), "one handover two")])
     point = _text_point(view, "a", "over")
