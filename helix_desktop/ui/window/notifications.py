@@ -24,6 +24,7 @@ from helix_desktop.agent.session import (
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.question import ServerQuestion
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.notification_service import NotificationService
 from helix_desktop.ui.design.async_actions import StartCoroutine
@@ -175,6 +176,8 @@ class NotificationController(QObject):
             case TurnChanged(running=True):
                 self._started_s[session_id] = self._clock()
             case ApprovalRequested(ask=ask):
+                if self._waits_for_another_approval(workspace, session_id, ask.call_id):
+                    return  # the notification of that one leads here too
                 title = tr("The agent is waiting for your approval")
                 self._notify("waiting", workspace, session_id, title, translate(ask.summary))
             case QuestionAsked(ask=question):
@@ -196,6 +199,12 @@ class NotificationController(QObject):
                 elif self._is_over(key):
                     title = f"{running_text()} · {self._title(workspace, session_id)}"
                     self._notify("job", workspace, session_id, tr("A background job has ended"), title)
+
+    @staticmethod
+    def _waits_for_another_approval(workspace: OpenWorkspace, session_id: str, call_id: str) -> bool:
+        opened = (chat for chat in workspace.conversations if chat.session.id == session_id)
+        asks = (ask for chat in opened for ask in chat.asks)
+        return any(isinstance(ask, ApprovalRequest) and ask.call_id != call_id for ask in asks)
 
     def on_job_ended(self, text: str, duration_s: float) -> None:
         if duration_s > LONG_TURN_S:

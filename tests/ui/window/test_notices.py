@@ -110,11 +110,16 @@ class Messages(Tray):
 
 
 def asking_model(request: dict[str, object]) -> Reply:
-    """A model that runs one command for each message, then says so."""
+    """A model that runs two commands in one step for each message, then says so."""
     messages = request["messages"]
     assert isinstance(messages, list)
     if messages[-1]["role"] == "user":
-        return StreamedReply(Call("run_command", '{"command": "sleep 0"}', id=f"call{len(messages)}"))
+        return StreamedReply(
+            *(
+                Call("run_command", f'{{"command": "sleep {at}"}}', id=f"call{len(messages)}-{at}")
+                for at in range(2)
+            )
+        )
     return text_reply("Ended.")
 
 
@@ -142,8 +147,9 @@ async def _check_an_approval(rig: WindowRig) -> None:
         first, session_id = rig.workspace.id, rig.conversation.session.id
         _, messages = listening(rig)
         rig.type_message("Go")
-        await until(lambda: rig.rows(ApprovalRow), "a question")
+        await until(lambda: len(rig.rows(ApprovalRow)) == 2, "both questions")
         assert messages.messages == [], "the user looks at it"
+        await rig.answer_approval("deny")
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
 
@@ -151,7 +157,7 @@ async def _check_an_approval(rig: WindowRig) -> None:
         await rig.open_folder("elsewhere")
         other = await another_in_front(rig)
         await conversation.send("Again")
-        await until(lambda: messages.messages, "the message")
+        await until(lambda: len(conversation.asks) == 2, "both questions")
         ((title, text),) = messages.messages
         assert title == "The agent is waiting for your approval · project"
         assert text.startswith("Run a command in the workspace")
@@ -162,6 +168,7 @@ async def _check_an_approval(rig: WindowRig) -> None:
         assert messages.withdrawn
         other.close()
         other.deleteLater()
+        await rig.answer_approval("deny")
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
 
