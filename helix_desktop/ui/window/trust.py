@@ -100,10 +100,12 @@ class TrustController(WindowPart):
         self._session.changed.connect(self.show)
 
     def show(self) -> None:
-        """Show the strip where the folder on screen is not trusted."""
+        """Show the strip where the folder on screen is not trusted, unless the user is being asked."""
         session = self._session
         self._strip.setVisible(
-            session.has_workspace and not (session.workspace.is_read_only or session.workspace.is_trusted())
+            session.has_workspace
+            and not (session.workspace.is_read_only or session.workspace.is_trusted())
+            and session.workspace.id not in self._pending
         )
 
     @handles(ChangeTrust)
@@ -119,6 +121,7 @@ class TrustController(WindowPart):
         if workspace_id in self._pending:
             return
         self._pending.add(workspace_id)
+        self.show()
         try:
             async with self._one_question:
                 record = self._services.registry.get(workspace_id)
@@ -127,6 +130,7 @@ class TrustController(WindowPart):
                     await self.set_trusted(workspace_id, True)
         finally:
             self._pending.discard(workspace_id)
+            self.show()
 
     async def set_trusted(self, workspace_id: str, trusted: bool) -> None:
         """Save the user's decision on a folder; without trust, what runs there is stopped."""

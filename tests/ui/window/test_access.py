@@ -185,6 +185,7 @@ async def _check_nothing_is_sent_before(rig: WindowRig) -> None:
         assert dialog.windowTitle() == "Trust this folder?"
         QTest.keyClick(dialog, Qt.Key.Key_Return)
         assert trust_dialog(rig) is dialog, "Enter decides nothing"
+        assert not rig.chat.trust_strip.isVisible(), "the dialog asks already"
         for expected in (str(folder), ".git/hooks", "post-checkout", ".mcp.json"):
             assert expected in words
         press(dialog, "decline")
@@ -205,8 +206,9 @@ async def _check_nothing_is_sent_before(rig: WindowRig) -> None:
         again = trust_dialog(rig)
         assert again is not None
         press(again, "trust")
-        await until(lambda: not rig.chat.trust_strip.isVisible(), "the strip gone")
-        assert rig.wiring.services.registry.get(rig.workspace.id).trusted
+        registry = rig.wiring.services.registry
+        await until(lambda: registry.get(rig.workspace.id).trusted, "the answer saved")
+        assert not rig.chat.trust_strip.isVisible()
         rig.composer.set_text("")
         await rig.run_turn("Hello")
         assert len(server.bodies) == 1
