@@ -96,7 +96,7 @@ class TimelineFilterBar(HostedRow):
             "handovers": (tr("Summaries"), about_handovers),
             "compacted": (translate(STATE_WORDS["folded"].label), about_compacted),
             "cached": (translate(STATE_WORDS["cached"].label), about_cached),
-            "yours": (tr("Yours", "timeline filter: what the user did"), about_yours),
+            "yours": (tr("By you", "timeline filter: what the user did"), about_yours),
         }
         for group, (name, tip) in words.items():
             button = PushButton(name, "filter")

@@ -523,7 +523,7 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
     pane.set_state(state)
     assert pane.filter_bar.isVisible()
     chips = pane.filter_bar.findChildren(QAbstractButton)
-    assert [chip.text() for chip in chips] == ["All", "Summaries", "Compacted", "Cached", "Yours"]
+    assert [chip.text() for chip in chips] == ["All", "Summaries", "Compacted", "Cached", "By you"]
     for chip in chips[1:]:
         chip.click()
         group = pane.filter_bar.group

@@ -83,7 +83,7 @@ class ChoiceButton(EnterActivates, Themed, QPushButton):
         pen.write(self._line(color), pad, bounds.adjusted(0, 0, 1 - pad, 0))
 
 
-_NAMES = {"ask": text("Ask", "mode"), "plan": text("Plan", "mode"), "auto": text("Auto", "mode")}
+_NAMES = {"ask": text("Ask first", "mode"), "plan": text("Plan", "mode"), "auto": text("Auto", "mode")}
 _DEMO = text("Demo", "mode")
 _EXCEPT_DEMO = text("Ask, except demo calls", "mode")
 _TIPS = {
