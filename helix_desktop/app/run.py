@@ -395,11 +395,11 @@ def _build_pages(window_context: WindowContext) -> None:
     chat, inspector = ChatPage(parent), Inspector(window.inspector_pane)
     window.key_bindings.add_page(inspector.keys)
 
-    def build_cache() -> OutputsPage:
-        cache = OutputsPage(start, parent=parent)
-        cache.preview.content.remember(window_state.get, window_state.put)
-        window.key_bindings.add_page(cache.keys)
-        return cache
+    def build_outputs() -> OutputsPage:
+        outputs = OutputsPage(start, parent=parent)
+        outputs.preview.content.remember(window_state.get, window_state.put)
+        window.key_bindings.add_page(outputs.keys)
+        return outputs
 
     def build_changes() -> ChangesPage:
         changes = ChangesPage(start, parent=parent)
@@ -411,7 +411,7 @@ def _build_pages(window_context: WindowContext) -> None:
         WindowPages(
             chat,
             inspector,
-            build_cache,
+            build_outputs,
             lambda: Timeline(parent=parent),
             build_changes,
             lambda: SurvivalPage(parent),

@@ -101,7 +101,7 @@ class ScreenshotWriter:
         self._lasting = WeakSet(asyncio.all_tasks())
 
     async def wait_until(self, is_true: Callable[[], bool]) -> None:
-        """Wait as `wait_until` does, for what the window asks for when it is painted: rows of the cache."""
+        """Wait as `wait_until` does, for what the window asks for when it is painted: rows of Outputs."""
         until = time.monotonic() + _TIMEOUT_S
         while True:
             self._paint()
@@ -136,11 +136,11 @@ def _is_timer_due() -> bool:
 
 
 def is_page_read(controllers: ControlledWindow, page: str) -> bool:
-    """Return whether a page shows what it reads: the cache's rows, the selected file's diff, the timeline."""
+    """Return whether a page shows what it reads: its rows, the selected file's diff, the timeline."""
     views = controllers.window.pages
     match page:
         case "cache":
-            return _are_rows_read(views.cache.get())
+            return _are_rows_read(views.outputs.get())
         case "changes":
             return views.changes.get().detail.has_diff
         case "timeline":
@@ -148,8 +148,8 @@ def is_page_read(controllers: ControlledWindow, page: str) -> bool:
     return True
 
 
-def _are_rows_read(cache: OutputsPage) -> bool:
-    model, table = cache.model, cache.table
+def _are_rows_read(outputs: OutputsPage) -> bool:
+    model, table = outputs.model, outputs.table
     bottom = table.rowAt(table.viewport().height() - 1)
     rows = range(max(0, table.rowAt(0)), bottom + 1 if bottom >= 0 else model.rowCount())
     return model.rowCount() > 0 and all(map(model.is_loaded, rows))
@@ -518,7 +518,7 @@ class DemoTour:
             key=lambda entry: entry.size,
         )
         window.perform(OpenCacheEntry(largest.digest))
-        table = self._controllers.window.pages.cache.get().table
+        table = self._controllers.window.pages.outputs.get().table
         await self._screenshots.wait_until(
             lambda: table.current_digest() == largest.digest and is_page_read(self._controllers, "cache")
         )

@@ -163,14 +163,14 @@ class SampleScreens:
     async def _capture_recall(self) -> None:
         """Capture the offer to recall the lines that find has."""
         self._window.show_page("cache")
-        entries = self._views.cache.get().model
+        entries = self._views.outputs.get().model
         await wait_until(lambda: entries.entry(0) is not None)
         rows = map(entries.entry, range(entries.rowCount()))
         entry = next((row for row in rows if row is not None and _CODE in row.target), None)
         if entry is None:
             return
-        self._views.cache.get().select(entry.digest)
-        preview = self._views.cache.get().preview
+        self._views.outputs.get().select(entry.digest)
+        preview = self._views.outputs.get().preview
         await wait_until(lambda: preview.digest == entry.digest)
         preview.content.open_find()
         preview.content.find_bar.field.setText(_WORD)

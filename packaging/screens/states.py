@@ -69,7 +69,7 @@ class StateScreens:
 
     async def _capture_filters(self) -> None:
         self._window.show_page("cache")
-        filters = self._views.cache.get().filter_bar
+        filters = self._views.outputs.get().filter_bar
         for option in (tool_option("read_file"), SIZE_OPTIONS[0]):
             filters.toggle(option)
         await self._screenshots.wait_until(partial(is_page_read, self._controllers, "cache"))
@@ -77,9 +77,9 @@ class StateScreens:
 
     async def _capture_export(self) -> None:
         """Capture several selected entries, and what is said when they are saved."""
-        table, entries = self._views.cache.get().table, self._views.cache.get().model
+        table, entries = self._views.outputs.get().table, self._views.outputs.get().model
         narrowed = entries.rowCount()
-        self._views.cache.get().filter_bar.clear()
+        self._views.outputs.get().filter_bar.clear()
         await self._screenshots.wait_until(
             lambda: entries.rowCount() > narrowed and is_page_read(self._controllers, "cache")
         )

@@ -18,7 +18,7 @@ from helix_desktop.ui.outputs.preview import Preview
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.translation import Translator
 
-tr = Translator("Cache")
+tr = Translator("Outputs")
 
 _MAX_CONTENTS = 100
 """Contents that one recall takes: more chips than that say nothing, and cost a window."""
@@ -34,8 +34,8 @@ class Recalls:
         self._search: asyncio.Task[None] | None = None
         session.handle(self)
 
-    def follow_preview(self, cache: OutputsPage) -> None:
-        preview = self._preview = cache.preview
+    def follow_preview(self, outputs: OutputsPage) -> None:
+        preview = self._preview = outputs.preview
         preview.matches_requested.connect(self._recall_matches)
         preview.content.find_bar.found.connect(self._forget_matches)
         preview.matches_found.connect(self._look)

@@ -31,7 +31,7 @@ _also = TextContext("Search words")
 _in_session = TextContext("Session")
 _slash_text = TextContext("Slash commands")
 _changes_text = TextContext("Changes")
-_cache_text = TextContext("Cache")
+_outputs_text = TextContext("Outputs")
 _context_text = TextContext("Inspector")
 
 
@@ -563,14 +563,14 @@ class ChangesCommands(CommandTable):
 
 
 class CacheCommands(CommandTable):
-    title = _cache_text("Outputs")
-    cache_filter = Command(_cache_text("Go to filter"), None, "/")
-    cache_recall = Command(_cache_text("Recall into your message"), None, "Ctrl+Return")
-    cache_verify = Command(_cache_text("Verify"), None, "V")
-    cache_pin = Command(_cache_text("Pin or unpin"), None, "P")
-    cache_trash = Command(_cache_text("Move to trash"), None, "Del")
-    cache_save = Command(_cache_text("Save to file"), None, "Ctrl+S")
-    cache_copy = Command(_cache_text("Copy content"), None, "Ctrl+Shift+C")
+    title = _outputs_text("Outputs")
+    cache_filter = Command(_outputs_text("Go to filter"), None, "/")
+    cache_recall = Command(_outputs_text("Recall into your message"), None, "Ctrl+Return")
+    cache_verify = Command(_outputs_text("Verify"), None, "V")
+    cache_pin = Command(_outputs_text("Pin or unpin"), None, "P")
+    cache_trash = Command(_outputs_text("Move to trash"), None, "Del")
+    cache_save = Command(_outputs_text("Save to file"), None, "Ctrl+S")
+    cache_copy = Command(_outputs_text("Copy content"), None, "Ctrl+Shift+C")
 
 
 class ContextCommands(CommandTable):

@@ -27,7 +27,7 @@ from helix_desktop.ui.outputs.rows import (
 from helix_desktop.ui.outputs.table import CacheTable
 from helix_desktop.words.translation import Translator, translate
 
-tr = Translator("Cache")
+tr = Translator("Outputs")
 
 _NOT_IN_WINDOW: tuple[CacheState, ...] = ("elsewhere", "in_trash", "damaged")
 _REWRITTEN = (*SAME_STATES["cached"], *COMPACTED_STATES, *SAME_STATES["excluded"])

@@ -35,8 +35,8 @@ from helix_desktop.ui.outputs.rows import (
 from helix_desktop.words.call_targets import call_verb
 from helix_desktop.words.translation import Translator, current_language, translate
 
-text = TextContext("Cache")
-tr = Translator("Cache")
+text = TextContext("Outputs")
+tr = Translator("Outputs")
 
 _DEBOUNCE_MS = 150  # after the last key, before the table is filtered
 _MIN_FIELD_PX = 96  # pixels: what is left in the narrowest window at the largest text

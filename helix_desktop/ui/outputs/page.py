@@ -58,8 +58,8 @@ from helix_desktop.ui.outputs.source import CacheSource
 from helix_desktop.ui.outputs.table import CacheTable, CacheTableModel
 from helix_desktop.words.translation import Translator, error_text, translate
 
-text = TextContext("Cache")
-tr = Translator("Cache")
+text = TextContext("Outputs")
+tr = Translator("Outputs")
 
 _PROGRESS_STEP = 25  # entries between two steps of the progress bar
 _VERIFIED = "verified"

@@ -45,7 +45,7 @@ from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, error_text, translate
 
-tr = Translator("Cache")
+tr = Translator("Outputs")
 
 MAX_RECALLED = 20
 """Contents that are recalled whole without a question."""

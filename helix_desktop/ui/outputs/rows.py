@@ -20,8 +20,8 @@ from helix_desktop.words.numbers import format_integer, format_size, format_toke
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate
 
-text = TextContext("Cache")
-tr = Translator("Cache")
+text = TextContext("Outputs")
+tr = Translator("Outputs")
 
 
 CacheState: TypeAlias = MessageState | Literal["in_part", "elsewhere", "index", "damaged", "in_trash"]

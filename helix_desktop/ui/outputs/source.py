@@ -46,7 +46,7 @@ from helix_desktop.ui.outputs.rows import (
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator
 
-tr = Translator("Cache")
+tr = Translator("Outputs")
 
 _SEARCH_PART_S = 0.25  # seconds that one part of a search takes at most, so that typing is answered
 _FIRST_ROWS = 128  # that are shown before all are listed

@@ -82,7 +82,7 @@ from helix_desktop.words.message_states import OUTDATED, explain_outdated
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, translate
 
-tr = Translator("Cache")
+tr = Translator("Outputs")
 
 
 Index = QModelIndex | QPersistentModelIndex

@@ -188,8 +188,8 @@ class CleanupController(WindowPart):
         await self._refresh_views()
 
     async def _refresh_views(self) -> None:
-        if (cache := self._window.pages.cache.find()) is not None:
-            cache.refresh()
+        if (outputs := self._window.pages.outputs.find()) is not None:
+            outputs.refresh()
         await self._session.run(RefreshLists())
         if self.trash_dialog is not None:
             self.trash_dialog.show_trash(await self._session.workspace.store.retention.trash())

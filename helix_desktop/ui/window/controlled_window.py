@@ -76,7 +76,7 @@ class ControlledWindow:
         for lazy_page, kind in (
             (pages.timeline, Timeline),
             (pages.changes, ChangesPage),
-            (pages.cache, OutputsPage),
+            (pages.outputs, OutputsPage),
             (pages.survives, SurvivalPage),
         ):
             lazy_page.when_built(lambda page: page.follow(session))
@@ -110,7 +110,7 @@ class ControlledWindow:
         self.rewrites = RewriteController(window, windows)
         SessionNavigation(window, windows, self.composer, self.chat, self.past)
         self.recalls = Recalls(session, self.composer.attachments)
-        pages.cache.when_built(self.recalls.follow_preview)
+        pages.outputs.when_built(self.recalls.follow_preview)
         reverts = RevertFlow(session, pages.changes)
         window.page_shown.connect(lambda _: window.notices.end(REVERTED))
         follow_session(session)

@@ -139,7 +139,7 @@ class ImportExportController(WindowPart):
         subjects, subject = dict[str, str](), "session" if session_id else "outputs" if digests else ""
         if opened is not None and not workspace_id:
             if not digests and self._window.page() == "cache":
-                digests = self._window.pages.cache.get().entry_actions.digests_of(is_readable)
+                digests = self._window.pages.outputs.get().entry_actions.digests_of(is_readable)
             if not session_id and self._session.has_conversation:
                 session_id = self._session.conversation.session.id
             if session_id:

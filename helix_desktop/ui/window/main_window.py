@@ -166,13 +166,13 @@ class WindowPages:
         self,
         chat: ChatPage,
         inspector: Inspector,
-        build_cache: Callable[[], OutputsPage],
+        build_outputs: Callable[[], OutputsPage],
         build_timeline: Callable[[], Timeline],
         build_changes: Callable[[], ChangesPage],
         build_survives: Callable[[], SurvivalPage],
     ) -> None:
         self.chat, self.inspector = chat, inspector
-        self.cache, self.timeline = LazyPage(build_cache), LazyPage(build_timeline)
+        self.outputs, self.timeline = LazyPage(build_outputs), LazyPage(build_timeline)
         self.changes, self.survives = LazyPage(build_changes), LazyPage(build_survives)
 
 
@@ -280,7 +280,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.session_pages.addWidget(pages.chat)
         self._pages = {
             "chat": LazyPage(lambda: pages.chat),
-            "cache": pages.cache,
+            "cache": pages.outputs,
             "timeline": pages.timeline,
             "changes": pages.changes,
             "survives": pages.survives,
@@ -487,7 +487,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         if name == "chat":
             page = self.pages.chat.composer.editor
         elif name == "cache":
-            page = self.pages.cache.get().table
+            page = self.pages.outputs.get().table
         page.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def take_typed_text(self) -> None:

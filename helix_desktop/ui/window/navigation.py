@@ -57,15 +57,15 @@ class ViewStateController(QObject):
         viewport, editor = window.pages.chat.view.chat_viewport, window.pages.chat.composer.editor
         for changed in (viewport.layout_changed, editor.cursorPositionChanged, editor.selectionChanged):
             changed.connect(self._schedule_save)
-        window.pages.cache.when_built(self._follow_cache)
+        window.pages.outputs.when_built(self._follow_outputs)
         window.pages.timeline.when_built(self._follow_timeline)
         window.pages.changes.when_built(self._follow_changes)
 
-    def _follow_cache(self, cache: OutputsPage) -> None:
-        cache.table.entry_selected.connect(self._schedule_save)
-        cache.filter_bar.changed.connect(self._schedule_save)
+    def _follow_outputs(self, outputs: OutputsPage) -> None:
+        outputs.table.entry_selected.connect(self._schedule_save)
+        outputs.filter_bar.changed.connect(self._schedule_save)
         if self._session_id:
-            self._restore_cache(cache)
+            self._restore_outputs(outputs)
 
     def _follow_timeline(self, timeline: Timeline) -> None:
         timeline.scrolled.connect(self._schedule_save)
@@ -96,20 +96,20 @@ class ViewStateController(QObject):
             screens.chat.view.chat_viewport.show_row(index, -state.offset)
         if state.cursor >= 0:
             self._restore_cursor(state)
-        if (cache := screens.cache.find()) is not None:
-            self._restore_cache(cache)
+        if (outputs := screens.outputs.find()) is not None:
+            self._restore_outputs(outputs)
         if (timeline := screens.timeline.find()) is not None:
             timeline.set_first_card(state.card)
         if (changes := screens.changes.find()) is not None:
             changes.select_soon(state.change)
 
-    def _restore_cache(self, cache: OutputsPage) -> None:
+    def _restore_outputs(self, outputs: OutputsPage) -> None:
         if self._session.workspace.id != self._workspace_id:
             self._workspace_id = self._session.workspace.id
-            cache.filter_bar.apply_saved(self._last_filter())
+            outputs.filter_bar.apply_saved(self._last_filter())
         entry = self._states.get(self._session_id).entry
-        if entry and not cache.filter_bar.current_filter.is_narrowing:  # it would clear that
-            cache.select(entry)
+        if entry and not outputs.filter_bar.current_filter.is_narrowing:  # it would clear that
+            outputs.select(entry)
 
     def _restore_cursor(self, state: ViewState) -> None:
         editor = self._pages.chat.composer.editor
@@ -133,12 +133,12 @@ class ViewStateController(QObject):
         return next((saved for saved in filters if not saved.name), SavedFilter(""))
 
     def _save_filter(self) -> None:
-        """Keep the cache's filter; a record that is gone or can't be written loses it."""
-        cache = self._pages.cache.find()
-        if cache is None:
+        """Keep the filter of the Outputs page; a record that is gone or can't be written loses it."""
+        outputs = self._pages.outputs.find()
+        if outputs is None:
             return
         with suppress(HelixError):
-            current = cache.filter_bar.saved_filter
+            current = outputs.filter_bar.saved_filter
             if current != self._last_filter():
                 filters = self._registry.get(self._workspace_id).cache_filters
                 named = (saved for saved in filters if saved.name)
@@ -146,7 +146,7 @@ class ViewStateController(QObject):
 
     def _current_state(self) -> ViewState:
         screens = self._pages
-        state, cache = self._states.get(self._session_id), screens.cache.find()
+        state, outputs = self._states.get(self._session_id), screens.outputs.find()
         timeline, changes = screens.timeline.find(), screens.changes.find()
         card = timeline.first_card if timeline is not None else None
         change = changes.entry if changes is not None else None
@@ -158,7 +158,7 @@ class ViewStateController(QObject):
             offset=round(viewport.scroll_layout.offset, 1) if scrolled else 0.0,
             cursor=-1 if at_end else cursor.position(),
             mark=-1 if at_end else cursor.anchor(),
-            entry=state.entry if cache is None else cache.selected,
+            entry=state.entry if outputs is None else outputs.selected,
             card=state.card if card is None else card,
             change=change.key if change is not None else state.change,
         )
@@ -232,7 +232,7 @@ class SessionNavigation(WindowPart):
             self._session.notify(Notice("removed-output", what, workspace_id=workspace.id, is_brief=True))
             return
         self._window.show_page("cache")
-        self._views.cache.get().select(digest)
+        self._views.outputs.get().select(digest)
 
     @handles(intents.ShowEvent)
     def show_event(self, seq: int, mark: str) -> None:
@@ -285,7 +285,7 @@ class SessionNavigation(WindowPart):
     @handles(intents.SearchCache)
     def search_cache(self, words: str) -> None:
         self._window.show_page("cache")
-        self._views.cache.get().filter_bar.field.setText(words)
+        self._views.outputs.get().filter_bar.field.setText(words)
 
     @handles(intents.GoToOwnMessage)
     def show_own_message(self, direction: int) -> None:

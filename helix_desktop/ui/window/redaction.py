@@ -321,8 +321,8 @@ class RedactionController(WindowPart):
             finally:
                 if session_id:
                     await self._session.run(OpenSession(session_id))
-                if (cache := self._window.pages.cache.find()) is not None:
-                    cache.refresh()
+                if (outputs := self._window.pages.outputs.find()) is not None:
+                    outputs.refresh()
                 self._window.sidebar.search.clear()  # it may show a line with the secret
                 await self._session.run(RefreshLists())
 

@@ -127,9 +127,9 @@ async def _completions(rig: WindowRig) -> AsyncIterator[QWidget]:
 @asynccontextmanager
 async def _find_in_content(rig: WindowRig) -> AsyncIterator[QWidget]:
     async with _page(rig, "cache") as window:
-        cache = rig.views.cache.get()
-        cache.table.select_row(0)
-        content = cache.preview.content
+        outputs = rig.views.outputs.get()
+        outputs.table.select_row(0)
+        content = outputs.preview.content
         await until(content.text.toPlainText, "the content")
         content.open_find()
         QTest.keyClicks(content.find_bar.field, "e")
@@ -464,7 +464,7 @@ async def _model_menu(rig: WindowRig) -> AsyncIterator[QWidget]:
 @asynccontextmanager
 async def _entry_menu(rig: WindowRig) -> AsyncIterator[QWidget]:
     async with _page(rig, "cache"):
-        table = rig.views.cache.get().table
+        table = rig.views.outputs.get().table
         table.setFocus()
         table.select_row(0)
         await until(table.current_row, "what is known of the entry")

@@ -110,7 +110,7 @@ async def check_cache_totals(rig: WindowRig) -> str:
     ]
     assert switched == size, "switcher"
     rig.window.show_page("cache")
-    counter = rig.views.cache.get().filter_bar.counter
+    counter = rig.views.outputs.get().filter_bar.counter
     listed = await rig.workspace.store.digests("newest", EntryFilter(kinds=("output",)))
     outputs = len(listed) // 32
     await until(lambda: re.match(rf"{outputs:,} outputs?$", counter.text), "the cache page's counter")

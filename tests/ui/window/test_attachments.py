@@ -105,7 +105,7 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
         place = hit_area_point(rig.chat.view, row.key, "attachment:2")
         QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
         await until(lambda: rig.window.page() == "cache", "the cache is in sight")
-        await until(lambda: rig.views.cache.get().table.current_digest() == sent[2].digest, "its entry")
+        await until(lambda: rig.views.outputs.get().table.current_digest() == sent[2].digest, "its entry")
 
         await rig.wiring.workspace_controller.new_session()
         await _check_a_long_paste(rig)
@@ -320,9 +320,9 @@ async def _check_what_each_place_takes(rig: WindowRig) -> None:
     attached = rig.wiring.composer.attachments.current()[0]
     assert (attached.label, attached.text) == ("src/", "app.py (6 B)\n")
 
-    rig.views.cache.get().refresh()
-    await until(lambda: rig.views.cache.get().model.rowCount() == 2, "both are in the cache")
-    model = rig.views.cache.get().model
+    rig.views.outputs.get().refresh()
+    await until(lambda: rig.views.outputs.get().model.rowCount() == 2, "both are in the cache")
+    model = rig.views.outputs.get().model
     row = model.index(model.row_of(digest), 3)
     assert model.flags(row) & Qt.ItemFlag.ItemIsDragEnabled
     rows = model.mimeData([row, row.siblingAtColumn(1)])

@@ -394,7 +394,7 @@ async def _check_a_key(rig: WindowRig) -> None:
     await rig.open_folder("key")
     await rig.workspace.store.commit(Commit("old", contents=CONTENTS))
     rig.window.show_page("cache")
-    table = rig.views.cache.get().table
+    table = rig.views.outputs.get().table
     await until(lambda: table.model().rowCount() == 3, "the entries")
     table.focus_table()
     await until(lambda: bool(table.selected_rows()), "what is known of it")
@@ -456,26 +456,26 @@ async def _check_the_list(rig: WindowRig) -> None:
         [content.digest for content in CONTENTS[:2]], grace_ms=-DAY_MS
     )
     rig.window.show_page("cache")
-    cache = rig.views.cache.get()
+    outputs = rig.views.outputs.get()
 
     def listed() -> list[str]:
-        return [cache.model.digest_at(number) for number in range(cache.model.rowCount())]
+        return [outputs.model.digest_at(number) for number in range(outputs.model.rowCount())]
 
     await until(lambda: listed() == [CONTENTS[2].digest], "what is not in the trash")
-    cache.filter_bar.toggle(state_option("in_trash"))
+    outputs.filter_bar.toggle(state_option("in_trash"))
     await until(lambda: set(listed()) == {content.digest for content in CONTENTS[:2]}, "what is")
-    await until(lambda: cache.table.current_row() is not None, "a row")
-    row = cache.table.current_row()
+    await until(lambda: outputs.table.current_row() is not None, "a row")
+    row = outputs.table.current_row()
     assert row is not None
     assert row.state == "in_trash"
-    cache.table.menu_requested.emit(cache.mapToGlobal(cache.rect().center()))
-    (menu,) = [menu for menu in cache.table.findChildren(QMenu) if menu.isVisible()]
+    outputs.table.menu_requested.emit(outputs.mapToGlobal(outputs.rect().center()))
+    (menu,) = [menu for menu in outputs.table.findChildren(QMenu) if menu.isVisible()]
     (action,) = [action for action in menu.actions() if action.objectName() == "cache-restore"]
     action.trigger()
     menu.close()
     await until(lambda: len(listed()) == 1, "one less")
     assert (await rig.workspace.store.entry(row.digest)).trashed == 0
-    cache.filter_bar.clear()
+    outputs.filter_bar.clear()
     await until(lambda: len(listed()) == 2, "both that are not in the trash")
 
 

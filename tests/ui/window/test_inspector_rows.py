@@ -172,7 +172,7 @@ async def _check_recall_from_the_cache(rig: WindowRig) -> None:
         assert await window.caching_savings(seq) == 0
         cached = rig.conversation.window.measure()[0].request.messages
         rig.window.show_page("cache")
-        table = rig.views.cache.get().table
+        table = rig.views.outputs.get().table
         await until(lambda: [r for r in table.selected_rows() if r.state == "cached"], "the cached entry")
         item = entry_menu_item(rig)
         assert item.isEnabled()
@@ -203,5 +203,5 @@ async def _check_recall_from_the_cache(rig: WindowRig) -> None:
 
 def entry_menu_item(rig: WindowRig) -> QAction:
     """What the menu of the selected entry has to recall it into the context."""
-    menu = rig.views.cache.get().entry_actions.menu(rig.views.cache.get().filter_bar)
+    menu = rig.views.outputs.get().entry_actions.menu(rig.views.outputs.get().filter_bar)
     return next(item for item in menu.actions() if item.objectName() == "cache-send-full")

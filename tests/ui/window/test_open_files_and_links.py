@@ -133,9 +133,9 @@ async def _check_copied_links(rig: WindowRig) -> None:
     session_id = rig.conversation.session.id
     digest = rig.events(ToolAnswered)[0].digest
     rig.perform(OpenCacheEntry(digest))
-    cache = rig.views.cache.get()
-    await until(lambda: cache.table.selected_digests() == (digest,), "the entry")
-    entry(cache.entry_actions.menu(cache.filter_bar), "cache-copy-link")
+    outputs = rig.views.outputs.get()
+    await until(lambda: outputs.table.selected_digests() == (digest,), "the entry")
+    entry(outputs.entry_actions.menu(outputs.filter_bar), "cache-copy-link")
     to_content = clipboard.text()
     entry(
         rig.window.sidebar.session_list.menu_for(rig.window.sidebar.session_list.index_of(session_id)),
@@ -155,7 +155,7 @@ async def _check_copied_links(rig: WindowRig) -> None:
     rig.window.show_page("chat")
     await request_target(rig, to_content)
     await until(lambda: rig.window.page() == "cache", "the cache")
-    await until(lambda: cache.table.current_digest() == digest, "the entry")
+    await until(lambda: outputs.table.current_digest() == digest, "the entry")
     await rig.wiring.workspace_controller.new_session()
     await request_target(rig, to_session)
     assert rig.conversation.session.id == session_id

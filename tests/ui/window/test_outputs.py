@@ -42,8 +42,8 @@ async def test_what_is_recalled_goes_along_as_the_agent_gets_it(rig: WindowRig) 
         await rig.run_turn("Read it.")
         digest = rig.events(ToolAnswered)[0].digest
         rig.perform(OpenCacheEntry(digest))
-        cache = rig.views.cache.get()
-        preview = cache.preview
+        outputs = rig.views.outputs.get()
+        preview = outputs.preview
         await until(lambda: preview.digest == digest and preview.recall_button.isEnabled(), "the preview")
         await _check_the_lines_that_find_has(rig, digest)
 
@@ -73,7 +73,7 @@ async def test_what_is_recalled_goes_along_as_the_agent_gets_it(rig: WindowRig) 
         rig.perform(OpenCacheEntry(digest))
         pills = [pill for pill in preview.findChildren(Pill) if pill.text() == "Outdated"]
         await until(lambda: [pill.isVisible() for pill in pills] == [True], "the mark in the preview")
-        cell = cache.table.currentIndex().siblingAtColumn(COLUMN_INDEX["target"])
+        cell = outputs.table.currentIndex().siblingAtColumn(COLUMN_INDEX["target"])
         spoken = Qt.ItemDataRole.AccessibleTextRole
         await until(lambda: cell.data(spoken) == "log.txt · Outdated", "the mark in the list")
         assert "has changed since" in cell.data(Qt.ItemDataRole.ToolTipRole)
@@ -95,9 +95,9 @@ async def test_what_is_recalled_goes_along_as_the_agent_gets_it(rig: WindowRig) 
 
 async def _check_the_lines_that_find_has(rig: WindowRig, digest: str) -> None:
     """Their number and cost are known before; other words take the offer away until they are counted."""
-    cache = rig.views.cache.get()
-    bar, offer = cache.preview.content.find_bar, cache.preview.matches_button
-    QTest.keyClick(cache.table, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    outputs = rig.views.outputs.get()
+    bar, offer = outputs.preview.content.find_bar, outputs.preview.matches_button
+    QTest.keyClick(outputs.table, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     await until(bar.field.hasFocus, "find is open")
     QTest.keyClicks(bar.field, "failed")
     await until(lambda: offer.text().startswith("Recall 3 matching lines · ≈ "), "the offer")
@@ -130,22 +130,22 @@ async def _check_versions(rig: WindowRig) -> None:
         await store.commit(Commit("s", contents=(content,)))
     first, second, third = map(digest_of, VERSIONS)
     rig.window.show_page("cache")
-    cache = rig.views.cache.get()
-    content_view = cache.preview.content
+    outputs = rig.views.outputs.get()
+    content_view = outputs.preview.content
     diff_button = find_child(content_view.switch, QPushButton, "view-diff")
-    cache.select(second)
-    await until(lambda: cache.preview.digest == second and diff_button.isEnabled(), "a version before it")
+    outputs.select(second)
+    await until(lambda: outputs.preview.digest == second and diff_button.isEnabled(), "a version before it")
     content_view.choose("diff")
     await until(lambda: content_view.diff.diff is not None, "its diff")
     assert content_view.diff.diff is not None
     assert (content_view.diff.diff.added, content_view.diff.diff.removed) == (1, 1)
     content_view.choose("text")
-    cache.select(third)
-    await until(lambda: cache.preview.digest == third and diff_button.isEnabled(), "a version before it")
+    outputs.select(third)
+    await until(lambda: outputs.preview.digest == third and diff_button.isEnabled(), "a version before it")
     await store.redaction.redact(RedactionRequest(digests=(second,)))
     content_view.choose("diff")
     await until(lambda: "removed" in content_view.diff.words.text().lower(), "why there is none")
-    cache.select(first)
-    await until(lambda: cache.preview.digest == first, "the first one")
+    outputs.select(first)
+    await until(lambda: outputs.preview.digest == first, "the first one")
     assert content_view.view == "text"
     assert not diff_button.isEnabled()

@@ -89,7 +89,7 @@ async def _check_links(rig: WindowRig) -> None:
     press_action(rig.chat.view, card(rig, "part0.txt"), "cache")
     await until(lambda: rig.window.page() == "cache", "the cache")
     digest = card(rig, "part0.txt").digest
-    await until(lambda: rig.views.cache.get().preview.digest == digest, "the preview")
+    await until(lambda: rig.views.outputs.get().preview.digest == digest, "the preview")
     press_action(rig.chat.view, card(rig, "part1.txt"), "recall")
     await until(rig.attachment_labels, "the chip")
     assert "part1.txt" in rig.attachment_labels()[0]
@@ -106,7 +106,7 @@ async def _check_arguments(rig: WindowRig) -> None:
         assert row.arguments_cached
         press_action(rig.chat.view, row, f"argument:{row.argument_digests[0]}")
         await until(
-            lambda: rig.views.cache.get().preview.digest == row.argument_digests[0],
+            lambda: rig.views.outputs.get().preview.digest == row.argument_digests[0],
             "the argument in the cache",
         )
         assert (await rig.workspace.store.get(row.argument_digests[0])).decode() == BODY

@@ -104,7 +104,7 @@ async def _check_an_output_and_the_filters(rig: WindowRig) -> None:
     row = choose(panel, "output").hit
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     await until(lambda: rig.window.page() == "cache", "the cache")
-    await until(lambda: rig.window.pages.cache.get().selected == row.digest, "the entry")
+    await until(lambda: rig.window.pages.outputs.get().selected == row.digest, "the entry")
 
 
 async def _check_what_is_said(rig: WindowRig) -> None:

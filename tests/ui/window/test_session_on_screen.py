@@ -134,7 +134,7 @@ async def _check_pages(rig: WindowRig) -> None:
     await rig.run_turn("Hello")
     pages, window = rig.views, rig.window
     lazy_pages: dict[str, LazyPage[Any]] = {
-        "cache": pages.cache,
+        "cache": pages.outputs,
         "timeline": pages.timeline,
         "changes": pages.changes,
         "survives": pages.survives,
@@ -154,7 +154,7 @@ async def _check_pages(rig: WindowRig) -> None:
         assert page.font().pixelSize() == window.font().pixelSize() > fonts.BASE_PX
         assert page.grab().toImage().pixelColor(1, 1) == current_theme().canvas
         assert bool(scrubber.steps) == (name != "cache")
-    sentences = [words.text() for words in pages.cache.get().empty.findChildren(QLabel)]
+    sentences = [words.text() for words in pages.outputs.get().empty.findChildren(QLabel)]
     assert any("agent reads and runs" in sentence for sentence in sentences), "it knows the workspace"
 
 
@@ -198,9 +198,9 @@ async def _check_a_return(rig: WindowRig) -> Left:
     assert not place[1]
     digest = rig.last_output("list_directory").digest
     rig.window.show_page("cache")
-    rig.views.cache.get().select(digest)
-    await until(lambda: rig.views.cache.get().table.current_digest() == digest, "the entry selected")
-    bar = rig.views.cache.get().filter_bar
+    rig.views.outputs.get().select(digest)
+    await until(lambda: rig.views.outputs.get().table.current_digest() == digest, "the entry selected")
+    bar = rig.views.outputs.get().filter_bar
     for option in (tool_option("list_directory"), age_options(0)[2]):
         bar.toggle(option)
     left = Left(session_id, place, digest, bar.saved_filter)
@@ -221,9 +221,9 @@ async def _check_a_restart(rig: WindowRig, left: Left) -> None:
     assert first_row(rig) == left.place
     assert selected_words(rig) == "thought😀😀"
     await until(
-        lambda: rig.views.cache.get().table.current_digest() == left.digest, "the entry selected again"
+        lambda: rig.views.outputs.get().table.current_digest() == left.digest, "the entry selected again"
     )
-    bar = rig.views.cache.get().filter_bar
+    bar = rig.views.outputs.get().filter_bar
     assert bar.saved_filter == left.filter
     assert bar.current_filter.entry_filter.since > 0, "an age counts from now, not from when it was set"
     views = rig.wiring.services.view_states

@@ -87,7 +87,7 @@ async def _check_each_way_out(rig: WindowRig) -> None:
     await _open_by_key(rig)
     _press_key(rig, Qt.Key.Key_2, _CONTROL)
     assert window.page() == "cache", "a page of the session"
-    assert rig.views.cache.get().table.hasFocus()
+    assert rig.views.outputs.get().table.hasFocus()
 
 
 async def _check_the_page_on_return(rig: WindowRig) -> None:

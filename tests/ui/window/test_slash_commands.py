@@ -84,7 +84,7 @@ async def _check_built_in_commands(rig: WindowRig, server: ChatServer) -> None:
     assert rig.events(ModelChosen)[-1].model == "demo/offline"
     rig.type_message("/cache notes")
     await until(lambda: rig.window.page() == "cache", "the cache")
-    assert rig.views.cache.get().filter_bar.field.text() == "notes"
+    assert rig.views.outputs.get().filter_bar.field.text() == "notes"
     rig.window.show_page("chat")
     before = rig.conversation.session.id
     rig.type_message("/rename")

@@ -306,7 +306,7 @@ async def _check_separate_data(rig: WindowRig) -> None:
     assert entries.entries > 0
     await rig.open_folder("separate-second", {"other.txt": "words"})
     rig.window.show_page("cache")
-    await until(rig.views.cache.get().empty.isVisible, "an empty cache")
+    await until(rig.views.outputs.get().empty.isVisible, "an empty cache")
     with pytest.raises(DigestUnknown):
         await rig.workspace.contents.attach(digest)
     assert await rig.workspace.store.find(digest[:12]) == []
