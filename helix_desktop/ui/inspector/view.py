@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QModelIndex, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtCore import QModelIndex, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAccessibleWidget, QFrame, QScrollArea, QStackedLayout, QWidget
 
 from helix_desktop.ui.design.accessibility import LabelInterface, announce
@@ -13,7 +13,16 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
 from helix_desktop.ui.design.cards import Card, DisclosureHead, EmptyState, HelpLink, Pill
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
-from helix_desktop.ui.design.layout import FlowBox, LazyPage, ResponsiveRow, column, line, pane, row
+from helix_desktop.ui.design.layout import (
+    FlowBox,
+    LazyPage,
+    ResponsiveRow,
+    VerticalScrollArea,
+    column,
+    line,
+    pane,
+    row,
+)
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
@@ -39,6 +48,7 @@ tr = Translator("Inspector")
 
 _HEAD_MARGINS, _DETAILS_MARGINS = (16, 14, 16, 6), (16, 6, 16, 12)
 _MARGINS, _BAR_MARGINS = (8, 6, 8, 16), (8, 6, 0, 16)
+_INSIDE_MARGINS = (16, 6, 16, 0)
 _SIDES = (8, 0, 8, 0)  # margins of what has no ground that reaches out, as rows have
 
 
@@ -141,6 +151,19 @@ class Breakdown(QWidget):
             if segment is not None:
                 part.set_value(segment.label, format_tokens(segment.tokens))
         self.provider_cache.show_state(state.provider_cache)
+
+
+class _BreakdownArea(VerticalScrollArea):
+    """As tall as the breakdown where there is room, in sight while it is open, however long the list gets."""
+
+    def sizeHint(self) -> QSize:
+        page, hint = self.widget(), super().sizeHint()
+        return QSize(hint.width(), page.heightForWidth(self.width())) if page is not None else hint
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
 
 
 class RequestReader(QWidget):
@@ -316,13 +339,6 @@ class Inspector(Themed, QWidget):
         if is_open:
             self._lazy_breakdown.get()
         self._inside.setVisible(is_open)
-        if is_open:  # once it has its place
-            QTimer.singleShot(0, self, self._scroll_to_details)
-
-    def _scroll_to_details(self) -> None:
-        """Bring the breakdown into sight, by scrolling no further than needed."""
-        bar, place = self._scroll.verticalScrollBar(), self._inside.geometry()
-        bar.setValue(max(bar.value(), min(place.y(), place.bottom() - self._scroll.viewport().height())))
 
     @property
     def reader(self) -> RequestReader:
@@ -368,15 +384,17 @@ class Inspector(Themed, QWidget):
         self._scroll = QScrollArea(self)
         page = QWidget(self._scroll.viewport())
         page.setObjectName("page")
-        self._details_box = column(margins=_SIDES)
-        inside = self._inside = pane(self._details_box)
+        self._details_box = column(margins=_INSIDE_MARGINS)
+        inside = pane(self._details_box)
+        inside.setObjectName("page")
+        self._inside = _BreakdownArea(inside)
         self._lazy_breakdown = LazyPage(lambda: Breakdown(inside))
         self._lazy_breakdown.when_built(self._add_breakdown)
         self.details = DisclosureHead(tr("Breakdown"), "", "muted")
         self.details.setObjectName("details")
         self.details.toggled.connect(self._show_details)
-        inside.hide()
-        body = column(self._total(), self._request(), None, inside, margins=_MARGINS, gap=18)
+        self._inside.hide()
+        body = column(self._total(), self._request(), None, margins=_MARGINS, gap=18)
         page.setLayout(body)
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -389,7 +407,7 @@ class Inspector(Themed, QWidget):
         bar.rangeChanged.connect(lambda _, end: set_margins(body, *(_MARGINS if end == 0 else _BAR_MARGINS)))
         head = column(TextLine(tr("Context"), 15, 600), self._past_card(), margins=_HEAD_MARGINS, gap=12)
         details = row(self.details, margins=_DETAILS_MARGINS)
-        return pane(column(head, self._scroll, details, gap=0, stretch=1))
+        return pane(column(head, self._scroll, self._inside, details, gap=0, stretch=1))
 
     def _past_card(self) -> Card:
         """Return what says that a request of the past is shown, with the way back."""

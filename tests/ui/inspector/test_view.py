@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QCoreApplication, QEvent, QModelIndex, QRect, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QModelIndex, QPoint, QRect, Qt
 from PySide6.QtGui import QContextMenuEvent, QFontMetricsF, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
@@ -120,6 +120,20 @@ def test_all_but_total_and_list_is_in_the_breakdown_which_is_closed(pane: Inspec
     kinds = {segment.kind for segment in inspector_state().segments} - {"free", "reserve"}
     shown = [parts._legend[kind] for kind in kinds]
     assert all(part.isVisible() for part in (*hidden, *shown))
+
+
+def test_the_open_breakdown_stays_in_sight_when_the_list_grows(pane: Inspector, qtbot: QtBot) -> None:
+    pane.details.click()
+    legend = pane.breakdown._legend
+    qtbot.waitUntil(lambda: legend["output"].visibleRegion().boundingRect().height() > 10)
+    place, height = pane.breakdown.mapTo(pane, QPoint()), pane.requests.height()
+    for at in pane.requests.groups:
+        pane.requests.open_group(at)
+    pane.set_state(replace(inspector_state(), rows=inspector_state().rows * 3))
+    assert pane.requests.height() > 2 * height
+    qtbot.wait(0)
+    assert pane.breakdown.mapTo(pane, QPoint()) == place
+    assert not legend["output"].visibleRegion().isEmpty()
 
 
 def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
