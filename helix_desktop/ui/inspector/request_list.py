@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QContextMenuEvent, QCursor, QFocusEvent, QKeyEvent, QPainter
+from PySide6.QtGui import QContextMenuEvent, QCursor, QFocusEvent, QFontMetricsF, QKeyEvent, QPainter
 from PySide6.QtWidgets import QStyle
 
 from helix_desktop.context.window.window_breakdown import WindowItemState
@@ -96,6 +96,18 @@ def _with_resent(words: str, resent: int) -> str:
     tokens = format_token_count(resent)
     once = tr("{tokens} are billed at the full price again, once.", tokens=tokens)
     return f"{words} {once}" if resent else words
+
+
+def cut_middle(metrics: QFontMetricsF, words: str, room: float) -> str:
+    """Shorten a call to so many pixels: its end tells the parts of one file apart.
+
+    A word is cut only where its end would not fit: "Ran … unittest -v", not "Ran python…ittest -v".
+    """
+    cut = metrics.elidedText(words, Qt.TextElideMode.ElideMiddle, room)
+    head, _, tail = cut.partition("…")
+    end = words[words.rfind(" ", 0, len(words) - len(tail)) + 1 :]
+    whole = f"{head.rpartition(' ')[0]} … {end}"
+    return whole if " " in head and metrics.horizontalAdvance(whole) <= room else cut
 
 
 # What rows of a request want.
@@ -202,9 +214,7 @@ class RequestList(ChoiceList[WindowRow]):
         if state & flag.State_HasFocus and state & flag.State_KeyboardFocusChange:
             paint_row_focus(painter, box, self._theme.accent, is_keyboard=True)
         color = "muted" if row.is_heading and row.seq else "text"
-        # The end of a call's target tells the parts of one file apart.
-        elide = Qt.TextElideMode.ElideMiddle if row.tool else Qt.TextElideMode.ElideRight
-        name = Text(row.label, color=color, elide=elide, grow=True, shrink=True)
+        name = Text(row.label, color=color, cut=cut_middle if row.tool else None, grow=True, shrink=True)
         button = [Space(ROW_HEIGHT - 8)] if at == self._covered else []
         indent = [Space(_INDENT_PX)] if self._start_of(at) < at else []
         dot = Dot(SEGMENT_LOOKS[row.kind].color, 8)

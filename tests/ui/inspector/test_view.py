@@ -28,7 +28,7 @@ from helix_desktop.ui.inspector.from_window import cache_uses_text, provider_cac
 from helix_desktop.ui.inspector.request_groups import (
     WindowRow,
 )
-from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ActOnRow, ShowRowText
+from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ActOnRow, ShowRowText, cut_middle
 from helix_desktop.ui.inspector.view import Inspector, KeyValue, ProviderCacheCard, ShowCacheUses
 from helix_desktop.ui.kit.intents import FocusComposer
 from helix_desktop.words.numbers import format_token_count, format_tokens
@@ -85,6 +85,17 @@ def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -
     rows = [legend[segment.kind] for segment in parts]
     qtbot.waitUntil(lambda: all(row.isVisible() for row in rows))
     qtbot.waitUntil(lambda: all(upper.y() < lower.y() for upper, lower in pairwise(rows)))
+
+
+def test_a_call_is_cut_between_words_where_its_end_has_room(qapp: QApplication) -> None:
+    metrics = QFontMetricsF(ui_font(13))
+    command, whole = "Ran python3 -m unittest -v", "Ran … unittest -v"
+    assert cut_middle(metrics, command, metrics.horizontalAdvance(whole) + 1) == whole
+    narrow = cut_middle(metrics, command, metrics.horizontalAdvance(whole) - 4)
+    assert narrow.endswith("-v")
+    assert metrics.horizontalAdvance(narrow) < metrics.horizontalAdvance(whole)
+    path = "Read gauge-2025-03.log:169-194"
+    assert cut_middle(metrics, path, metrics.horizontalAdvance(path) - 9).startswith("Read gauge-")
 
 
 def test_rows_of_the_request_follow_the_text_size(pane: Inspector, qapp: QApplication) -> None:
