@@ -52,7 +52,7 @@ def masked_contents_text(outputs: int, calls: int, image_messages: int) -> str:
     if outputs:
         contents.append(tr.plural(outputs, "%n output", "%n outputs"))
     if calls:
-        contents.append(tr.plural(calls, "the input of %n call", "the input of %n calls"))
+        contents.append(tr.plural(calls, "the arguments of %n call", "the arguments of %n calls"))
     if image_messages:
         contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
     return tr("Cached {contents}", contents=tuple(contents))
@@ -92,11 +92,11 @@ def chosen_form_text(event: FormChosen, transcript: Transcript) -> str:
 def _form_choice_text(form: Form, output: str) -> str:
     match form:
         case "full":
-            return tr("You sent all of {output}", output=output)
+            return tr("You chose to send all of {output}", output=output)
         case "preview":
-            return tr("You sent the beginning and end of {output}", output=output)
+            return tr("You chose to send the beginning and end of {output}", output=output)
         case "compact":
-            return tr("You sent a part of {output}", output=output)
+            return tr("You chose to send a part of {output}", output=output)
 
 
 def excluded_text(event: Excluded, transcript: Transcript) -> str:

@@ -14,7 +14,7 @@ text = TextContext("Context")
 
 _IN_CONTEXT, _COMPACTED, _UNDO = text("In context"), text("Compacted"), text("Undo")
 _REPLACED = text("Replaced by a summary. The agent can recall it.")
-OUTDATED = text("Outdated")
+OUTDATED = text("File changed")
 
 
 class StateWords(NamedTuple):
@@ -41,7 +41,7 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
     "cached": StateWords(
         text("Cached"),
         text("Stored, one line in its place. The agent can recall it."),
-        text("Send all of it"),
+        text("Undo caching"),
     ),
     "folded": StateWords(
         _COMPACTED,
@@ -93,7 +93,7 @@ def explain_hold() -> str:
 
 
 def explain_outdated() -> str:
-    return tr("Outdated: the file has changed since. This is what it was then.")
+    return tr("The file has changed since. This is what it was then.")
 
 
 def gauge_source_text(gauge: UsageGauge) -> str:

@@ -32,7 +32,7 @@ def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
 
 def explain_acts() -> str:
     """Return what Cached and Compacted mean: what stands in the context in place of what left it."""
-    return tr("Cached outputs are stored; one line stays. Compacted messages become a summary.")
+    return tr("Cached outputs leave one line, compacted messages a summary; both can be undone.")
 
 
 def _compacts_early(policy: ContextPolicy) -> bool:
@@ -51,7 +51,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             return " ".join((tr("Compaction only when you start it."), breaker_text()))
         case "room":
             if _compacts_early(policy):
-                return tr("Compacts early to save tokens, or at {share}.", share=share)
+                return tr("Caches and compacts when that saves tokens, and at {share}.", share=share)
             room = _distance_text(gauge.trigger)
             return tr("Compacts at {share}, {room} left.", share=share, room=room)
         case "due":

@@ -92,7 +92,10 @@ class WindowRow(WindowItem, frozen=True):
     def label(self) -> str:
         """Return what it is, in a few words; `name` has all of it. A question has its turn's number."""
         if self.turn and self.seq == self.question:
-            return tr("{number}. {question}", number=format_integer(self.turn), question=self.name)
+            number = format_integer(self.turn)
+            if self.is_heading:  # its beginning is compacted
+                return tr("Rest of {number}. {question}", number=number, question=self.name)
+            return tr("{number}. {question}", number=number, question=self.name)
         if self.tool:
             target = self.name.removeprefix(f"{self.tool} ")
             if tool_kind(self.tool) in ("read", "write", "edit"):
@@ -184,6 +187,14 @@ class RequestGroup(msgspec.Struct, frozen=True):
         return self.rows[0].label
 
     @property
+    def main_kind(self) -> WindowItemKind:
+        """Return the kind of most of its tokens: its color in the bar."""
+        sums = Counter[WindowItemKind]()
+        for row in self.rows:
+            sums[row.kind] += row.tokens
+        return max(sums, key=lambda kind: sums[kind])
+
+    @property
     def tokens_text(self) -> str:
         return format_tokens(sum(row.tokens for row in self.rows))
 
@@ -230,7 +241,7 @@ def request_groups(rows: Sequence[WindowRow]) -> list[RequestGroup]:
 def _heading(rows: Sequence[WindowRow]) -> tuple[WindowRow, ...]:
     first = rows[0]
     if not first.seq and len(rows) > 1:
-        return (WindowRow(0, "system", tr("Instructions and tools"), 0, "fixed", "", is_heading=True),)
+        return (WindowRow(0, "system", tr("Instructions, tools"), 0, "fixed", "", is_heading=True),)
     if first.question == first.seq or not first.question:
         return ()
     name, seq = first.question_name, first.question

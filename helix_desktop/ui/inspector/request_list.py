@@ -51,7 +51,7 @@ def action_text(action: RowAction, row: WindowRow) -> str:
     texts: dict[RowAction, str] = {
         "show": tr("Show in chat"),
         "cache": tr("Cache now… (saves up to {tokens} tokens)", tokens=format_tokens(row.cachable)),
-        "send_full": " · ".join(filter(None, (translate(STATE_WORDS["cached"].verb), _whole_text(row)))),
+        "send_full": " · ".join(filter(None, (send_full_text(row), _whole_text(row)))),
         "undo": translate(STATE_WORDS["handed_over"].verb),
         "open": tr("Open output"),
         "pin": tr("Pin in context"),
@@ -60,6 +60,10 @@ def action_text(action: RowAction, row: WindowRow) -> str:
         "include": translate(STATE_WORDS["excluded"].verb),
     }
     return texts[action]
+
+
+def send_full_text(row: WindowRow) -> str:
+    return tr("Send all of it") if row.is_cut else translate(STATE_WORDS["cached"].verb)
 
 
 def _whole_text(row: WindowRow) -> str:
@@ -210,6 +214,7 @@ class RequestList(ChoiceList[WindowRow]):
 
     def paint_row(self, painter: QPainter, box: QRectF, at: int, state: QStyle.StateFlag) -> None:
         row, box, flag = self.rows[at], box.adjusted(0, 1, 0, -1), QStyle.StateFlag
+        closed = self.closed_group(at)
         self.paint_ground(painter, box, state)
         if state & flag.State_HasFocus and state & flag.State_KeyboardFocusChange:
             paint_row_focus(painter, box, self._theme.accent, is_keyboard=True)
@@ -217,7 +222,7 @@ class RequestList(ChoiceList[WindowRow]):
         name = Text(row.label, color=color, cut=cut_middle if row.tool else None, grow=True, shrink=True)
         button = [Space(ROW_HEIGHT - 8)] if at == self._covered else []
         indent = [Space(_INDENT_PX)] if self._start_of(at) < at else []
-        dot = Dot(SEGMENT_LOOKS[row.kind].color, 8)
+        dot = Dot(SEGMENT_LOOKS[closed.main_kind if closed else row.kind].color, 8)
         content = Row([*indent, dot, Space(4 - _GAP_PX), name, *button, *self._end(at)], _GAP_PX)
         paint_box(painter, box.adjusted(_OUT_PX, 0, -_OUT_PX, 0), self._theme, content)
 

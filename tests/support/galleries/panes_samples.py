@@ -399,7 +399,7 @@ def long_timeline_state() -> TimelineState:
         ManualActionCard(495, at, "pin", "You pinned Read docs/DESIGN.md · always kept in context", 37,
                          reversal="unpin"),
         ManualActionCard(494, at, "form",
-                         "You sent all of Ran pytest -q · 12.4k tokens", 31),
+                         "You chose to send all of Ran pytest -q · 12.4k tokens", 31),
         *short.cards[:2],
         PlacedCard(468, at, observations_card(466, reflection=True),
                    ObservationsPlaced(466, PlacementReason.THRESHOLD, 0),
@@ -538,8 +538,8 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
     return InspectorState(
         gauge, parts, window_rows(count),
-        "Compacts early to save tokens, or at 85 %.",
-        "Cached outputs are stored; one line stays. Compacted messages become a summary.",
+        "Caches and compacts when that saves tokens, and at 85 %.",
+        "Cached outputs leave one line, compacted messages a summary; both can be undone.",
         "Your provider counts 1.1k more: 14.6k.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -55,8 +55,8 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
-    assert pane.until.text() == "Compacts early to save tokens, or at 85 %."
-    assert any("Cached outputs are stored" in it.text() for it in pane.findChildren(QLabel))
+    assert pane.until.text() == "Caches and compacts when that saves tokens, and at 85 %."
+    assert any("Cached outputs leave one line" in it.text() for it in pane.findChildren(QLabel))
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
@@ -154,12 +154,12 @@ def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
     assert closed is not None
     assert all(requests.isRowHidden(at) for at in range(1, count))
     tokens = format_tokens(sum(row.tokens for row in rows[:count]), in_column=True)
-    assert (closed.label, closed.tokens_text) == ("Instructions and tools", tokens)
+    assert (closed.label, closed.tokens_text) == ("Instructions, tools", tokens)
     requests.setCurrentIndex(requests.row_model.index(0))
     QTest.keyClick(requests, Qt.Key.Key_Return)
     assert not any(requests.isRowHidden(at) for at in range(count))
     assert requests.height() == height + (count - 1) * fonts.scaled(ROW_HEIGHT)
-    assert requests.row_model.index(0).data() == f"Instructions and tools · {tokens}", "its total stays"
+    assert requests.row_model.index(0).data() == f"Instructions, tools · {tokens}", "its total stays"
     assert requests.row_model.index(1).data().startswith("System prompt · 1,120 tokens")
 
 
@@ -247,8 +247,8 @@ def test_a_row_says_only_what_is_unusual() -> None:
 def test_what_is_sent_says_that_it_is_outdated() -> None:
     row = WindowRow(7, "output", "read_file a.py", 40, "cached", "", tool="read_file", changed_since=12)
     assert row.shown_states == ["Cached"]
-    assert replace(row, state="full").shown_states == ["Outdated"]
-    assert replace(row, state="preview").shown_states == ["Outdated"]
+    assert replace(row, state="full").shown_states == ["File changed"]
+    assert replace(row, state="preview").shown_states == ["File changed"]
     assert "This is what it was then." in row.tooltip
 
 

@@ -82,10 +82,8 @@ def test_a_button_leads_to_the_summaries_once_there_is_one(qtbot: QtBot) -> None
     assert not pane.handovers_button.isVisible()
     pane.set_state(replace(pane._state, cards=(handover_card(1, 492),)))
     assert pane.handovers_button.isVisible()
-    (meaning,) = [text for text in shown_texts(pane) if text.startswith("Cached outputs are stored")]
-    assert "Compacted messages become a summary" in meaning, (
-        "the words of the cards are explained where they stand"
-    )
+    (meaning,) = [text for text in shown_texts(pane) if text.startswith("Cached outputs leave one line")]
+    assert "compacted messages a summary" in meaning, "the words of the cards are explained where they stand"
     with performed(pane) as intents:
         pane.handovers_button.click()
     assert intents == [ShowHandovers()]

@@ -318,9 +318,9 @@ def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
     [
         (1, 0, 0, "Cached 1 output"),
         (1_200, 0, 0, "Cached 1,200 outputs"),
-        (0, 1, 0, "Cached the input of 1 call"),
+        (0, 1, 0, "Cached the arguments of 1 call"),
         (1, 0, 2, "Cached 1 output and images of 2 messages"),
-        (3, 2, 1, "Cached 3 outputs, the input of 2 calls and images of 1 message"),
+        (3, 2, 1, "Cached 3 outputs, the arguments of 2 calls and images of 1 message"),
     ],
 )
 def test_cached_contents_are_counted_by_kind(

@@ -58,6 +58,7 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.rows.list_view import ListMouse
 from helix_desktop.ui.rows.viewport import HitResult
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -314,7 +315,9 @@ def _form_entries(row: ToolRow) -> list[MenuEntry]:
     if not row.can_change_form:
         return []
     forms: list[tuple[Form, str, str]] = []
-    if row.form != "full" or row.badge in ("cached", "repeated"):
+    if row.badge in ("cached", "repeated"):
+        forms.append(("full", translate(STATE_WORDS["cached"].verb), "undo-2"))
+    elif row.form != "full":
         forms.append(("full", tr("Send all of it"), "maximize-2"))
     if row.answer.size >= _MIN_FORM_BYTES:
         if row.form != "preview":

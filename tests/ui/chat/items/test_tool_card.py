@@ -117,15 +117,15 @@ def test_an_open_card_states_where_its_output_is(view: ChatView, badge: Badge, w
 def test_a_card_says_that_its_file_has_changed(qtbot: QtBot, view: ChatView) -> None:
     """With a word, which opens the output as it was, in the open card and to screen readers."""
     view.chat_viewport.model.reset([replace(CARD, changed_since=212, is_outdated=True)])
-    assert "Outdated" in widget(view).accessibleName()
+    assert "File changed" in widget(view).accessibleName()
     with performed(view) as signal:
         press(view, "outdated")
     assert signal == [OpenCacheEntry(DIGEST)]
     area = laid_out_card(view).hit_area("outdated")
     assert area is not None
-    assert "Outdated" in area.tip
+    assert area.tip.startswith("The file has changed since.")
     press(view, "open:card")
-    assert words(view).startswith("Outdated: the file has changed since. This is what it was then.")
+    assert words(view).startswith("The file has changed since. This is what it was then.")
 
 
 def test_every_state_has_its_own_sentence(view: ChatView) -> None:
@@ -371,7 +371,7 @@ TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"},
         (replace(CARD, badge="excluded"), ["Left out"]),
         (replace(CARD, arguments_cached=True), ["Cached"]),
         (replace(CARD, changed_since=9), []),
-        (replace(CARD, changed_since=9, is_outdated=True), ["Outdated"]),
+        (replace(CARD, changed_since=9, is_outdated=True), ["File changed"]),
         (PREVIEW, ["Partly in context"]),
         (
             with_answer(PREVIEW, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),
