@@ -159,15 +159,16 @@ class WindowRow(WindowItem, frozen=True):
         return "" if self.is_summary or self.is_cut or is_usual else self.state_text
 
     @property
-    def shown_states(self) -> list[str]:
-        """Return the same as its row shows it, at most one: of what is sent, that its file has changed since.
+    def is_outdated(self) -> bool:
+        """Return True if it is sent, shows a file that has changed since, and is not pinned."""
+        return self.changed_since > 0 and self.state not in ("cached", "repeated", "excluded", "pinned")
 
-        A second one would leave no room for the name.
-        """
+    @property
+    def shown_states(self) -> list[str]:
+        """Return the same as its row shows it, at most one: a second one would leave no room for the name."""
         if self.is_heading:
             return []
-        is_outdated = self.changed_since > 0 and self.state not in ("cached", "excluded", "pinned")
-        state = translate(OUTDATED) if is_outdated else self.unusual_state
+        state = translate(OUTDATED) if self.is_outdated else self.unusual_state
         return [state] if state else []
 
     @property

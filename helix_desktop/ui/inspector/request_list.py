@@ -197,7 +197,7 @@ class RequestList(ChoiceList[WindowRow]):
     def data_of(self, at: int, role: int) -> object:
         row, closed = self.rows[at], self.closed_group(at)
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            outdated = translate(OUTDATED) if row.changed_since else ""
+            outdated = translate(OUTDATED) if row.is_outdated else ""
             tokens = tr.plural(row.tokens, "%n token", "%n tokens")
             words = [row.name, tokens, row.state_text, row.why, outdated]
             if closed is not None:

@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.provider_cache import MissCause
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.context.window.window_breakdown import WindowItemKind
+from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -247,9 +247,26 @@ def test_a_row_says_only_what_is_unusual() -> None:
 def test_what_is_sent_says_that_it_is_outdated() -> None:
     row = WindowRow(7, "output", "read_file a.py", 40, "cached", "", tool="read_file", changed_since=12)
     assert row.shown_states == ["Cached"]
+    assert replace(row, state="repeated").shown_states != ["File changed"], "a marker is sent"
     assert replace(row, state="full").shown_states == ["File changed"]
     assert replace(row, state="preview").shown_states == ["File changed"]
     assert "This is what it was then." in row.tooltip
+
+
+def test_who_hears_a_row_is_told_that_it_is_outdated_where_it_shows_that(pane: Inspector) -> None:
+    """A cached or pinned row was outdated for those who hear it only."""
+    states: tuple[WindowItemState, ...] = ("full", "preview", "cached", "repeated", "excluded", "pinned")
+    rows = [
+        WindowRow(seq, "output", "read_file a.py", 40, state, "", tool="read_file", changed_since=12)
+        for seq, state in enumerate(states, 1)
+    ]
+    pane.set_state(replace(inspector_state(), rows=tuple(rows)))
+    model = pane.requests.row_model
+    heard = [model.index(at).data(Qt.ItemDataRole.AccessibleTextRole) for at in range(len(rows))]
+    assert ["File changed" in words.split(" · ") for words in heard] == [
+        "File changed" in row.shown_states for row in pane.requests.rows
+    ]
+    assert sum("File changed" in words for words in heard) == 2
 
 
 def test_the_tokens_of_an_output_say_how_much_of_it_is_sent() -> None:
