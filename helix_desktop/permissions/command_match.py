@@ -410,14 +410,17 @@ def main_words(command: str, root: str = "") -> tuple[str, ...] | None:
     if commands is None or (len(commands) == 1 and not commands[0].sends_errors):
         return None
     programs = find_programs(DEFAULT_LINES)
-    others = [simple for simple in commands if not reads_only_its_input(simple, programs)]
-    while others and others[0].words[0].text == "cd":
-        if not changes_folder_inside(others[0], commands, root):
+    others = [at for at, simple in enumerate(commands) if not reads_only_its_input(simple, programs)]
+    while others and commands[others[0]].words[0].text == "cd":
+        if not changes_folder_inside(commands, others[0], root):
             return None
         del others[0]
-    if len(others) != 1 or others[0].operator == "|" or any(word.has_wildcards for word in others[0].words):
+    if len(others) != 1:
         return None
-    words = tuple(word.text for word in others[0].words)
+    main = commands[others[0]]
+    if main.operator == "|" or any(word.has_wildcards for word in main.words):
+        return None
+    words = tuple(word.text for word in main.words)
     return None if "=" in words[0] else words
 
 

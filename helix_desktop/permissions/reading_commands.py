@@ -247,12 +247,11 @@ def reads_only_its_input(simple: SimpleCommand, programs: Mapping[str, Sequence[
     return not reader.searched or (simple.operator, simple.words[0].text) == ("|", "rg")
 
 
-def changes_folder_inside(simple: SimpleCommand, commands: Sequence[SimpleCommand], root: str) -> bool:
-    """Return True for `cd FOLDER &&` among commands, into a folder of the workspace at `root`."""
-    following = commands[commands.index(simple) + 1 :]
-    operator: Operator = following[0].operator if following else ""
+def changes_folder_inside(commands: Sequence[SimpleCommand], at: int, root: str) -> bool:
+    """Return True for `cd FOLDER &&` at a place among commands, into a folder of the workspace at `root`."""
+    operator: Operator = commands[at + 1].operator if at + 1 < len(commands) else ""
     known = {"cd": (ReadingProgram(("cd",), ("FILE",)),)}
-    return not simple.sends_errors and _Reader("", root, known).read(simple, operator)
+    return not commands[at].sends_errors and _Reader("", root, known).read(commands[at], operator)
 
 
 class _Reader:

@@ -282,6 +282,13 @@ def test_what_only_looks_like_a_harmless_variable_matches_no_rule(text: str) -> 
     assert not certainly_matches("python3 -m unittest *", text, "/w")
 
 
+def test_the_same_folder_twice_is_followed_only_where_each_change_must_succeed() -> None:
+    """The second `cd a` was taken for the first one: pytest could run in a folder that was not changed."""
+    assert certainly_matches("pytest", "echo x && cd a && cd a && pytest", "/w")
+    for text in ("echo x && cd a && cd a ; pytest", "echo x && cd a && cd a | pytest", "cd a && cd a"):
+        assert not certainly_matches("pytest", text, "/w")
+
+
 @given(st.text(max_size=30))
 def test_parsing_a_command_never_fails_and_never_invents_words(text: str) -> None:
     words = parse_simple_command(text)
