@@ -405,7 +405,7 @@ def main_words(command: str, root: str = "") -> tuple[str, ...] | None:
     if variables:
         return None
     if (words := parse_simple_command(command)) is not None:
-        return words
+        return None if "=" in words[0] else words
     commands = split_command(command)
     if commands is None or (len(commands) == 1 and not commands[0].sends_errors):
         return None

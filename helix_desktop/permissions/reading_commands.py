@@ -20,7 +20,7 @@ from helix_desktop.permissions.reading_programs import (
 
 _LONGEST = 4_000  # characters of a command
 _MOST_PARTS = 6  # of a list: each is tried as the one that may do more than read
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[.*\])?\+?=")  # PATH[0]=bin is PATH=bin
 _PLAIN = re.compile(r"(?:[\w%+,\-./:=@^!]|(?<=[^\W_])~)+")  # else ~ may be a home folder
 _BLANKS = re.compile(r"[ \t]+")
 _SENT_ERRORS = re.compile(r"[ \t]*2>(&1|[ \t]?/dev/null)(?=[ \t]*(?:$|[|;&\n]))")
@@ -88,8 +88,8 @@ class ReadingUse(msgspec.Struct, frozen=True):
 def split_command(command: str) -> tuple[SimpleCommand, ...] | None:
     """Return the simple commands of a pipeline or a list; None if the shell may read anything else in it.
 
-    Substitutions, variables, redirections but `2>&1` and `2>/dev/null`, groups, assignments, comments,
-    background.
+    Substitutions, variables, redirections but `2>&1` and `2>/dev/null`, groups, comments, background. What
+    assigns is a word: whoever asks what runs has to refuse it.
     """
     commands: list[SimpleCommand] = []
     words: list[Word] = []

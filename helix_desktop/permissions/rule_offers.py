@@ -86,7 +86,7 @@ def suggest_pattern(command: str, root: str = "") -> str:
     `root` is the workspace's path.
     """
     words = main_words(command, root) if len(command) <= _LONGEST else None
-    if words is None or words[0] in _RUNNERS or "=" in words[0]:
+    if words is None or words[0] in _RUNNERS:
         return ""
     prefix, is_open = _repeated_words(words)
     is_plain = all(word and not set(word) & {ANY, " ", "\t"} for word in prefix)

@@ -11,6 +11,7 @@ import pytest
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
+from helix_desktop.permissions.command_match import main_words
 from helix_desktop.permissions.reading_commands import (
     SimpleCommand,
     asked_part,
@@ -240,6 +241,21 @@ def test_the_shell_runs_what_was_read(tmp_path: Path) -> None:
         words = [[word.text for word in part.words[1:]] for part in printing]
         assert printed == "".join(f"{word}\0" for each in words for word in (len(each), *each)), text
     assert list((tmp_path / "empty").iterdir()) == []
+
+
+@for_each("setting", ["PATH=bin", "PATH+=:bin", "PATH[0]=bin", "PATH[0]+=:bin", "A= ", "PATH='bin'"])
+def test_what_assigns_is_split_and_refused_by_all_who_ask_what_runs(setting: str) -> None:
+    for command in (f"{setting} ls", f"{setting} ls 2>&1", f"ls && {setting} ls", f"ls | {setting} cat"):
+        assert split_command(command) is not None
+        assert not only_reads(command)
+        assert main_words(command, "/w") is None
+    for command in (f"{setting}; ls", f"{setting} && ls", f"ls; {setting}; pytest"):
+        assert split_command(command) is not None
+        assert asked_part(command, "", "/w", PROGRAMS) is None, "ls may be another program behind it"
+    for command in (f"{setting} pytest && ls", f"ls; {setting} pytest"):
+        found = asked_part(command, "", "/w", PROGRAMS)
+        assert found == (f"{setting} pytest", "ls")
+        assert main_words(found.command, "/w") is None, "no rule is offered for it"
 
 
 @pytest.mark.parametrize(
