@@ -23,7 +23,7 @@ _MOST_PARTS = 6  # of a list: each is tried as the one that may do more than rea
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[.*\])?\+?=")  # PATH[0]=bin is PATH=bin
 _PLAIN = re.compile(r"(?:[\w%+,\-./:=@^!]|(?<=[^\W_])~)+")  # else ~ may be a home folder
 _BLANKS = re.compile(r"[ \t]+")
-_SENT_ERRORS = re.compile(r"[ \t]*2>(&1|[ \t]?/dev/null)(?=[ \t]*(?:$|[|;&\n]))")
+_SENT_ERRORS = re.compile(r"2>(&1|[ \t]?/dev/null)(?=[ \t]*(?:$|[|;&\n]))")
 _OPERATORS = re.compile(r"\|\||&&|[|;]|\n+")
 _BRACED = re.compile(r"\{[\w^-]*\}")  # as in stash@{0}: with a comma or dots it would be several words
 _WILDCARDS = re.compile(r"[*?\[\]]+")
@@ -95,7 +95,7 @@ def split_command(command: str) -> tuple[SimpleCommand, ...] | None:
     words: list[Word] = []
     operator: Operator = ""
     sends_errors = False
-    begin, at, text = 0, 0, command.strip(" \t\n")  # others are a word
+    begin, at, text = 0, 0, command.strip(" \t\n")  # for a shell \r and \f belong to words
     if len(text) > _LONGEST:
         return None
     while at <= len(text):
@@ -168,7 +168,7 @@ def _read_quoted(text: str, at: int) -> tuple[str | None, int]:
     parts = []
     while at < len(text) and text[at] != '"':
         found = _IN_QUOTES.match(text, at)
-        if found is None or (found[1] and found[1] in "\n"):
+        if found is None or found[1] == "\n":
             return None, at
         parts.append(found[1] if found[1] and found[1] in _KEPT_BACKSLASH else found[0])
         at = found.end()
@@ -244,6 +244,7 @@ def reads_only_its_input(simple: SimpleCommand, programs: Mapping[str, Sequence[
     reader = _Reader("", "", programs)
     if not reader.read(simple, "") or reader.paths or simple.words[0].text == "git":
         return False
+    # Behind a pipe, rg without a path searches its input; the others search the folder all the same.
     return not reader.searched or (simple.operator, simple.words[0].text) == ("|", "rg")
 
 
@@ -309,7 +310,7 @@ class _Reader:
             return False
         if following != "&&" or operator == "|" or arguments[0].word.text in ("", "-"):
             return False
-        path = self._inside(arguments[0].word.text)
+        path = self._readable_path(arguments[0].word.text)
         if path is None:
             return False
         self._folder = path
@@ -325,13 +326,13 @@ class _Reader:
             return True
         pieces = [text, *text.split(":")] if ":" in text else [text]
         for piece in filter(None, pieces):
-            path = self._inside(piece)
+            path = self._readable_path(piece)
             if path is None:
                 return False
             self.paths[ReadPath(path, has_wildcards)] = None
         return True
 
-    def _inside(self, text: str) -> str | None:
+    def _readable_path(self, text: str) -> str | None:
         """Return a path in the workspace; None for one outside, or of a file with keys or passwords."""
         if _UP_AGAIN.search(text):
             return None  # behind a link, that is another folder than it seems
