@@ -253,7 +253,8 @@ _INFORMATIVE_END = re.compile(
     r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
 )
-_TEST_RESULT = re.compile(r"\b\d+ (?:passed|failed|errors?|failures?)\b|^test result: ")
+_TEST_RESULT = re.compile(r"\b\d+ (?:passed|failed|errors?|failures?)\b|^test result: |^(?:FAILED \(|OK\b)")
+_CHANGED = re.compile(r"\d+ files? changed, ")  # of `git diff --stat`, often behind the tests
 _PACKAGE_OK = re.compile(r"ok \S+/\S+ (?:\(cached\)|[\d.]+s\b)")  # of `go test`: a line each
 _MANY_LINES = 20  # of an output whose last line, without a result, says less than what all of it is
 _PROBLEM = re.compile(
@@ -585,6 +586,7 @@ def _last_informative_line(text: str, failed: bool) -> str:
     lines = [" ".join(line.split()) for line in reversed(text[-_READ_CHARS:].split("\n"))]
     candidates = list(islice(filter(_is_informative, lines), _LAST_LINES))
     endings = [line for line in candidates if _INFORMATIVE_END.search(line)]
+    endings = [line for line in endings if not _CHANGED.match(line)] or endings
     failures = [line for line in endings if _reports_failure(line)] if failed else []
     why = _error_line(lines) if failed and not failures else ""
     endings = failures or ([] if why else endings)

@@ -114,6 +114,10 @@ def test_a_diff_is_described_by_the_files_it_changes() -> None:
     assert describe_output("run_command", tested, 0) == (
         'exit 0, "1 failed, 47 passed in 0.31s", diff of 2 files: src/a.py, docs/b.md'
     )
+    failed = f"Ran 9 tests in 0.1s\n\nFAILED (failures=3)\n{diff}"
+    assert describe_output("run_command", failed, 0).startswith('exit 0, "FAILED (failures=3)", diff of')
+    stat = "Ran 9 tests in 0.1s\n\nOK\n a.py | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)"
+    assert describe_output("run_command", stat, 0) == 'exit 0, "Ran 9 tests in 0.1s: OK"'
     assert describe_output("run_command", f"{diff}\n2 passed in 3 s", 0) == 'exit 0, "2 passed in 3 s"'
     many = "".join(parts[0].replace("a.py", f"{'long/' * 9}part_{n}.py") for n in range(20))
     about = describe_output("run_command", many, 0)
