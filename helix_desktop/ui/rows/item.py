@@ -43,6 +43,8 @@ class ListItem:
     """Name of the place that has the keyboard first when it comes from below; empty: the last one."""
     enter_area = ""
     """Name of the place that Enter presses on a choice, which Space checks; empty: Enter does too."""
+    head_texts: Sequence[BlockText] = ()
+    """Words above its texts without positions, which a selection takes as a whole; numbers below 0."""
     row_area = ""
     """Name of the place that a click beside all places presses; empty: none."""
 

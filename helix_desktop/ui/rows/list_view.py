@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, QTimer, Signal
@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QToolTip, QWidget
 
 from helix_desktop.ui.design.focus import FocusRing, keep_own_tab_order, mark_pane_stop
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme, Themed, current_theme, set_style_sheet
 from helix_desktop.ui.kit.boxes import HitArea, PaintState, TextMark, color_of
 from helix_desktop.ui.kit.intents import Intent, perform
@@ -93,7 +94,16 @@ class Selection:
             end = last.position if (index, number) == last[:2] else text.length
             if (index, number) >= first[:2] and (index, number) <= last[:2] and start < end:
                 result[number] = (start, end)
-        return result
+        return result | {head.number: (0, len(head.text)) for head in self._heads(index, item)}
+
+    def _heads(self, index: int, item: ListItem) -> Sequence[BlockText]:
+        """Return the words above a row's texts if the selection comes over them from another row."""
+        bounds = self.bounds()
+        if bounds is None or bounds[0].row == bounds[1].row:
+            return ()
+        first, last = bounds
+        is_inside = first.row < index <= last.row or first == (index, 0, 0)
+        return item.head_texts if is_inside else ()
 
     def select_row(self, index: int) -> None:
         bounds = self._row_bounds(index)
@@ -115,19 +125,24 @@ class Selection:
         return bounds is not None and self.bounds() == bounds
 
     def text(self) -> str:
-        """Return the selected words as they are shown, rows apart by an empty line."""
+        """Return the selected words as they are shown, rows apart by an empty line; lines of calls aren't."""
         bounds = self.bounds()
         if bounds is None:
             return ""
         first, last = bounds
         many = last.row - first.row > _MAX_RENDERED_ROWS
-        parts = []
+        parts, is_below_line = list[str](), False
         for index in range(first.row, min(last.row, self._source.count() - 1) + 1):
             if many and first.row < index < last.row:
-                parts.append(self._source.source_text(index))
-                continue
-            parts.append(_join_texts(self._selected_texts(index, first, last)))
-        return "\n\n".join(part for part in parts if part)
+                line, words = "", self._source.source_text(index)
+            else:
+                line = " ".join(head.text for head in self._heads(index, self._source.get(index)))
+                words = _join_texts(self._selected_texts(index, first, last))
+            if line or words:
+                parts += ["\n" if line and is_below_line else "\n\n", line or words]
+                parts += ["\n\n", words] if line and words else []
+                is_below_line = not words
+        return "".join(parts[1:])
 
     def _row_bounds(self, index: int) -> tuple[TextPosition, TextPosition] | None:
         item = self._source.get(index)
@@ -175,6 +190,9 @@ def name_in(key: Hashable, area: AreaId | None) -> str:
     return area[1] if area is not None and area[0] == key else ""
 
 
+_KEY_STEP = 6.0  # pixels
+_LEADING = 8  # pixels below the last line of a text, where its end is meant
+_FAR = 1e6  # pixels: beyond all rows
 _EDGE_MS = 30
 _MIN_EDGE_STEP = 12.0  # pixels in that time, from the last pixel in sight on: the screen may end there
 _DOUBLE, _TRIPLE = 2, 3
@@ -197,6 +215,7 @@ class ListMouse(QObject):
         self._is_selecting = False
         self._clicks = 0
         self._position = QPointF()
+        self._end = (-1, QPointF())  # of the selection: the row, x in the viewport and y in the row
         self._click_timer = QTimer(self, singleShot=True)
         self._edge_timer = QTimer(self, interval=_EDGE_MS)
         self._edge_timer.timeout.connect(self._scroll_at_edge)
@@ -300,6 +319,7 @@ class ListMouse(QObject):
 
     def _begin_selection(self, hit: HitResult, extend: bool) -> None:
         spot = _text_position(hit)
+        self._end = (hit.row_index, QPointF(self._press_place.x(), hit.y))
         if self._clicks >= _DOUBLE and hit.item.built_texts:
             text = hit.item.text(spot.text)
             start, end = text.word_range(spot.position, whole_block=self._clicks >= _TRIPLE)
@@ -313,13 +333,45 @@ class ListMouse(QObject):
         self.changed.emit()
 
     def _extend_selection(self) -> None:
-        located = self._rows.hit_test(self._position)
-        if located is not None:
-            self.selection.extend(_text_position(located))
-            self.changed.emit()
+        self._extend_to(self._position)
         outside = not 0 < self._position.y() < self.viewport.height() - 1
         if outside != self._edge_timer.isActive():
             self._edge_timer.start() if outside else self._edge_timer.stop()
+
+    def _extend_to(self, point: QPointF) -> None:
+        located = self._rows.hit_test(point)
+        if located is not None:
+            self._end = (located.row_index, QPointF(point.x(), max(0.0, min(located.y, located.item.height))))
+            self.selection.extend(_text_position(located))
+            self.changed.emit()
+
+    def extend_by_key(self, key: Qt.Key, page: float) -> None:
+        """Move the end of the selection by a line, by `page` pixels, or to an end of the list."""
+        rows, (row, end), head = self._rows, self._end, self.selection.head
+        if head is None:
+            return
+        is_up = key in (Qt.Key.Key_Up, Qt.Key.Key_PageUp, Qt.Key.Key_Home)
+        beyond = QPointF(end.x(), -_FAR if is_up else _FAR)
+        if key in (Qt.Key.Key_Home, Qt.Key.Key_End):
+            rows.show_row(0, 0.0) if is_up else rows.go_to_end()
+            self._extend_to(beyond)
+            return
+        y = end.y() if row == head.row else 0.0
+        rows.ensure_visible(head.row, HitArea("", None, "", QRectF(0, y - 2 * _LINE, 1, 4 * _LINE)))
+        placed = rows.placed_row(head.row)
+        y += rows.source.gap(head.row) + (placed.y if placed is not None else 0.0)
+        if key in (Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
+            rows.scroll_by(-page if is_up else page)
+            is_edge = rows.scroll_layout.position <= 0 if is_up else rows.is_at_end
+            self._extend_to(beyond if is_edge else QPointF(end.x(), y))
+            return
+        is_moved = False
+        while 0 <= y < rows.height and not is_moved:
+            y += -_KEY_STEP if is_up else _KEY_STEP
+            if (hit := rows.hit_test(QPointF(end.x(), y))) is not None and _is_on_line(hit):
+                place = _text_position(hit)
+                is_moved = place < head if is_up else place > head
+        self._extend_to(QPointF(end.x(), y))
 
     def _scroll_at_edge(self) -> None:
         height, y = self.viewport.height(), self._position.y()
@@ -355,6 +407,13 @@ class ListMouse(QObject):
 
 def _text_position(hit: HitResult) -> TextPosition:
     return TextPosition(hit.row_index, *hit.item.nearest_position(hit.x, hit.y))
+
+
+def _is_on_line(hit: HitResult) -> bool:
+    """Return False between the lines of a row, and where it has none."""
+    rects = [text.rect.adjusted(0, 0, 0, -scaled(_LEADING)) for text in hit.item.built_texts]
+    is_on_text = any(rect.top() <= hit.y <= rect.bottom() for rect in rects)
+    return is_on_text or (bool(hit.item.head_texts) and hit.item.nearest_position(hit.x, hit.y) == (0, 0))
 
 
 _LINE = 44.0  # pixels an arrow key scrolls
@@ -468,7 +527,7 @@ class RowListView(Themed, QAbstractScrollArea):
         self._rows.on_bar_moved()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Scroll, copy, select."""
+        """Scroll, copy, select; with Shift, move the end of the selection."""
         height = self.viewport().height()
         steps = {
             Qt.Key.Key_Up: -_LINE,
@@ -476,11 +535,14 @@ class RowListView(Themed, QAbstractScrollArea):
             Qt.Key.Key_PageUp: _PAGE_OVERLAP - height,
             Qt.Key.Key_PageDown: height - _PAGE_OVERLAP,
         }
-        key = Qt.Key(event.key())
+        key, is_shifted = Qt.Key(event.key()), bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        is_extending = is_shifted and self._selection.head is not None
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
         elif event.matches(QKeySequence.StandardKey.SelectAll):
             self.select_all()
+        elif is_extending and key in (*steps, Qt.Key.Key_Home, Qt.Key.Key_End):
+            self._mouse.extend_by_key(key, height - _PAGE_OVERLAP)
         elif key in steps and not event.modifiers() & Qt.KeyboardModifier.AltModifier:
             self._rows.scroll_by(steps[key])
         elif key == Qt.Key.Key_Home and self._rows.source.count():

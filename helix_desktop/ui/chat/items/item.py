@@ -467,6 +467,7 @@ class RowItem(ListItem):
         self._lines = [part for part in self.parts if isinstance(part, SearchLine) and part.is_found]
         for number, line in enumerate(self._lines, -len(self._lines)):
             line.number = number
+        self.head_texts = [BlockText(line.number, line.words) for line in self._lines]
 
     @property
     def accessible_name(self) -> str:
@@ -487,7 +488,7 @@ class RowItem(ListItem):
 
     def search_words(self) -> Iterator[BlockText]:
         """Return the words of all lines and texts; nothing is built for them."""
-        yield from (BlockText(line.number, line.words) for line in self._lines)
+        yield from self.head_texts
         yield from self.block_texts()
 
     @property

@@ -58,4 +58,4 @@ def test_an_answer_that_begins_with_a_call_has_its_name_above_it(view: ChatView)
     assert headers == [True, False]
     assert view.chat_viewport.item(1).height == view.chat_viewport.style.px(HEADER_HEIGHT)
     view.select_all()
-    assert view.selected_text() == "Do it.\n\nWords."
+    assert view.selected_text() == "Do it.\n\nRead a.py\n\nWords."
