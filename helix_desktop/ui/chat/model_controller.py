@@ -19,7 +19,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.chat.composer_controller import SESSION_MODEL
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.chat.turn_controller import follow_notice
+from helix_desktop.ui.chat.session_notices import follow_notice
 from helix_desktop.ui.design.buttons import popup_above
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.intents import (

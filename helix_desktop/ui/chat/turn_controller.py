@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from functools import partial
-from types import UnionType
 from typing import Any
 
 import msgspec
-from PySide6.QtCore import QObject, SignalInstance
+from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import (
-    CallStarted,
-    EventRecorded,
-    SpendRequestsChanged,
-    SummaryAwaited,
-    TurnChanged,
-)
-from helix_desktop.context.rewrites import compaction_due
+from helix_desktop.agent.session import CallStarted, EventRecorded, TurnChanged
 from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.choices import PermissionMode, SamplePlace
-from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
@@ -34,7 +24,6 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.session import ModeChanged
-from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.domain.question import QuestionReply, ServerReply
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ALLOW_DEMO_CALLS, ApprovalReply, ApprovalRequest, PermissionRule
@@ -72,9 +61,7 @@ from helix_desktop.ui.kit.intents import (
     AnswerApproval,
     AskSideQuestion,
     ChooseForm,
-    Compact,
     NextMode,
-    OpenSession,
     Pin,
     SetMode,
     ShowInTimeline,
@@ -88,11 +75,6 @@ from helix_desktop.ui.kit.intents import (
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.attachments import attachment_name
-from helix_desktop.words.button_labels import action_label
-from helix_desktop.words.costs import estimate_text
-from helix_desktop.words.model_names import model_name
-from helix_desktop.words.next_compaction import breaker_text
-from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.saved_rules import SavedRules
 
@@ -421,100 +403,3 @@ def _suggested_message(conversation: Conversation, sample_messages: Iterable[str
     items = conversation.session.transcript.messages.items
     sent_texts = {item.event.text for item in items if isinstance(item.event, UserSpoke)}
     return next((text for text in sample_messages if text not in sent_texts), "")
-
-
-_BREAKER, _SUBAGENT, _WAIT = "breaker", "subagent", "summary-wait"
-_SPENDING: dict[BackgroundWork, str] = {"handover": "spend-handover", "observations": "spend-observations"}
-
-
-def follow_session(session: Session) -> None:
-    for work, name in _SPENDING.items():
-        follow_notice(session, name, partial(_spending_notice, work), SpendRequestsChanged, session.shown)
-    follow_notice(session, _WAIT, _wait_notice, SummaryAwaited, session.shown)
-    follow_notice(session, _SUBAGENT, _subagent_notice, None, session.shown)
-    follow_notice(session, _BREAKER, _breaker_notice, HandoverFailed | HandoverMade, session.loaded)
-
-
-def follow_notice(
-    session: Session,
-    name: str,
-    find: Callable[[Session], Notice | None],
-    kind: type | UnionType | None,
-    *signals: SignalInstance,
-) -> None:
-    def show(*_: object) -> None:
-        session.notices.end(name)
-        if session.has_conversation and (notice := find(session)) is not None:
-            session.notices.notify_here(notice)
-
-    for signal in signals:
-        signal.connect(show)
-    if kind is not None:
-        session.on(kind, show)
-
-
-def _spending_notice(work: BackgroundWork, session: Session) -> Notice | None:
-    conversation = session.conversation
-    request = next((request for request in conversation.spend_requests if request.work == work), None)
-    return spend_notice(request, conversation.answer_spend_request) if request is not None else None
-
-
-def _wait_notice(session: Session) -> Notice | None:
-    conversation = session.conversation
-    if not conversation.summary_wait.is_active:
-        return None
-    what = tr("Context full: waiting for the summary.")
-    why = tr("The next step starts when older messages are compacted, in five minutes at the latest.")
-    fix = tr("Without a model, it is a list of files, commands and quotes.")
-    go_on = conversation.summary_wait.continue_without_model
-    answers = (
-        Answer(tr("Continue without a model"), go_on, "continue"),
-        Answer(tr("Stop"), lambda: session.start(conversation.stop(), "stop"), "stop"),
-    )
-    return Notice(_WAIT, what, why, fix, answers, can_dismiss=False)
-
-
-def _subagent_notice(session: Session) -> Notice | None:
-    parent = session.transcript.parent
-    if not parent:
-        return None
-    why = tr("Only its result goes to the parent session. Messages here go to the subagent.")
-    back = Answer(tr("Open parent session"), lambda: session.perform(OpenSession(parent)), "back")
-    return Notice(_SUBAGENT, tr("Subagent session."), why, answers=(back,), can_dismiss=False)
-
-
-def _breaker_notice(session: Session) -> Notice | None:
-    if not compaction_due.is_breaker_open(session.transcript):
-        return None
-    fix = tr("Compact now, or continue: oversized requests are trimmed or stopped.")
-    answer = Answer(action_label("compact"), lambda: session.perform(Compact()), "compact")
-    what = tr("Automatic compaction paused.")
-    return Notice(_BREAKER, what, breaker_text(), fix, (answer,), "warning")
-
-
-def spend_notice(request: SpendRequest, reply: Callable[[BackgroundWork, SpendReply], object]) -> Notice:
-    """Return the question about some work: what it takes, why it is asked, and what happens without it."""
-
-    def answer(words: str, choice: SpendReply) -> Answer:
-        return Answer(words, lambda: reply(request.work, choice), choice)
-
-    estimate, refuse = request.estimate, answer(tr("Not now"), "refuse")
-    model = model_name(estimate.model, estimate.demo)
-    why = tr("Model: {model}.", model=model)
-    if request.limit:
-        why = tr(
-            "Model: {model}. Background work may read {tokens} tokens without asking.",
-            model=model, tokens=format_tokens(request.limit),
-        )  # fmt: skip
-    if request.work == "handover":
-        what = tr("Compact this conversation? {estimate}.", estimate=estimate_text(estimate))
-        unless = tr(
-            "Otherwise, the context stays as it is. Once it is full, it is compacted without a model."
-        )
-        without = answer(tr("Compact without a model"), "no model")
-        answers: tuple[Answer, ...] = (answer(tr("Compact"), "allow"), without, refuse)
-    else:
-        what = tr("Prepare the next compaction? {estimate}.", estimate=estimate_text(estimate))
-        unless = tr("Otherwise, the context stays as it is.")
-        answers = (answer(tr("Prepare"), "allow"), refuse)
-    return Notice(_SPENDING[request.work], what, why, unless, answers, can_dismiss=False)

@@ -14,7 +14,8 @@ from helix_desktop.ui.chat.completion_sources import add_completions
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.recall_into_message import Recalls
-from helix_desktop.ui.chat.turn_controller import TurnController, follow_session
+from helix_desktop.ui.chat.session_notices import show_session_notices
+from helix_desktop.ui.chat.turn_controller import TurnController
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.kit.session import Session
@@ -113,7 +114,7 @@ class ControlledWindow:
         pages.outputs.when_built(self.recalls.follow_preview)
         reverts = RevertFlow(session, pages.changes)
         window.page_shown.connect(lambda _: window.notices.end(REVERTED))
-        follow_session(session)
+        show_session_notices(session)
         workspaces.on(ApprovalGiven, self.turn.follow_approval)
         workspaces.on(ModeChanged, self.turn.follow_mode)
         workspaces.on(BackgroundProgress, self.jobs.follow)

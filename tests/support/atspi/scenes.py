@@ -36,7 +36,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.chat.rows.rows_from_events import TurnEnds
-from helix_desktop.ui.chat.turn_controller import spend_notice
+from helix_desktop.ui.chat.session_notices import spend_notice
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.intents import ImportSessions, ShareSession
