@@ -157,15 +157,15 @@ class TurnController(QObject):
         self._session.start(self._ask(question), "side question")
 
     async def _ask(self, question: str) -> None:
-        text = question or await dialogs.get_text(
+        asked = question or await dialogs.get_text(
             self._page,
             tr("Ask a side question"),
             accept_label=tr("Ask"),
             why=tr("The model answers from the current context. Question and answer stay out of it."),
         )
-        if text:
+        if asked:
             self._page.view.chat_viewport.go_to_end()
-            await self._session.conversation.side_questions.ask(text)
+            await self._session.conversation.side_questions.ask(asked)
 
     def _show_mode(self) -> None:
         mode = self._session.conversation.mode if self._session.has_conversation else "ask"
@@ -234,7 +234,7 @@ class TurnController(QObject):
             self._session.perform(ShowPage("chat"))
 
     @handles(ShowWaiting)
-    def show_waiting(self) -> None:
+    def show_first_ask(self) -> None:
         self._session.perform(ShowPage("chat"))
         self._page.view.chat_viewport.show_first_ask()
 
@@ -304,7 +304,7 @@ class TurnController(QObject):
                 seq: [attachment_name(attachment) for attachment in message.attachments]
                 for seq, message in queued.items()
             }
-            shown.show_waiting(
+            shown.show_queued(
                 conversation.queue.pending, is_paused, is_call_running=bool(calls), attached=attached
             )
         else:
@@ -402,4 +402,4 @@ def _suggested_message(conversation: Conversation, sample_messages: Iterable[str
         return CONTINUE
     items = conversation.session.transcript.messages.items
     sent_texts = {item.event.text for item in items if isinstance(item.event, UserSpoke)}
-    return next((text for text in sample_messages if text not in sent_texts), "")
+    return next((message for message in sample_messages if message not in sent_texts), "")

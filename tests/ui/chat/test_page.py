@@ -71,7 +71,7 @@ def test_nothing_is_proposed_in_the_past(qtbot: QtBot) -> None:
 def test_a_queued_message_names_its_attachments(qtbot: QtBot) -> None:
     messages = NextMessages()
     qtbot.addWidget(messages)
-    messages.show_waiting(
+    messages.show_queued(
         [QueuedMessage(3, "Fix  it"), QueuedMessage(4, "")],
         attached={3: ["app.py:4-9", "Pasted text"], 4: ["a.png"]},
     )

@@ -220,7 +220,7 @@ class NextMessages(QWidget):
         waiting = (" ".join(message.text.split()) for message in self.waiting)
         return (*waiting, *(() if self._line.isHidden() else (self._suggestion,)))
 
-    def show_waiting(
+    def show_queued(
         self,
         waiting: Sequence[QueuedMessage],
         is_paused: bool = False,
@@ -266,7 +266,7 @@ class NextMessages(QWidget):
             "cache": tr("Then open Outputs: it has every output, byte for byte, with Recall."),
         }
         show_text(self._place_label, places.get(place, ""))
-        self.show_waiting((), suggestion=text)
+        self.show_queued((), suggestion=text)
 
     def show_past(self, is_past: bool) -> None:
         """Offer nothing while an earlier step is on screen: the message would follow another answer."""
