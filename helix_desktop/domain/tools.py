@@ -333,6 +333,11 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     uncovering_rule: str = ""
 
     @property
+    def offered_rules(self) -> tuple[PermissionRule, ...]:
+        """Return the rules that an answer may save, narrowest first: it names one by its place among them."""
+        return self.suggested_rules or (self.rule,)
+
+    @property
     def may_change_files(self) -> bool:
         return self.kind not in ("read", "fetch") and not self.is_reading
 

@@ -265,7 +265,7 @@ class TurnController(QObject):
             return
         if answer == "deny" and self._composer.deny_with_message(call_id):
             return
-        reply = _reply(answer, (ask.suggested_rules or (ask.rule,))[offer])
+        reply = _reply(answer, ask.offered_rules[offer])
         conversation.decide(call_id, reply)
         if reply.rule is not None:
             self._say_rule_saved(reply.rule)

@@ -75,11 +75,11 @@ def _always_offer(row: ApprovalRow) -> tuple[int, str]:
     """
     if row.request.kind != "command" or row.request.lasting_refusal:
         return 0, ""
-    for number, rule in enumerate(row.rules):
+    for number, rule in enumerate(row.request.offered_rules):
         if rule.kind == "pattern":
             command = ellipsize(rule.subject.removesuffix(f" {ANY}"), _PATTERN_CHARS)
             return number, tr("“{command}”", command=command)
-    subject = row.rules[0].subject
+    subject = row.request.offered_rules[0].subject
     is_readable = len(subject) <= _REPEATED_CHARS and "\n" not in subject
     return 0, tr("this command") if is_readable else ""
 

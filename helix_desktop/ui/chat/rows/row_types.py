@@ -22,7 +22,7 @@ from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.files.file_use import call_target, mcp_call_target, tool_kind
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import Question, parse_question
-from helix_desktop.domain.tools import ApprovalRequest, AutoRunChange, PermissionRule
+from helix_desktop.domain.tools import ApprovalRequest, AutoRunChange
 from helix_desktop.domain.translatable_text import TranslatableText
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
@@ -369,18 +369,13 @@ class ApprovalRow(msgspec.Struct, frozen=True):
         return self.is_sandboxed and not self.request.has_network
 
     @property
-    def rules(self) -> tuple[PermissionRule, ...]:
-        """Return the rules that may be saved, narrowest first."""
-        return self.request.suggested_rules or (self.request.rule,)
-
-    @property
     def offers(self) -> tuple[TranslatableText, ...]:
-        return tuple(replace(rule, confined=False).text for rule in self.rules)
+        return tuple(replace(rule, confined=False).text for rule in self.request.offered_rules)
 
     @property
     def is_rule_confined(self) -> bool:
         """Return True if what a saved rule allows is so in the sandbox only."""
-        return any(rule.confined for rule in self.rules)
+        return any(rule.confined for rule in self.request.offered_rules)
 
     @property
     def _coverage(self) -> FileCoverage | None:
