@@ -135,7 +135,7 @@ class SummaryWait:
         self._ended, self._why_ended = asyncio.Event(), _NOT_ENDED
 
     async def wait_for(self, job: BackgroundJob) -> OptionalText:
-        """Wait until a job has ended, at most five minutes. Return why it was given up; empty if it was not.
+        """Wait until a job has ended, at most `MAX_WAIT_S`. Return why it was given up; empty if it was not.
 
         What is given up is canceled. Canceling the call, as the user's stop does, leaves the job running.
         """

@@ -8,6 +8,7 @@ from types import UnionType
 
 from PySide6.QtCore import SignalInstance
 
+from helix_desktop.agent.compaction.summarizer import MAX_WAIT_S
 from helix_desktop.agent.session import SpendRequestsChanged, SummaryAwaited
 from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
@@ -66,7 +67,11 @@ def _wait_notice(session: Session) -> Notice | None:
     if not conversation.summary_wait.is_active:
         return None
     what = tr("Context full: waiting for the summary.")
-    why = tr("The next step starts when older messages are compacted, in five minutes at the latest.")
+    why = tr.plural(
+        round(MAX_WAIT_S / 60),
+        "The next step starts when older messages are compacted, in %n minute at the latest.",
+        "The next step starts when older messages are compacted, in %n minutes at the latest.",
+    )
     fix = tr("Without a model, it is a list of files, commands and quotes.")
     go_on = conversation.summary_wait.continue_without_model
     answers = (

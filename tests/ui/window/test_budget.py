@@ -207,6 +207,7 @@ async def _check_a_wait_for_the_summary(rig: WindowRig) -> None:
         assert "waiting for the summary" not in rig.banner_text()
         await rig.wiring.workspace_controller.open_session(waiting)
         assert "waiting for the summary" in rig.banner_text()
+        assert "in 5 minutes at the latest" in rig.banner_text()
         press(rig.window.notices, "summary-wait:continue")
         await rig.wait_for_turn_end()
         assert "waiting for the summary" not in rig.banner_text()
