@@ -1,4 +1,4 @@
-"""What an agent is told of its workspace before it begins: the environment, and files with instructions."""
+"""What an agent is told of its environment before it begins: date, system, shell, git, programs, tests."""
 
 from __future__ import annotations
 
