@@ -80,7 +80,9 @@ def shown_target(tool: str, target: str) -> str:
         name, _, rest = target.partition(" ")
         content = rest if name in BUILTIN_TOOLS and rest else target
         if _is_search(content):  # apart from a search in the files themselves
-            content = tr("cached {content}", content=content)
+            is_command = tool_kind(name) == "command"
+            words = tr("the output of {command}", command=content) if is_command else ""
+            content = words or tr("cached {content}", content=content)
         part = _PART.sub(r"\1", _MATCHES.sub(r"\1", _with_pattern(content)))
         return _ONE_LINE.sub(lambda found: tr(" · line {number}", number=found[1]), part)
     words = tr("what was compacted") if found["index"] else tr("earlier messages")

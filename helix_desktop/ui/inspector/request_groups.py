@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
@@ -11,6 +12,7 @@ import msgspec
 from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind, WindowItemState
+from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
@@ -21,6 +23,8 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
 text = TextContext("Inspector")
+
+_FOLDERS = re.compile(r"^((?:[a-z_]+ )?)(?:[\w.@+-]+/)+")  # of a recalled file, behind the tool that read it
 
 RowAction: TypeAlias = Literal[
     "show", "cache", "send_full", "undo", "open", "pin", "unpin", "exclude", "include"
@@ -100,6 +104,8 @@ class WindowRow(WindowItem, frozen=True):
             target = self.name.removeprefix(f"{self.tool} ")
             if tool_kind(self.tool) in ("read", "write", "edit"):
                 target = ", ".join(path.rpartition("/")[2] or path for path in target.split(", "))
+            elif self.tool == RECALL_TOOL:
+                target = _FOLDERS.sub(r"\1", target)
             return call_title(self.tool, target, tr("Denied") if self.is_denied else "")
         return tr("Answer") if self.kind == "assistant" and self.has_words else self.name
 

@@ -161,6 +161,8 @@ def test_a_recall_of_compacted_messages_shows_no_event_numbers(target: str, word
     ],
 )
 def test_a_recall_of_a_pattern_is_a_search_and_one_of_lines_names_them(about: str, words: str) -> None:
+    made = "run_command make · 2 lines for 'warn'"
+    assert shown_target(RECALL_TOOL, made) == "the output of make for 'warn' · 2 lines"
     output = ToolAnswered(
         "c", RECALL_TOOL, "", "0" * 64, 9, 3, 1, target="read_file a.log", recalled="0" * 64
     )

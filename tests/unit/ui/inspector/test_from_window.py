@@ -16,7 +16,7 @@ from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.deferred_tools import request_tools
-from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.digest import RECALL_TOOL, digest_of
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
@@ -389,3 +389,14 @@ def test_a_denied_call_is_not_said_to_have_run() -> None:
         7, "output", "run_command npm run build", 40, "full", "", tool="run_command", is_denied=True
     )
     assert row.label == "Denied npm run build"
+
+
+def test_a_row_of_a_recall_names_the_file_not_its_folders() -> None:
+    """Else the panel has room for the folders alone."""
+    for target, label in (
+        ("read_file src/parts/wrap.py", "Recalled wrap.py"),
+        ("src/parts/wrap.py", "Recalled wrap.py"),
+        ("run_command ls src/parts", "Recalled ls src/parts"),
+    ):
+        row = WindowRow(1, "recalled", f"{RECALL_TOOL} {target}", 9, "recalled", "", tool=RECALL_TOOL)
+        assert row.label == label
