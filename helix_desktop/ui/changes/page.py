@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QMenu, QStackedWidget, QWidget
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -46,7 +46,7 @@ from helix_desktop.ui.changes.change_list import ChangeDetail, ChangeListView
 from helix_desktop.ui.changes.coverage import FileCoverageStrip, UndoneChangesPanel
 from helix_desktop.ui.chat.actions import OpenChanges
 from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch, popup_below
+from helix_desktop.ui.design.buttons import IconButton, ViewSwitch, popup_below
 from helix_desktop.ui.design.cards import EmptyState, ThemedBackground
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
@@ -68,7 +68,7 @@ tr = Translator("Changes")
 
 
 _DEBOUNCE_MS = 150  # after the last key, before the list is filtered
-_FIELD_PX = 210
+_FIELD_PX = 190
 _COUNTER_PX = 640  # width of the bar below which the counter goes
 
 
@@ -86,15 +86,16 @@ class ChangesFilterBar(QWidget):
         self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
         self._debounce.timeout.connect(self.changed)
         self.field.textChanged.connect(lambda _: self._debounce.start())
-        self._sources: dict[ChangeSource, PushButton] = {}
+        # A menu, always there: chips that come with the first revert would move what is below the mouse.
+        self.sources = IconButton("funnel", tr("Filter by who made the change"), name="changes_sources")
+        self.sources.setCheckable(True)
+        menu, self._sources = QMenu(self.sources), dict[ChangeSource, QAction]()
         for source in SOURCES:
-            chip = PushButton(translate(SOURCE_WORDS[source]), "filter", name=f"changes-by-{source}")
-            chip.setCheckable(True)
-            chip.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            chip.toggled.connect(lambda _: self.changed.emit())
-            chip.hide()
-            self._sources[source] = chip
-        self._chips = FlowBox(list(self._sources.values()))
+            action = self._sources[source] = menu.addAction(translate(SOURCE_WORDS[source]))
+            action.setObjectName(f"changes-by-{source}")
+            action.setCheckable(True)
+            action.toggled.connect(self._filter_sources)
+        self.sources.setMenu(menu)
         groupings: dict[Grouping, str] = {"turn": tr("By turn"), "file": tr("By file")}
         sources: dict[ListSource, str] = {"session": tr("Session"), "commit": tr("Since last commit")}
         self._grouping_switch = ViewSwitch(tr("Group by"), groupings, "group-by-")
@@ -102,14 +103,22 @@ class ChangesFilterBar(QWidget):
         self.source_switch = ViewSwitch(tr("What is listed"), sources, "changes-of-")
         self.source_switch.hide()
         end = pane(layout_row(self.counter, self.more, gap=FLOW_GAP))  # the button never stands alone
-        self._controls = FlowBox([self.source_switch, self._grouping_switch, self.field, end], right_from=3)
-        self.setLayout(column(self._controls, self._chips, margins=(18, 12, 12, 10), gap=8))
+        parts = [self.source_switch, self._grouping_switch, self.field, self.sources, end]
+        self._controls = FlowBox(parts, right_from=4)
+        self.setLayout(column(self._controls, margins=(18, 12, 12, 10)))
 
     @property
     def change_filter(self) -> ChangeFilter:
-        chips = self._sources.items()
-        checked = frozenset(source for source, chip in chips if chip.isChecked() and not chip.isHidden())
-        return ChangeFilter(self.field.text().strip(), checked)
+        return ChangeFilter(self.field.text().strip(), self._checked_sources)
+
+    @property
+    def _checked_sources(self) -> frozenset[ChangeSource]:
+        actions = self._sources.items()
+        return frozenset(source for source, action in actions if action.isChecked() and action.isVisible())
+
+    def _filter_sources(self) -> None:
+        self.sources.setChecked(bool(self._checked_sources))
+        self.changed.emit()
 
     def group_by(self, grouping: Grouping) -> None:
         self._grouping_switch.mark(grouping)
@@ -120,19 +129,18 @@ class ChangesFilterBar(QWidget):
     def clear(self) -> None:
         self.field.clear()
         self._debounce.stop()
-        for chip in self._sources.values():
-            with QSignalBlocker(chip):
-                chip.setChecked(False)
-        self.changed.emit()
+        for action in self._sources.values():
+            with QSignalBlocker(action):
+                action.setChecked(False)
+        self._filter_sources()
 
     def show_changes(self, grouped: GroupedChanges) -> None:
         """Offer those who made the changes where there are several."""
         sources = {capture.source for capture in grouped.changes.captures}
-        for source, chip in self._sources.items():
-            chip.setVisible(source in sources and len(sources) > 1)
-        self._chips.setVisible(len(sources) > 1)
-        self._chips.rearrange()
-        self._controls.rearrange()
+        for source, action in self._sources.items():
+            action.setVisible(source in sources and len(sources) > 1)
+        self.sources.setEnabled(len(sources) > 1)
+        self.sources.setChecked(bool(self._checked_sources))
 
     def show_total(self, grouped: GroupedChanges, counts: LineCounts | None) -> None:
         """Say how much changed; None: its lines are not counted yet, or too many."""

@@ -213,7 +213,10 @@ def test_by_file_each_file_is_listed_once_and_unfolds_to_its_steps(page: Changes
 def test_a_filter_takes_words_of_the_path_and_who_made_the_change(page: ChangesPage, qtbot: QtBot) -> None:
     page.filter_bar.field.setText("stream chat")
     qtbot.waitUntil(lambda: "README.md" not in listed(page))
-    press(page, "changes-by-revert")
+    bar = page.filter_bar
+    actions = {action.objectName(): action for action in bar.sources.menu().actions()}
+    actions["changes-by-revert"].trigger()
+    assert bar.sources.isChecked()
     assert [row for row in listed(page) if "/" in row] == ["tests/ui/chat/test_stream.py"]
     page.filter_bar.field.setText("nothing of this name")
     qtbot.waitUntil(lambda: not listed(page))
@@ -221,9 +224,25 @@ def test_a_filter_takes_words_of_the_path_and_who_made_the_change(page: ChangesP
     QTest.keyClick(page.filter_bar.field, Qt.Key.Key_Down)
     press(page, "empty_action") if page.no_match.button.isHidden() else page.no_match.button.click()
     assert len(listed(page)) > 10
+    assert not bar.sources.isChecked()
     assert page.filter_bar.field.hasFocus(), "what is typed next is no key of the list"
     QTest.keyClick(page.filter_bar.field, Qt.Key.Key_Down)
     assert page.list.hasFocus()
+
+
+def test_the_first_revert_moves_nothing_on_the_page(page: ChangesPage, qtbot: QtBot) -> None:
+    captures = samples.CAPTURES
+    edits = [capture for capture in captures if capture.source == "tool"]
+    reverts = [capture for capture in captures if capture.source == "revert"]
+    page.set_state(ChangesState(group_changes(samples.session_changes(edits)), samples.COVERAGE))
+    qtbot.wait(0)
+    place = page.list.geometry(), page.splitter.geometry()
+    assert not page.filter_bar.sources.isEnabled(), "there is only one"
+    both = group_changes(samples.session_changes([*edits, *reverts]))
+    page.set_state(ChangesState(both, samples.COVERAGE))
+    qtbot.wait(0)
+    assert page.filter_bar.sources.isEnabled()
+    assert (page.list.geometry(), page.splitter.geometry()) == place
 
 
 def test_a_screen_reader_hears_what_happened_to_a_file(page: ChangesPage) -> None:
