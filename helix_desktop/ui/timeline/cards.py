@@ -233,8 +233,9 @@ def time_text(at_ms: int, look: CardLook) -> Text:
 
 
 def inside_pill(name: str) -> Pill:
-    """Says that a rewrite holds, but stands inside a later one."""
-    return Pill(tr("Undo “{title}” first", title=name), tip=tr("It is inside “{title}” now", title=name))
+    """Says that a rewrite holds, but stands inside a later one: plain, it is no button."""
+    tip = tr("It is inside “{title}” now", title=name)
+    return Pill(tr("Undo “{title}” first", title=name), tip=tip, fill="surface")
 
 
 def undone_pill(name: str = "", inside: str = "") -> Pill:
