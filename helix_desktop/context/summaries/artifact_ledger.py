@@ -249,9 +249,6 @@ _DELETING_TOOL = re.compile(r"(?:^|_)(?:delete|remove|unlink|trash)(?=_|$)|Delet
 _LINES = re.compile(r":(\d+(?:-\d*)?)$")  # the lines that were read of a file
 _REMEMBERED_CALLS = 1_024  # of files: condensed notes are made from the same ones again
 _DELETING_COMMAND = re.compile(r"(?:^|[;&|]\s*)(?:git\s+)?(?:rm|unlink)\s+([^;&|<>\n]+)")
-_ARGUMENT = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|[^\s"';&|<>()])++"""
-_IN_PLACE_COMMAND = re.compile(rf"(?:^|[;&|\n]\s*)(?:sed|perl)((?:[ \t]+{_ARGUMENT})++)")
-_IN_PLACE_OPTION = re.compile(r"-[nplEraszuw0-9]*i|--in-place")
 _ENTERS_TEMPORARY = re.compile(r"""\b(?:cd|pushd)\s+["']?(?:\$\{?TMP|\$\(mktemp|(?:/var)?/tmp\b)""")
 _GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*["']?([^\s"'|;&<>()]+)""")
 
@@ -282,17 +279,6 @@ def generated_files(command: str) -> Iterator[str]:
         path = match[1]
         if not path.startswith(("/dev/", "$", "&")) and _is_path(path):
             yield path
-
-
-def files_edited_in_place(command: str) -> Iterator[str]:
-    """Yield the files that `sed -i` or `perl -pi` in a command edits."""
-    if "sed" not in command and "perl" not in command:
-        return
-    for match in _IN_PLACE_COMMAND.finditer(_in_workspace(command)):
-        arguments = re.findall(_ARGUMENT, match[1])
-        operands = [argument for argument in arguments if not argument.startswith("-")]
-        if any(map(_IN_PLACE_OPTION.match, arguments)):  # the first operand is the script
-            yield from (path for path in operands[1:] if _is_path(path))
 
 
 def deleted_files(command: str) -> Iterator[str]:
@@ -402,8 +388,6 @@ class Ledger(msgspec.Struct):
         self.commands[key] = CommandRun(output.target, output.exit_code, output.digest, seq, ok, result)
         for path in generated_files(output.target):
             self._add_file(path, "", seq, state="generated")
-        for path in files_edited_in_place(output.target) if has_ended_well else ():
-            self._add_file(path, FLAGS["edit"], seq)
         for path in deleted_files(output.target) if has_ended_well else ():
             self._add_file(path, "", seq, state="deleted")
 

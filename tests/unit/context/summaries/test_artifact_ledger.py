@@ -143,9 +143,6 @@ def test_a_file_of_which_lines_were_read_is_named_with_them() -> None:
         ("cat > src/new.py <<'EOF'", "generated src/new.py e3"),
         ("make 2>&1 | tee logs/make.log", "generated logs/make.log e3"),
         ("git rm -q old/gone.py && ls", "deleted old/gone.py e3"),
-        ("cd x; sed -i 's/a b/c; d/' src/one.py src/two.py && ls", "e src/two.py e3"),
-        ("sed -i.bak -e s/a/b/ src/one.py", "e src/one.py e3"),
-        ("perl -pi -e 's/a/b/' src/one.py", "e src/one.py e3"),
     ],
 )
 def test_files_that_commands_write_and_remove(command: str, line: str) -> None:
@@ -157,11 +154,8 @@ def test_files_that_commands_write_and_remove(command: str, line: str) -> None:
     compared = answer("run_command", 'python -c "print(3 > 2, 5>4)" 2>/dev/null', "True", 0)
     (only,) = build_ledger(session_with(compared).transcript.messages.items).text(600).splitlines()
     assert only.startswith("$ python -c")
-    search = answer("run_command", "sed -n 's/a/b/p' src/one.py; grep sed -i src/one.py", "b", 0)
-    (only,) = build_ledger(session_with(search).transcript.messages.items).text(600).splitlines()
-    assert only.startswith("$ sed -n")
     for folder in ("$TMPDIR/m", '"${TMPDIR}"', "/tmp/m", "$(mktemp -d)"):
-        there = f"cp -r src {folder}; cd {folder} && sed -i s/a/b/ src/one.py && rm a.py; ls > b.txt"
+        there = f"cp -r src {folder}; cd {folder} && rm a.py; ls > b.txt"
         away = answer("run_command", there, "b", 0)
         (only,) = build_ledger(session_with(away).transcript.messages.items).text(600).splitlines()
         assert only.startswith("$ cp -r src")
