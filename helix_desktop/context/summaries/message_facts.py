@@ -149,24 +149,15 @@ RULE_CHARS = 240  # characters of a rule that are quoted
 DECISION_CHARS = 800  # characters of a question, which has few, and the user's reply to it
 _PARSED_CHARS = 20_000  # characters of a message that are searched
 _LEAST_CHARS = 9  # of a rule: shorter ones name nothing
-_LONG_MESSAGE = 2_000  # characters from which most of a message is text of others: plans, logs, pages
 _PREFERENCES_OF_LONG = 2
 _REMEMBERED_RULES = 1_024  # messages, of which each summary asks again
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_RULE = re.compile(
-    r"\b(?:always|never|prefer|don['’]t|do not|must|mustn['’]t|only use|make sure|ensure|avoid|keep|without"
-    r"|at (?:most|least)|no (?:more|less|longer) than|instead of|remember|important|deadline"
-    r"|by (?:mon|tues|wednes|thurs|fri|satur|sun)day|should(?:n['’]t)?|shall|may not|cannot|forbidden)\b",
-    re.IGNORECASE,
-)
 _CLAUSE_START = (
     r"(?:(?:^|[.;:,!?()\n])[-–—•*\s]*|\s[-–—•]\s+"
     r"|\b(?:and|but|so|then|just|please|should|must|ok(?:ay)?|now|you)\s+)"
 )
-_NOT_HOW = r"(?!\s+(?:\w+(?:ed|wn)\b|know|understand|think|see|have|worry))"  # `never called`, `don't know`
 _COMMAND = re.compile(
     rf"{_CLAUSE_START}(?:always|never|don['’]t|do not|avoid|keep|prefer(?:ably)?|only use|use only)\b"
-    rf"{_NOT_HOW}"
     r"|(?<!['’]ll )(?<!\bto )\bmake sure\b|\bmust(?:n['’]t| not| never| always| only)\b"
     r"|\b(?:you|we|it|they|this|all|each|every) must\b|\bI(?:['’]d| would)? prefer\b"
     r"|\bI (?:don['’]t|never|always) (?:want|like)\b",
@@ -180,13 +171,12 @@ def _without_marks(line: str) -> str:
 
 
 def instructions_in(text: str) -> Iterator[str]:
-    """Yield the sentences of a user's message that set a rule, on one line each; of a long one, commands."""
-    is_long = len(text) > _LONG_MESSAGE
+    """Yield the sentences of a user's message that set a rule, on one line each."""
     for sentence in _SENTENCE.split(text[:_PARSED_CHARS]):
         line = _without_marks(" ".join(sentence.split()))
         if len(line) < _LEAST_CHARS or sentence.startswith("#") or line.endswith(("?", ":")):
             continue
-        if _COMMAND.search(line) if is_long else _RULE.search(line):
+        if _COMMAND.search(line):
             yield cut_between_words(line, RULE_CHARS)
 
 
@@ -197,7 +187,7 @@ def preferences_in(text: str) -> tuple[str, ...]:
         return ()
     if len(text) <= RULE_CHARS:
         return (text,)
-    return (*islice(filter(_COMMAND.search, instructions_in(text)), _PREFERENCES_OF_LONG),)
+    return (*islice(instructions_in(text), _PREFERENCES_OF_LONG),)
 
 
 _AROUND_CHARS = 80  # characters before a number, and behind it, in which its sentence lies

@@ -135,15 +135,6 @@ def test_instructions_are_sentences_that_set_a_rule() -> None:
     assert list(instructions_in(text)) == ["You must keep Python 3.9!", "don't rename files"]
 
 
-def test_of_a_long_message_only_commands_are_rules() -> None:
-    """Most of it is a plan, a log or a page that others wrote."""
-    pasted = "The flag should default to off, so the caller ensures that it is set. " * 40
-    assert list(instructions_in(f"{pasted}\n- Never touch the table of users.\n{pasted}")) == [
-        "Never touch the table of users."
-    ]
-    assert list(instructions_in("The flag should default to off.")) == ["The flag should default to off."]
-
-
 @for_each(
     ("message", "is_preference"),
     [
@@ -155,7 +146,6 @@ def test_of_a_long_message_only_commands_are_rules() -> None:
         ("Make sure the docs stay true.", True),
         ("Please continue.", False),
         ("The hook never writes to stdout.", False),
-        ("`run` is defined but never called.", False),
         ("I don't know why it fails.", False),
         ("We don't have that field any more.", False),
         ("I'll make sure to look it up.", False),
