@@ -376,8 +376,6 @@ TITLE = "[Summary of older steps]"
 _CHARS_PER_TOKEN = 3.5
 _LEDGER_MESSAGES = 800  # newest messages that the ledger of a condensed note is made from: more than fill it
 _MIN_CHARS, _MAX_CHARS = 60, 400  # characters of one message in a condensed note
-_LONG_CHARS, _AGAIN_CHARS = 200, 60  # characters of a user's message that came several times
-_AGAIN_TOKENS = 25  # of its line where it came before
 _TARGET_CAP, _COMMAND_CAP, _READ_CHARS = 160, 80, 400  # characters
 _SHORT_RESULT = 100  # characters
 _RESULT = " → "
@@ -434,11 +432,11 @@ def render_condensed_note(
     """Return the note that replaces older notes: user messages, what the agent's name, and a ledger.
 
     `agent_tokens` bounds the agent's text, the policy the other two; the newest of each are kept. The user's
-    messages stay whole up to `user_tokens` together, a long one that came several times once, as a long block
-    of lines does; beyond them each keeps its beginning and its end, up to half as many more. `user_words` are
-    the items with words of the user; without it they are looked for among all, of the whole session. The
-    present `todo_list` stands behind them, as in a fold's note. What is cut has the number of its entry.
-    `reverts` are the user's of what the agent changed in files, by path: the ledger says it of them.
+    messages stay whole up to `user_tokens` together, a long block of lines once; beyond them each keeps its
+    beginning and its end, up to half as many more. `user_words` are the items with words of the user; without
+    it they are looked for among all, of the whole session. The present `todo_list` stands behind them, as in
+    a fold's note. What is cut has the number of its entry. `reverts` are the user's of what the agent changed
+    in files, by path: the ledger says it of them.
     """
     lines = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN))
     lines |= _words_of_user(user_words or items, user_tokens, policy.condense_message)
@@ -471,20 +469,13 @@ def _words_of_user(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) 
 
 def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> dict[int, str]:
     lines: dict[int, str] = {}
-    where_by_text: dict[str, str] = {}
     blocks, left = QuotedBlocks(), user_tokens
     for item in reversed(items):
         if not isinstance(item.event, UserSpoke):
             continue
         if left <= -user_tokens // 2:
             break
-        text = item.event.text
-        if text in where_by_text:
-            left -= _AGAIN_TOKENS
-            first = _quote_lookalikes(text[:_AGAIN_CHARS])
-            lines[item.seq] = f"user: {first} […] ({where_by_text[text]})"
-            continue
-        parts = blocks.split(text)
+        parts = blocks.split(item.event.text)
         tokens = quoted_tokens(parts, item.event.tokens)
         cap = tokens if tokens <= left else cut_tokens
         left -= min(tokens, cap)
@@ -492,11 +483,6 @@ def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> 
         lines[item.seq] = f"{by}: {_head_and_tail(_quoted_parts(parts), tokens, cap)}"
         if tokens <= cap:
             blocks.add(item.seq, parts)
-        if len(text) > _LONG_CHARS:
-            is_whole = tokens <= cap
-            where_by_text[text] = (
-                f"all of it in e{item.seq}" if is_whole else f"recall e{item.seq} for all of it"
-            )
     return lines
 
 

@@ -468,27 +468,6 @@ def test_a_condensed_note_has_the_entry_of_a_conclusion_that_it_cuts() -> None:
     assert cut.startswith("e2: The cause is `load_all` in src/store.py:27.")
 
 
-def test_a_condensed_note_has_a_prompt_that_was_sent_again_once() -> None:
-    """As it came last; before that its beginning, and where all of it stands. Short ones stand each time."""
-    prompt = (
-        "Implement the following plan. " + "Read the file, and then write the other one. " * 9 + "Never push."
-    )
-    events = [UserSpoke(text, 90) for text in (prompt, "Go on.", prompt, "Go on.")]
-    note = fold.render_condensed_note(items_of(*events), INDEX, 1, 100, 4_000, POLICY)
-    assert note.count("Never push.") == 1
-    assert note.splitlines()[1:3] == [
-        "user: Implement the following plan. Read the file, and then write […] (all of it in e3)",
-        "user: Go on.",
-    ]
-    assert note.count("user: Go on.") == 2
-    beyond = fold.render_condensed_note(items_of(*[UserSpoke(prompt, 900)] * 2), INDEX, 1, 100, 500, POLICY)
-    first, newest, *_ = beyond.splitlines()[1:]
-    assert first.endswith("[…] (recall e2 for all of it)"), "what is cut itself does not have all of it"
-    assert "[…]" in newest
-    events = [UserSpoke(prompt, 90)] * 400
-    assert len(fold.render_condensed_note(items_of(*events), INDEX, 1, 100, 1_000, POLICY)) < 7_500
-
-
 def test_a_condensed_note_has_a_block_that_was_pasted_again_once() -> None:
     """In full where it came last; before that one line of the note's own, not to be confused."""
     block = "\n".join(f"{number}. In this project, check the report by its owner." for number in range(20))
