@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from types import MappingProxyType
@@ -99,14 +99,13 @@ def due_folds(
 ) -> list[FoldPlan]:
     """Return the ranges that are worth folding now, oldest first; empty while none are.
 
-    Closed steps older than `fold_after_steps` calls and farther back than `protect_tokens` are folded, up to
-    the first step that sweeps spare because the running turn works on it. Of those farther back than another
-    `fold_least` tokens only the steps themselves stay, as the user's newest message does, so there may be
-    several ranges: else nothing behind a file that is edited for long would be folded. Waiting costs rent, as
-    for a sweep, and the sweep that would share the rewrite (`sweep_plan`) adds its savings; a note costs what
-    it adds to the window for as long as it stands. What sending again costs depends on how full a window of
-    so many tokens is. From `rewritten_from_seq` on (0: nothing) the request is resent anyway. No fold crosses
-    one of the `edges`, where observations will begin or end.
+    Closed steps older than `fold_after_steps` calls and farther back than `protect_tokens` are folded. Steps
+    that sweeps spare because the running turn works on them stay, as the user's newest message does, so there
+    may be several ranges: else nothing behind a file that is edited for long would be folded. Waiting costs
+    rent, as for a sweep, and the sweep that would share the rewrite (`sweep_plan`) adds its savings; a note
+    costs what it adds to the window for as long as it stands. What sending again costs depends on how full a
+    window of so many tokens is. From `rewritten_from_seq` on (0: nothing) the request is resent anyway. No
+    fold crosses one of the `edges`, where observations will begin or end.
     """
     if not (policy.enabled and policy.fold_after_steps):
         return []
@@ -159,11 +158,11 @@ def _foldable_runs(
     edges: Sequence[int],
 ) -> list[_Run]:
     """Return the runs of old closed steps shown raw in the window, split at entries of other kinds."""
-    newest, spared = _newest_user_seq(transcript), _places_in_work(transcript, policy, gauge)
-    staying = spared | _restored_places(transcript)
+    newest = _newest_user_seq(transcript)
+    staying = _places_in_work(transcript, policy, gauge) | _restored_places(transcript)
     edges = sorted({*edges, *edges_of(transcript.window.covers)})
     runs = [_Run()]
-    for entry in _old_entries(transcript, policy, tail, spared):
+    for entry in _old_entries(transcript, tail):
         stays = isinstance(entry, LogItem) and (entry.seq == newest or _place(entry) in staying)
         if isinstance(entry, LogItem) and not stays:
             while edges and runs[-1].items and edges[0] < runs[-1].items[-1][0].seq:
@@ -176,10 +175,8 @@ def _foldable_runs(
     return [run for run in runs if run.gain > _LEAST_RUN]
 
 
-def _old_entries(
-    transcript: Transcript, policy: ContextPolicy, tail: tuple[int, int], spared: Set[tuple[int, bool]]
-) -> list[WindowEntry]:
-    """Return the entries before the protected tail and the `spared` steps near it, in closed steps."""
+def _old_entries(transcript: Transcript, tail: tuple[int, int]) -> list[WindowEntry]:
+    """Return the entries before the protected tail, in closed steps."""
     last_step, last_cumulative = tail
     live = transcript.window.entries()
     end = len(live)
@@ -189,11 +186,6 @@ def _old_entries(
             if entry.step <= last_step and entry.cumulative_tokens <= last_cumulative:
                 break
             end = position
-    nearest = last_cumulative - policy.fold_least
-    for position, entry in enumerate(live[:end] if spared else ()):
-        if isinstance(entry, LogItem) and entry.cumulative_tokens > nearest and _place(entry) in spared:
-            end = position
-            break
     while end and end < len(live) and _is_answer(live[end]):
         end -= 1
     return live[:end]
