@@ -52,7 +52,6 @@ _SHARED_NAMES = 0.5  # share of a conclusion's names and numbers that a line mus
 _CITED = re.compile(r"\[(e\d{1,12}(?:, e\d{1,12})*)\]$")
 _MAY_BE_QUOTED: Container[FactKind] = ("instructions", "conclusions")
 _MAY_BE_REPLACED: Container[FactKind] = ("instructions", "conclusions", "numbers")
-_ARGUMENT = re.compile(r"\w+=[\"'\d]")  # how the arguments of an unknown tool begin
 _HASH_DIGITS = 7  # digits by which a hash is named
 _COMMAND_CHARS = 60  # characters of a command by which it is named
 _NEGATION = re.compile(
@@ -62,7 +61,6 @@ _NEGATION = re.compile(
 )
 _WORD = re.compile(r"\w{3,}")
 _ENDING = re.compile(r"(?<=[a-z]{3})(?:ies|ing|ed|es|s|ly)$")
-_LEAST_STEM = 3  # letters
 _TODO_HEADING = f"## {TODO_ITEMS.title}"
 _Line: TypeAlias = tuple[frozenset[str], bool]
 """The words of a line, and whether it forbids or denies something."""
@@ -137,11 +135,7 @@ class CoveredFacts:
         facts = self.facts[kind]
         match kind:
             case "files":
-                used = {
-                    path: use.seq
-                    for path, use in self.ledger.files.items()
-                    if use.is_file and _ARGUMENT.match(path) is None
-                }
+                used = {path: use.seq for path, use in self.ledger.files.items() if use.is_file}
                 return _merge_files(facts, used)
             case "commands":
                 return {run.command: run.seq for run in self.ledger.commands.values() if run.command.strip()}
@@ -445,10 +439,7 @@ def _words(text: str) -> frozenset[str]:
 @lru_cache(maxsize=1 << 14)
 def _stem(word: str) -> str:
     """Return an English word without the ending of a plural or a verb's form."""
-    stem = _ENDING.sub("", word)
-    if len(stem) > _LEAST_STEM and stem[-1] == stem[-2] and stem != word and stem[-1] not in "lse":
-        stem = stem[:-1]  # committed, running
-    return stem.removesuffix("e") if len(stem) > _LEAST_STEM else stem
+    return _ENDING.sub("", word)
 
 
 def _last_part(path: str) -> str:
