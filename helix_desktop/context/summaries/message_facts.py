@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
 
 import msgspec
 
@@ -149,7 +148,6 @@ RULE_CHARS = 240  # characters of a rule that are quoted
 DECISION_CHARS = 800  # characters of a question, which has few, and the user's reply to it
 _PARSED_CHARS = 20_000  # characters of a message that are searched
 _LEAST_CHARS = 9  # of a rule: shorter ones name nothing
-_PREFERENCES_OF_LONG = 2
 _REMEMBERED_RULES = 1_024  # messages, of which each summary asks again
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _CLAUSE_START = (
@@ -182,12 +180,12 @@ def instructions_in(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=_REMEMBERED_RULES)
 def preferences_in(text: str) -> tuple[str, ...]:
-    """Return how the user wants things done: a short message whole, of a long one its first rules."""
+    """Return how the user wants things done: a short message whole, of a long one its rules."""
     if not _COMMAND.search(text):
         return ()
     if len(text) <= RULE_CHARS:
         return (text,)
-    return (*islice(instructions_in(text), _PREFERENCES_OF_LONG),)
+    return tuple(instructions_in(text))
 
 
 _AROUND_CHARS = 80  # characters before a number, and behind it, in which its sentence lies
