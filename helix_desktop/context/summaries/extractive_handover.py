@@ -136,8 +136,7 @@ class HistoryExtract:
         """Return the session's first request, unless it is known, and the last one once it is answered."""
         first, last = self._first_request, self._last_request
         is_known = any(bullet.text.startswith(OPENING) for bullet in old)
-        is_repeated = not is_known and first != last and first and last and first[1] == last[1]
-        opening = [] if is_known or is_repeated else _request(OPENING, first)
+        opening = [] if is_known else _request(OPENING, first)
         return [*opening, *(self._request_on_record() if self._is_answered and first != last else [])]
 
     def _request_on_record(self) -> list[Bullet]:
@@ -146,17 +145,14 @@ class HistoryExtract:
     def _still_open(self, bullets: Iterable[Bullet], upto: int) -> list[Bullet]:
         """Return what a handover up to an event called open and nothing since settles, marked as of before.
 
-        A newer message of the user settles questions, a newer todo list what the list had, and another run of
-        a command its failure.
+        A newer todo list settles what the list had, and another run of a command its failure.
         """
-        is_asked_on = self._last_request is not None and self._last_request[0] > upto
         has_newer_list = self._todo[0] > upto
         commands = {f"{_command(run)} " for run in self.ledger.commands.values() if run.seq > upto}
         return [
             Bullet(bullet.text.removesuffix(_EARLIER) + _EARLIER, bullet.sources)
             for bullet in bullets
             if not bullet.text.startswith((f"{_LAST_REQUEST}: ", *commands))
-            if not (is_asked_on and bullet.text.removesuffix(_EARLIER).endswith("?"))
             if not (has_newer_list and bullet.text.startswith(_LIST_LABELS))
         ]
 
@@ -238,7 +234,7 @@ def _issues(ledger: Ledger) -> list[Bullet]:
     ]
     bullets += [
         Bullet(f"{failure.tool} {failure.target} {_FAILED}: {_sentence(failure.text)}", (failure.seq,))
-        for failure in [*ledger.failures.values()][-3:]
+        for failure in ledger.failures.values()
     ]
     return _newest(bullets)
 
