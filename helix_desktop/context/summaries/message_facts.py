@@ -21,7 +21,6 @@ def _without_bold(line: str) -> str:
     return _BOLD.sub(r"\1", line) if "**" in line else line
 
 
-_NAMED_CHARS = 400  # characters of a sentence in which names are looked for
 _MAX_NAMES = 5  # of a sentence that count: a list of names states nothing
 _MIN_WORDS = 6  # of a sentence without names that states something: not of `I found the issue.`
 _LEAD_CHARS = 60  # characters of a heading that stands before the sentences below it
@@ -37,8 +36,7 @@ _NUMBER = re.compile(r"#?\b\d[\w.,:%]*")
 _GAP = "…"
 _ANNOUNCES = re.compile(
     r"(?:(?:ok(?:ay)?|now|next|first|then|great|good|perfect|excellent|alright|so|and)\b[\s,.!:]*)*"
-    r"(?:let['’]?s?\b|I['’]ll|I will|I['’]m going to|I(?: (?:now|also|just|still))? (?:need|want|have) to"
-    r"|would you like|do you want)\b",
+    r"(?:let['’]?s?\b|I['’]ll|I will|I['’]m going to|I(?: (?:now|also|just|still))? (?:need|want|have) to)\b",
     re.IGNORECASE,
 )
 
@@ -119,8 +117,7 @@ def cut_between_words(text: str, max_chars: int) -> str:
 def _worth(sentence: str) -> int:
     if sentence.endswith("?") or _ANNOUNCES.match(sentence):
         return 0
-    part = sentence[:_NAMED_CHARS]
-    names = min(len({*identifiers_in(part), *_NUMBER.findall(part)}), _MAX_NAMES)
+    names = min(len({*identifiers_in(sentence), *_NUMBER.findall(sentence)}), _MAX_NAMES)
     return names or int(len(sentence.split()) >= _MIN_WORDS)
 
 
