@@ -17,10 +17,9 @@ import msgspec
 
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.artifact_ledger import Ledger, last_informative_line, whole_command
+from helix_desktop.context.summaries.artifact_ledger import Ledger, whole_command
 from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
-    HASH,
     IN_SENTENCES,
     NUMBER,
     MessageFact,
@@ -30,13 +29,11 @@ from helix_desktop.context.summaries.message_facts import (
     main_statement,
     numbers_in,
     plain_number,
-    sentence_around,
     split_sentences,
 )
 from helix_desktop.context.summaries.sections import TODO_ITEMS
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
-from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.question import denial_reason
 from helix_desktop.domain.todo import NO_LIST, TodoList
@@ -111,10 +108,6 @@ class CoveredFacts:
                 if decision:
                     self.replies[item.seq] = denial_reason(output.text) or decision.rpartition(" – ")[2]
                     self._note("instructions", cut_between_words(decision, DECISION_CHARS), item.seq)
-            case ToolAnswered() as output if tool_kind(output.name) == "command" and not output.recalled:
-                line = output.about or last_informative_line(output.text)
-                for match in HASH.finditer(line):
-                    self._note("hashes", match[0], item.seq, sentence_around(line, match))
 
     def _note_all(self, facts: Iterable[MessageFact], seq: int) -> None:
         for kind, fact, sentence in facts:

@@ -254,18 +254,6 @@ def test_the_hash_of_a_commit_or_of_a_content_is_one(text: str) -> None:
     assert "3fa9c1d27b" in facts_of(text).of_kind("hashes")
 
 
-@pytest.mark.parametrize(
-    ("about", "hashes"), [("", {"3fa9c1d27b"}), ('exit 0, "[main 4fb0d2e38c] Fix"', {"4fb0d2e38c"})]
-)
-def test_the_hash_that_a_command_ended_with_is_one(about: str, hashes: set[str]) -> None:
-    """In what stands for its output, or else in the last line that says something."""
-    text = "1fa9c1d27b was before\nHEAD is now at 3fa9c1d27b Fix\n"
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.step("Committing.", 1)
-    simulator.record(ToolAnswered("c", "run_command", text, "d" * 64, 1, 1, 1, "git commit", about=about))
-    assert set(covered_facts(simulator.transcript.messages.items).of_kind("hashes")) == hashes
-
-
 def test_of_a_long_sentence_the_words_around_a_hash_stand_uncut() -> None:
     facts = facts_of("before " * 40 + "3fa9c1d27b" + " behind" * 40)
     words = facts.sentences["3fa9c1d27b"].split()
