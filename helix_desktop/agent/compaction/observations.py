@@ -276,7 +276,7 @@ class Observations(BackgroundJob):
         if event_range.replaces:
             over = observation.still_ended(source.generations)
         else:
-            facts, over = observation.leave_out_known(facts, source.standing, over)
+            facts = observation.leave_out_known(facts, source.standing, over)
         quoted = observation.verbatim_seqs(source.items, quote_budget)
         covered = await asyncio.to_thread(covered_facts, source.items)
         covered.ledger.mark_reverted(self._session.transcript.reverted_files.by_path)

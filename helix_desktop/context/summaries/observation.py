@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from itertools import chain
 from types import MappingProxyType
@@ -491,24 +490,13 @@ def _each_once(observations: Iterable[Observation]) -> tuple[Observation, ...]:
 
 def leave_out_known(
     observations: Sequence[Observation], standing: Sequence[Observation], over: Sequence[Observation]
-) -> tuple[tuple[Observation, ...], tuple[Observation, ...]]:
-    """Return the observations that no `standing` fact says, and the standing facts that are over.
+) -> tuple[Observation, ...]:
+    """Return the observations that no `standing` fact says, but for facts that are `over`.
 
-    A fact noted again is left out, unless the earlier one is `over`, or less vital: then that is over, too.
     All are returned if none would be left.
     """
-    facts: list[Observation] = []
-    ended = dict.fromkeys(over)
-    by_words: defaultdict[str, list[Observation]] = defaultdict(list)
-    for fact in standing:
-        if fact not in ended:
-            by_words[_plain_words(fact.text)].append(fact)
-    for observation in observations:
-        same = by_words.get(_plain_words(observation.text), ())
-        if all(observation.priority < fact.priority for fact in same):
-            facts.append(observation)
-            ended |= dict.fromkeys(same)
-    return (tuple(facts), tuple(ended)) if facts else (tuple(observations), tuple(over))
+    known = {_plain_words(fact.text) for fact in standing if fact not in over}
+    return tuple(fact for fact in observations if _plain_words(fact.text) not in known) or tuple(observations)
 
 
 def _plain_words(text: str) -> str:
