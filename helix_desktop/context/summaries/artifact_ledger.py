@@ -82,7 +82,6 @@ def reports_failure(result: str) -> bool:
 _HIDES_OUTPUT = re.compile(r"(?<!\s)\s*(?:2>&1|[12&]?>\s*/dev/null)(?=[\s;|&]|$)")
 _CUTS_OUTPUT = re.compile(r"(?<!\s)\s*\|\s*(?:head|tail)\b[^|;&\n]*$")
 _CONTINUES = re.compile(r"\\\s*\n|(?<!\S)\\\s+")
-_SHELL_OPTIONS = re.compile(r"^\s*(?:set(?:\s+[-+][a-z]+)+(?:\s+pipefail)?(?:\s*(?:;|&&)|(?=\s))\s*)+(?=\S)")
 _SET = re.compile(r"(?<!\S)([A-Za-z_]\w*=)\S+")
 _REMEMBERED_COMMANDS = 1_024  # each stands in one ledger after the other
 _GAP = "…"
@@ -90,8 +89,8 @@ _GAP = "…"
 
 @lru_cache(_REMEMBERED_COMMANDS)
 def whole_command(command: str) -> str:
-    """Return a command in one line without shell options, and those that only hide or cut its output."""
-    command = _SHELL_OPTIONS.sub("", _CONTINUES.sub(" ", command))
+    """Return a command in one line, without what only hides or cuts its output."""
+    command = _CONTINUES.sub(" ", command)
     return " ".join(_CUTS_OUTPUT.sub("", _HIDES_OUTPUT.sub("", command)).split())
 
 
