@@ -151,13 +151,12 @@ def check_covered_facts(
 
     The missing ones are listed in about `max_chars` characters, conclusions in 0.8 times and tasks in 0.4
     times as many more, to stand below the summary; files that were changed come before those that were only
-    read. A sentence with several hashes and numbers is listed once. `quoted` are the seqs of messages that
-    stay verbatim: their instructions and conclusions, and the user's hashes and numbers in them, are counted,
-    not listed. Tasks are what is left to do on the `todo_list`.
+    read. A sentence with several hashes, or several numbers, is listed once. `quoted` are the seqs of
+    messages that stay verbatim: their instructions and conclusions, and the user's hashes and numbers in
+    them, are counted, not listed. Tasks are what is left to do on the `todo_list`.
     """
     named, is_quoted = CheckedText(text), quoted.__contains__
     checked: list[SummaryCoverage] = []
-    texts: set[str] = set()
     for kind, share in _SHARES.items():
         of_kind = todo_list.open_tasks if kind == "tasks" else facts.of_kind(kind)
         if not of_kind:
@@ -173,15 +172,9 @@ def check_covered_facts(
                 fact for fact in newest if not any(map(is_quoted, messages.get(plain_number(fact.text), ())))
             ]
         groups = _by_text(kind, newest, facts.sentences)
-        lines = [
-            msgspec.structs.replace(group[0], text=text)
-            for text, group in groups.items()
-            if text not in texts
-        ]
+        lines = [msgspec.structs.replace(group[0], text=text) for text, group in groups.items()]
         listed = tuple(_within(lines, int(max_chars * share)))
-        also_listed = sum(len(group) for text, group in groups.items() if text in texts)
-        also_listed += sum(len(groups[line.text]) - 1 for line in lines[: len(listed)])
-        texts |= {line.text for line in lines[: len(listed)]}
+        also_listed = sum(len(groups[line.text]) - 1 for line in lines[: len(listed)])
         named_count = len(of_kind) - len(missing)
         checked.append(
             SummaryCoverage(
