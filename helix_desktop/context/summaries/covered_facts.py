@@ -27,7 +27,6 @@ from helix_desktop.context.summaries.message_facts import (
     facts_in_request,
     facts_in_words,
     main_statement,
-    numbers_in,
     plain_number,
     split_sentences,
 )
@@ -90,15 +89,12 @@ class CoveredFacts:
         self.facts: dict[FactKind, dict[str, int]] = {kind: {} for kind in get_args(FactKind)}
         self.sentences: dict[str, str] = {}  # of hashes and numbers: the newest one that each is in
         self.replies: dict[int, str] = {}  # the user's replies to questions, by their events
-        self.user_messages: dict[str, set[int]] = {}  # of hashes and numbers: the user's messages with them
 
     def add(self, item: LogItem) -> None:
         if self._fills_ledger:
             self.ledger.add(item)
         match item.event:
             case UserSpoke(text=text):
-                for number in numbers_in(text):
-                    self.user_messages.setdefault(number, set()).add(item.seq)
                 self._note_all(facts_in_request(text), item.seq)
             case AssistantSpoke(text=text, calls=calls):
                 self._note_all(facts_in_words(text), item.seq)
@@ -152,8 +148,8 @@ def check_covered_facts(
     The missing ones are listed in about `max_chars` characters, conclusions in 0.8 times and tasks in 0.4
     times as many more, to stand below the summary; files that were changed come before those that were only
     read. A sentence with several hashes, or several numbers, is listed once. `quoted` are the seqs of
-    messages that stay verbatim: their instructions and conclusions, and the user's hashes and numbers in
-    them, are counted, not listed. Tasks are what is left to do on the `todo_list`.
+    messages that stay verbatim: their instructions and conclusions are counted, not listed. Tasks are what is
+    left to do on the `todo_list`.
     """
     named, is_quoted = CheckedText(text), quoted.__contains__
     checked: list[SummaryCoverage] = []
@@ -166,11 +162,6 @@ def check_covered_facts(
         newest = sorted(missing, key=lambda fact: (fact.text not in changed, -fact.sources[0]))
         if kind in _MAY_BE_QUOTED:
             newest = [fact for fact in newest if not is_quoted(fact.sources[0])]
-        if kind in IN_SENTENCES:
-            messages = facts.user_messages
-            newest = [
-                fact for fact in newest if not any(map(is_quoted, messages.get(plain_number(fact.text), ())))
-            ]
         groups = _by_text(kind, newest, facts.sentences)
         lines = [msgspec.structs.replace(group[0], text=text) for text, group in groups.items()]
         listed = tuple(_within(lines, int(max_chars * share)))

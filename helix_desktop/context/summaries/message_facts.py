@@ -222,15 +222,6 @@ def facts_in_request(text: str) -> tuple[MessageFact, ...]:
     return tuple(facts)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def numbers_in(text: str) -> frozenset[str]:
-    """Return the hashes and numbers in a message of the user, without spaces."""
-    part = text[:_PARSED_CHARS]
-    return frozenset(
-        plain_number(match[0]) for pattern in IN_SENTENCES.values() for match in pattern.finditer(part)
-    )
-
-
 def sentence_around(text: str, match: re.Match[str]) -> str:
     """Return the sentence that a match is in, on one line, or what stands around it in a long one."""
     before = text[max(0, match.start() - _AROUND_CHARS) : match.start()]

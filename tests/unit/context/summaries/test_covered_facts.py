@@ -120,18 +120,6 @@ def test_an_instruction_that_stays_verbatim_is_counted_and_not_listed() -> None:
     assert (instructions.named, instructions.verbatim, instructions.missing) == (0, 1, ())
 
 
-def test_a_number_of_a_message_that_stays_verbatim_is_not_listed() -> None:
-    """Nor if the agent said it again later: the user's message says it already."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("A rate older than 10 days counts as missing.")
-    simulator.step("The policy says now that rates older than 10 days are missing.", 1)
-    facts = covered_facts(simulator.transcript.messages.items)
-    (numbers,) = (kind for kind in check_covered_facts(facts, "", 900, {2}) if kind.kind == "numbers")
-    assert (numbers.named, numbers.verbatim, numbers.missing) == (0, 1, ())
-    (numbers,) = (kind for kind in check_covered_facts(facts, "", 900) if kind.kind == "numbers")
-    assert (numbers.verbatim, len(numbers.missing)) == (0, 1)
-
-
 def test_what_is_missing_is_bounded_and_the_rest_counted() -> None:
     """Newest first, within its characters; the line says how many more there are."""
     simulator = SessionSimulator(PROFILES["balanced"])
