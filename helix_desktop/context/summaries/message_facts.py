@@ -80,14 +80,7 @@ def sentences_in(text: str) -> tuple[Sentence, ...]:
 
 
 def split_sentences(line: str) -> list[str]:
-    """Return the sentences of a line; what stands in brackets or as code is not split."""
-    parts: list[str] = []
-    for part in _SENTENCE_END.split(line):
-        if parts and (parts[-1].count("`") % 2 or parts[-1].count("(") > parts[-1].count(")")):
-            parts[-1] += f" {part}"
-        elif part:
-            parts.append(part)
-    return parts
+    return [part for part in _SENTENCE_END.split(line) if part]
 
 
 def main_statement(text: str, max_chars: int) -> str:
