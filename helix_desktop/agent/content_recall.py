@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from helix_desktop.agent.attachments import AttachmentIntake, IntakeLimits
 from helix_desktop.agent.ports import FileReader, LineSearch, Store, TokenCounter
 from helix_desktop.context.intake.descriptions import number_of_first_line
-from helix_desktop.context.window.usage_gauge import content_tokens
+from helix_desktop.context.window.used_tokens import content_tokens
 from helix_desktop.domain.digest import is_digest, is_digest_prefix
 from helix_desktop.domain.errors import (
     ContentDamaged,

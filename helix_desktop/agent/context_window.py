@@ -6,8 +6,8 @@ import asyncio
 
 import msgspec
 
+from helix_desktop.agent.chosen_forms import OutputForms
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
-from helix_desktop.agent.output_forms import OutputForms
 from helix_desktop.agent.ports import wire_request
 from helix_desktop.agent.session import Session, with_cache_hints
 from helix_desktop.context.log.undo_targets import seqs_to_redo, seqs_to_undo
@@ -22,7 +22,7 @@ from helix_desktop.context.window.exclusions import (
 )
 from helix_desktop.context.window.past_windows import PastWindow, PastWindows
 from helix_desktop.context.window.provider_cache import RequestCost, next_request_cost
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request, message_limit
+from helix_desktop.context.window.used_tokens import UsageGauge, measure_next_request, message_limit
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.errors import OutputFormUnavailable

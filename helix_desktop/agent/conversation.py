@@ -8,12 +8,12 @@ from functools import partial
 
 from helix_desktop.agent.budget import BudgetedSettings, SessionBudget, SpendApprovals
 from helix_desktop.agent.change_recorder import ChangeRecorder
+from helix_desktop.agent.chosen_forms import Extractor, OutputForms
 from helix_desktop.agent.compaction.context_compaction import ContextCompaction
 from helix_desktop.agent.context_window import ContextWindow
 from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.intake_gate import IntakeGate
 from helix_desktop.agent.message_queue import MessageQueue, MessageTooLarge, TurnStart, UserMessage
-from helix_desktop.agent.output_forms import Extractor, OutputForms
 from helix_desktop.agent.session import (
     ApprovalRequested,
     AutoRunPut,

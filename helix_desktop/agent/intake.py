@@ -22,7 +22,7 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.sweep_plans import sweep_now
-from helix_desktop.context.window.usage_gauge import measure_next_request
+from helix_desktop.context.window.used_tokens import measure_next_request
 from helix_desktop.context.window.window import PromptFrame, output_marker
 from helix_desktop.domain.builtin_tools import MATCHES_HEADER
 from helix_desktop.domain.cost import step_cost, step_unpriced

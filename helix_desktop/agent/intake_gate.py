@@ -11,9 +11,9 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from helix_desktop.agent.chosen_forms import Extractor
 from helix_desktop.agent.intake import Intake, ReceivedOutput
 from helix_desktop.agent.model_roles import CallBill, complete
-from helix_desktop.agent.output_forms import Extractor
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import IntakeProgress, Session, with_cache_hints
 from helix_desktop.agent.slow_models import SlowModels
@@ -30,7 +30,7 @@ from helix_desktop.context.rewrites.caching import PROVIDER_CACHED_PRICE
 from helix_desktop.context.rewrites.sweep_plans import is_prompt_cache_cold
 from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.provider_cache import next_request_cost
-from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.used_tokens import measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import Spending, unused_calls
 from helix_desktop.domain.errors import HelixError, StoreError

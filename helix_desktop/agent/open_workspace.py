@@ -28,7 +28,7 @@ from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import REFERENCE_WINDOW, ContextPolicy, policy_from_event
 from helix_desktop.context.summaries.summary_task import FallbackRate, fallback_rate
-from helix_desktop.context.window.usage_gauge import count_window, is_outdated, used_tokens
+from helix_desktop.context.window.used_tokens import count_window, is_outdated, used_tokens
 from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import StoreError

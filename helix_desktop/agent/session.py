@@ -17,7 +17,7 @@ from helix_desktop.agent.ports import Store, TokenCounter
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.provider_cache import cache_prices, layer_ends, measured_gaps, prefers_long
-from helix_desktop.context.window.usage_gauge import count_window, used_tokens
+from helix_desktop.context.window.used_tokens import count_window, used_tokens
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.choices import SentEffort

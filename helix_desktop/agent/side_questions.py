@@ -20,7 +20,7 @@ from helix_desktop.context.rewrites.sweep_plans import is_prompt_cache_cold
 from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.provider_cache import next_request_cost
 from helix_desktop.context.window.side_question_text import side_question_text
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
+from helix_desktop.context.window.used_tokens import UsageGauge, measure_usage
 from helix_desktop.context.window.window import Window, project
 from helix_desktop.domain.errors import (
     HelixError,

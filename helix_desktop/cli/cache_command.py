@@ -31,7 +31,7 @@ from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.context.intake.descriptions import heads_numbered_lines
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.usage_gauge import content_tokens
+from helix_desktop.context.window.used_tokens import content_tokens
 from helix_desktop.domain.digest import RECALL_TOOL, SEARCH_TOOL, is_digest
 from helix_desktop.domain.errors import (
     ContentRedacted,

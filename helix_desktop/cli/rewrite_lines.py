@@ -11,7 +11,7 @@ from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.summaries.sections import gist_sections
-from helix_desktop.context.window.usage_gauge import output_tokens
+from helix_desktop.context.window.used_tokens import output_tokens
 from helix_desktop.context.window.window import first_handover_tokens
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (

@@ -206,8 +206,8 @@ def _check_text_index() -> None:
 async def sandbox() -> str:
     """Return the sandbox of the agent's commands; having none is no fault of the installation."""
     from helix_desktop.services.tool_service import NO_SANDBOX_ADVICE
-    from helix_desktop.tools.shell.sandbox import describe_sandbox
     from helix_desktop.tools.shell.sandbox_detect import find_sandbox
+    from helix_desktop.tools.shell.sandbox_scope import describe_sandbox
 
     kind = (await asyncio.to_thread(find_sandbox)).kind
     description = describe_sandbox(kind, network=kind == "none")

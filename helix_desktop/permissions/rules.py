@@ -16,7 +16,6 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.changes import UncoveredPlace
 from helix_desktop.domain.tools import ANY, ApprovalRequest, McpChange, PermissionRule, RuleEffect, RuleKind
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.permissions.auto_run import ASKED_FILES, ASKED_FOLDERS
 from helix_desktop.permissions.command_match import (
     Match,
     certainly_matches,
@@ -24,6 +23,7 @@ from helix_desktop.permissions.command_match import (
     without_settings,
 )
 from helix_desktop.permissions.data_loss import find_effects
+from helix_desktop.permissions.files_run_by_programs import ASKED_FILES, ASKED_FOLDERS
 
 _text = TextContext("Tools")
 

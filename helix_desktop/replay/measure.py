@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.summaries.index_entry import HEAD
-from helix_desktop.context.window.usage_gauge import replayed_tokens
+from helix_desktop.context.window.used_tokens import replayed_tokens
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, RECALL_TOOL
 from helix_desktop.domain.errors import DigestUnknown, HelixError, RequestInvalid, RequestTooLarge, StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered

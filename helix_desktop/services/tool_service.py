@@ -31,14 +31,14 @@ from helix_desktop.tools.files.file_versions import JailedFileVersionChecker
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
-from helix_desktop.tools.shell.sandbox import (
+from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from helix_desktop.tools.shell.sandbox_scope import (
     NoSandbox,
     Sandbox,
     confines,
     describe_sandbox,
     describe_unreached,
 )
-from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import temporary_base
 from helix_desktop.tools.tool import ToolGrants, ToolRegistry, clean_environment
 from helix_desktop.tools.workspace_tools import (

@@ -31,8 +31,8 @@ from helix_desktop.tools.files.jail import DirEntry, Jail
 from helix_desktop.tools.process import ProcessResult, ProcessSpec, held, run_process
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.git_config import PROGRAMS_OFF, USERS_CONFIG_VARIABLES
-from helix_desktop.tools.shell.sandbox import NoSandbox, SandboxScope
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from helix_desktop.tools.shell.sandbox_scope import NoSandbox, SandboxScope
 from helix_desktop.tools.shell.scratch import ScratchDir
 from helix_desktop.tools.tool import CurrentGrants
 

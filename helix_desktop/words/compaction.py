@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import FIELDS
-from helix_desktop.context.window.usage_gauge import output_tokens
+from helix_desktop.context.window.used_tokens import output_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import (
     ATTACHED_SWEEP_REASONS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from helix_desktop.context.window.message_states import MessageState
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.translation import Translator, current_language
 

@@ -10,7 +10,7 @@ import msgspec
 from helix_desktop.domain.skills import WORKSPACE_FOLDERS
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.permissions.auto_run import AUTO_RUN_KINDS
+from helix_desktop.permissions.files_run_by_programs import AUTO_RUN_KINDS
 
 text = TextContext("Workspaces")
 

@@ -22,7 +22,7 @@ from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.tools import ApprovalReply, PermissionRule
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
+from helix_desktop.tools.shell.sandbox_bubblewrap import find_bwrap
 from tests.support.cli_rig import Cli, wait_for_exit
 from tests.support.model_servers.chat_server import (
     Call,

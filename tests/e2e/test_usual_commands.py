@@ -20,7 +20,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.tools.process import find_ripgrep
-from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
+from helix_desktop.tools.shell.sandbox_bubblewrap import find_bwrap
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,

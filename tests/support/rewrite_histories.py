@@ -23,7 +23,7 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.legal_ranges import closed_positions
-from helix_desktop.context.window.usage_gauge import estimate_next_request
+from helix_desktop.context.window.used_tokens import estimate_next_request
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.rewrite import (
     FoldKind,

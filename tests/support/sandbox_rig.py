@@ -10,10 +10,10 @@ import pytest
 
 from helix_desktop.domain.tools import AllowedCall, ApprovalRequest, ToolResult
 from helix_desktop.permissions.reading_programs import DEFAULT_LINES
-from helix_desktop.tools.shell.sandbox import Sandbox
-from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
+from helix_desktop.tools.shell.sandbox_bubblewrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.sandbox_landlock import find_landlock
+from helix_desktop.tools.shell.sandbox_scope import Sandbox
 from helix_desktop.tools.tool import ToolGrants, ToolRegistry
 from tests.support.tool_rig import make_call, make_tools
 

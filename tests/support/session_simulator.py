@@ -39,7 +39,7 @@ from helix_desktop.context.summaries.handover import (
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.legal_ranges import HandoverRange, furthest_range
 from helix_desktop.context.window.attachment_text import attachment_text
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
+from helix_desktop.context.window.used_tokens import UsageGauge, measure_next_request
 from helix_desktop.context.window.window import PromptFrame, Window, output_marker, project
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import InvalidInput

@@ -17,7 +17,7 @@ from helix_desktop.agent.compaction.summarizer import SummaryWait
 from helix_desktop.agent.session import Session
 from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.window import request_validation
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.choices import Remedy

@@ -12,7 +12,7 @@ from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites import caching, compaction_due
 from helix_desktop.context.summaries.handover_revision import same_range, without_handover
 from helix_desktop.context.summaries.legal_ranges import HandoverRange, legal_ranges
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request, measure_usage
+from helix_desktop.context.window.used_tokens import UsageGauge, measure_next_request, measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.recorded_event import Event

@@ -68,7 +68,7 @@ from helix_desktop.context.summaries.summary_task import (
     summary_input,
     transcript_lines,
 )
-from helix_desktop.context.window.usage_gauge import ON_REQUEST, CompactionTrigger, UsageGauge, measure_usage
+from helix_desktop.context.window.used_tokens import ON_REQUEST, CompactionTrigger, UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, handover_as_sent, project
 from helix_desktop.domain.cost import CostEstimate, Spending, spending_of
 from helix_desktop.domain.digest import digest_of

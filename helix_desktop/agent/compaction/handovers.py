@@ -28,7 +28,7 @@ from helix_desktop.context.summaries.covered_facts import covered_facts
 from helix_desktop.context.summaries.handover import citable_seqs, covered_messages, newest_checkpoint
 from helix_desktop.context.summaries.handover_revision import original_of, revised_handover, to_markdown
 from helix_desktop.context.summaries.legal_ranges import HandoverRange
-from helix_desktop.context.window.usage_gauge import FULL_WINDOW, ON_REQUEST, CompactionTrigger, measure_usage
+from helix_desktop.context.window.used_tokens import FULL_WINDOW, ON_REQUEST, CompactionTrigger, measure_usage
 from helix_desktop.context.window.window import project, tokens_as_sent
 from helix_desktop.domain.cost import SpendReply, spending_of
 from helix_desktop.domain.digest import digest_of

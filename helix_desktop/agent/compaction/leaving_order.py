@@ -9,7 +9,7 @@ from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.session import Session
 from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.window.usage_gauge import FULL_WINDOW
+from helix_desktop.context.window.used_tokens import FULL_WINDOW
 from helix_desktop.domain.events.rewrite import PlacementReason
 from helix_desktop.domain.translatable_text import OptionalText
 

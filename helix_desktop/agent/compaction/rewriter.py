@@ -31,7 +31,7 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.summaries.index_entry import IndexLines, build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
-from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request, measure_next_request
+from helix_desktop.context.window.used_tokens import UsageGauge, estimate_next_request, measure_next_request
 from helix_desktop.context.window.window import Projector, PromptFrame, Window
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke

@@ -23,7 +23,7 @@ from helix_desktop.context.summaries.summary_task import (
     split_task,
     truncated_request,
 )
-from helix_desktop.context.window.usage_gauge import tokenizer_ratio
+from helix_desktop.context.window.used_tokens import tokenizer_ratio
 from helix_desktop.domain.cost import BackgroundWork, CostEstimate, Spending, estimate_cost
 from helix_desktop.domain.errors import (
     BudgetExhausted,

@@ -28,8 +28,8 @@ from helix_desktop.domain.tools import (
 )
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.permissions.auto_run import auto_run_kind
 from helix_desktop.permissions.data_loss import find_effects
+from helix_desktop.permissions.files_run_by_programs import auto_run_kind
 from helix_desktop.permissions.rules import PermissionDecision, allowed_but_for, evaluate, rule_applies
 from helix_desktop.system.task_scope import TaskScope
 

@@ -9,7 +9,7 @@ import msgspec
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy_numbers import REFERENCE_WINDOW, ContextPolicy
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 
 _IN_WORK_FACTOR = 2

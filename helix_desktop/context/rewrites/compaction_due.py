@@ -20,7 +20,7 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.legal_ranges import HandoverRange, furthest_range
 from helix_desktop.context.summaries.observation import EventRange
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.context.window.window import handover_tokens
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade

@@ -51,7 +51,7 @@ from helix_desktop.context.summaries.handover import (
     user_text_budget,
 )
 from helix_desktop.context.summaries.message_facts import cut_between_words
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldKind, FoldMade

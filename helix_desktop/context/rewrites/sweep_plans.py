@@ -16,7 +16,7 @@ from helix_desktop.context.rewrites import caching
 from helix_desktop.context.rewrites.caching import SweepPlan
 from helix_desktop.context.rewrites.fold import FoldPlan
 from helix_desktop.context.summaries.legal_ranges import closed_positions
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 

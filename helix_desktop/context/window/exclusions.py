@@ -8,7 +8,7 @@ from helix_desktop.context.intake.marker import WHOLE_TARGET
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock, WindowEntry
 from helix_desktop.context.policy_numbers import ContextPolicy
-from helix_desktop.context.window.usage_gauge import estimate_next_request
+from helix_desktop.context.window.used_tokens import estimate_next_request
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.digest import EXCLUDE, bare_marker, digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke

@@ -10,7 +10,7 @@ import msgspec
 from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import ContextPolicy
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage, request_ratio
+from helix_desktop.context.window.used_tokens import UsageGauge, measure_usage, request_ratio
 from helix_desktop.context.window.window import PromptFrame, Window, project
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.choices import SentEffort

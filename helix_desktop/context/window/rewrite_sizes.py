@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.usage_gauge import estimate_of, latest_report, projected_tokens
+from helix_desktop.context.window.used_tokens import estimate_of, latest_report, projected_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade, SweepReason

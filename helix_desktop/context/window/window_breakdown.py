@@ -20,7 +20,7 @@ from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.summaries.summary_names import summary_name
 from helix_desktop.context.window.exclusions import can_exclude
 from helix_desktop.context.window.message_states import sent_digests
-from helix_desktop.context.window.usage_gauge import output_tokens
+from helix_desktop.context.window.used_tokens import output_tokens
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.digest import RECALL_TOOL

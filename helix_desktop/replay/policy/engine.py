@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from helix_desktop.agent.compaction.context_compaction import ContextCompaction
 from helix_desktop.agent.model_roles import ModelRoles
 from helix_desktop.context.policy_numbers import ContextPolicy
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, TurnRetried
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent

@@ -15,7 +15,7 @@ from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import ContextPolicy
-from helix_desktop.context.window.usage_gauge import first_tokenizer_ratio
+from helix_desktop.context.window.used_tokens import first_tokenizer_ratio
 from helix_desktop.domain.digest import CACHE_TOOLS
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,

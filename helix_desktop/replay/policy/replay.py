@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
-from helix_desktop.context.window.usage_gauge import (
+from helix_desktop.context.window.used_tokens import (
     estimate_next_request,
     handover_threshold,
     replayed_tokens,

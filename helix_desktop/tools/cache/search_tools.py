@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from helix_desktop.context.window.usage_gauge import content_tokens
+from helix_desktop.context.window.used_tokens import content_tokens
 from helix_desktop.domain.digest import CACHE_TOOLS, HEX_DIGITS, SHORT_DIGITS
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.store import (

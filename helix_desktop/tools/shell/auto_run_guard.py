@@ -31,7 +31,7 @@ from helix_desktop.domain.files.names import is_secret_file
 from helix_desktop.domain.redaction import Redaction
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
-from helix_desktop.permissions.auto_run import AT_LOGIN, NOT_COPIED, WAITING_NAMES, auto_run_kind
+from helix_desktop.permissions.files_run_by_programs import AT_LOGIN, NOT_COPIED, WAITING_NAMES, auto_run_kind
 from helix_desktop.tools.files.jail import startup_files
 from helix_desktop.tools.shell.file_lookups import FolderTree
 from helix_desktop.tools.shell.git_config import (

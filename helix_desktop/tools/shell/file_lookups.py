@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
-from helix_desktop.permissions.auto_run import WAITING_NAMES
+from helix_desktop.permissions.files_run_by_programs import WAITING_NAMES
 from helix_desktop.permissions.home_folder import RELOCATED, relocated_names
 from helix_desktop.system.files import read_start
 from helix_desktop.tools.shell.scratch import temporary_base

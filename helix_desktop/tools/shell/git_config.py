@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.permissions.auto_run import runs_program
+from helix_desktop.permissions.files_run_by_programs import runs_program
 from helix_desktop.system.files import read_start
 
 _BOM = "\ufeff".encode().decode("latin-1")

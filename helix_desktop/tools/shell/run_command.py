@@ -39,7 +39,8 @@ from helix_desktop.tools.files.jail import IGNORE_FILE, Jail
 from helix_desktop.tools.process import ProcessResult, ProcessSpec, held, run_process
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.reading_access import ReadingAccess
-from helix_desktop.tools.shell.sandbox import (
+from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from helix_desktop.tools.shell.sandbox_scope import (
     NoSandbox,
     Sandbox,
     SandboxScope,
@@ -47,7 +48,6 @@ from helix_desktop.tools.shell.sandbox import (
     describe_sandbox,
     describe_unreached,
 )
-from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import ScratchDir
 from helix_desktop.tools.tool import CurrentGrants, Tool
 

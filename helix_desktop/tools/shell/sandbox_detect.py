@@ -18,9 +18,9 @@ from helix_desktop.tools.shell.file_lookups import (
     secret_paths,
 )
 from helix_desktop.tools.shell.home_view import HomeView, find_home_view, unlisted
-from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, SandboxScope
-from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
+from helix_desktop.tools.shell.sandbox_bubblewrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_landlock import find_landlock
+from helix_desktop.tools.shell.sandbox_scope import NoSandbox, Sandbox, SandboxScope
 
 _NONE = NoSandbox()
 

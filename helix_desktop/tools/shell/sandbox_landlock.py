@@ -22,7 +22,12 @@ from msgspec.structs import replace
 from helix_desktop.tools.process import ProcessSpec
 from helix_desktop.tools.shell.file_lookups import read_text
 from helix_desktop.tools.shell.home_view import filtered, redirect_git_files
-from helix_desktop.tools.shell.sandbox import NetworkReach, SandboxKind, SandboxScope, sandbox_environment
+from helix_desktop.tools.shell.sandbox_scope import (
+    NetworkReach,
+    SandboxKind,
+    SandboxScope,
+    sandbox_environment,
+)
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, _REMOVE_DIR, _REMOVE_FILE = (1 << bit for bit in range(6))
 _REFER, _TRUNCATE, _IOCTL = 1 << 13, 1 << 14, 1 << 15

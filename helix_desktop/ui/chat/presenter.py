@@ -50,7 +50,7 @@ from helix_desktop.domain.tools import ApprovalRequest, Excerpt
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.chat.actions import ControlTurn, ReadContent, RowKey, row_key_of_event
 from helix_desktop.ui.chat.drafts_and_attachments import stored_thumbnail
-from helix_desktop.ui.chat.rows.changed_files import (
+from helix_desktop.ui.chat.rows.changed_file_rows import (
     MAX_FILES,
     MAX_LINES,
     ChangedFilesContent,

@@ -20,7 +20,7 @@ from helix_desktop.context.window.provider_cache import (
     RequestCost,
     newest_cache_uses,
 )
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind
 from helix_desktop.domain.cost import Spending

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 
 from helix_desktop.context.window.message_states import MessageState
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind, WindowItemState
 from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.files.file_use import tool_kind

@@ -15,7 +15,7 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.message_states import MessageStates, is_in_full
-from helix_desktop.context.window.usage_gauge import content_tokens
+from helix_desktop.context.window.used_tokens import content_tokens
 from helix_desktop.domain.digest import MIN_PREFIX, is_digest_prefix
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke

@@ -10,7 +10,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPen
 
 from helix_desktop.context.summaries.handover import UNSUPPORTED
-from helix_desktop.context.window.usage_gauge import output_tokens
+from helix_desktop.context.window.used_tokens import output_tokens
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Form, SweepMade, SweepReason
 from helix_desktop.domain.events.session import EffortRefused, WindowLearned

@@ -16,7 +16,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.steps import Step, read_steps
 from helix_desktop.context.summaries.summary_task import NO_SUMMARIES, FallbackRate
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.buttons import PushButton

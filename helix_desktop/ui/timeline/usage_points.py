@@ -12,7 +12,7 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.rewrite_sizes import RewriteSize, RewriteSizes
-from helix_desktop.context.window.usage_gauge import (
+from helix_desktop.context.window.used_tokens import (
     UsageGauge,
     estimate_of,
     is_small_answer,

@@ -26,8 +26,8 @@ from helix_desktop.domain.tools import (
 from helix_desktop.permissions.rules import evaluate
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
-from helix_desktop.tools.shell.sandbox import Sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from helix_desktop.tools.shell.sandbox_scope import Sandbox
 from helix_desktop.tools.shell.saved_changes import AutoRunState
 from tests.support.planting_process import kill_hard, start_planting
 from tests.support.sandbox_rig import SANDBOXES, outside_tmp

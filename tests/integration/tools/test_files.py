@@ -18,7 +18,7 @@ from helix_desktop.permissions.rules import evaluate
 from helix_desktop.tools.files.find import SearchText, SearchTextArguments
 from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.process import CappedOutput, ProcessResult, Ripgrep
-from helix_desktop.ui.chat.rows.changed_files import edited_file_lines
+from helix_desktop.ui.chat.rows.changed_file_rows import edited_file_lines
 from tests.support.image_bytes import png
 from tests.support.tool_rig import make_call, make_tools
 

@@ -15,10 +15,10 @@ import pytest
 
 from helix_desktop.domain.tools import STOPPED, ApprovalRequest
 from helix_desktop.tools.git import GitProgram
-from helix_desktop.tools.shell.sandbox import SandboxScope, confines
-from helix_desktop.tools.shell.sandbox_bwrap import NAMESPACE_OPTIONS, Bubblewrap, find_network_program
+from helix_desktop.tools.shell.sandbox_bubblewrap import NAMESPACE_OPTIONS, Bubblewrap, find_network_program
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, find_sandbox, no_sandbox_provider
 from helix_desktop.tools.shell.sandbox_landlock import abi_version, readable_paths
+from helix_desktop.tools.shell.sandbox_scope import SandboxScope, confines
 from helix_desktop.tools.shell.scratch import temporary_base
 from helix_desktop.tools.tool import ToolGrants, ToolRegistry
 from tests.support.output_recorder import OutputRecorder

@@ -15,7 +15,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import DataDir
-from helix_desktop.context.window.usage_gauge import count_window, used_tokens
+from helix_desktop.context.window.used_tokens import count_window, used_tokens
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.services.app_services import AppServices

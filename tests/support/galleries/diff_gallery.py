@@ -11,7 +11,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileChange, FileState
 from helix_desktop.domain.file_history.diff import FileDiff, diff_contents, diff_states
-from helix_desktop.ui.chat.rows.changed_files import changed_files_content
+from helix_desktop.ui.chat.rows.changed_file_rows import changed_files_content
 from helix_desktop.ui.chat.rows.row_types import Row
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.diff.view import DiffView

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.summary_task import FallbackRate
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded

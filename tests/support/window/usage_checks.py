@@ -8,7 +8,7 @@ from typing import Any
 
 from helix_desktop.agent.model_roles import RunSettingsSource
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.store import EntryFilter

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.provider_cache import MissCause
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.conversation import AssistantSpoke

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, Q
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy_numbers import ContextPolicy
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
 from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.cards import Dot

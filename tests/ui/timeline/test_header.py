@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.log.steps import Step
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design.labels import SelectableText, TextLine

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.services.tool_service import SAVED_CHANGES_FOLDER
-from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
+from helix_desktop.tools.shell.sandbox_bubblewrap import find_bwrap
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES

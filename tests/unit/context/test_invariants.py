@@ -20,7 +20,7 @@ from helix_desktop.context.policy_numbers import REFERENCE_WINDOW
 from helix_desktop.context.rewrites import caching, compaction_due, sweep_plans
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.window.request_validation import problems, repair_request
-from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.used_tokens import measure_usage
 from helix_desktop.context.window.window import NO_OUTPUT, Projector, project
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.digest import bare_marker

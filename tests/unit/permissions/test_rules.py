@@ -20,12 +20,12 @@ from helix_desktop.domain.tools import (
     RuleEffect,
     RuleKind,
 )
-from helix_desktop.permissions.auto_run import auto_run_kind
 from helix_desktop.permissions.command_match import (
     certainly_matches,
     parse_simple_command,
     possibly_matches,
 )
+from helix_desktop.permissions.files_run_by_programs import auto_run_kind
 from helix_desktop.permissions.rule_offers import (
     runs_project_code,
     suggest_command_rules,

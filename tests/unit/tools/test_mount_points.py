@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.tools.shell.sandbox_bwrap import make_mount_point
+from helix_desktop.tools.shell.sandbox_bubblewrap import make_mount_point
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap runs on Linux alone")
 

@@ -6,7 +6,7 @@ import pytest
 
 from helix_desktop.context.policy_numbers import FORM, ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
-from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge
+from helix_desktop.context.window.used_tokens import CompactionTrigger, UsageGauge
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.words.compaction import limit_text, trigger_text
 from helix_desktop.words.next_compaction import (

@@ -7,7 +7,7 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from helix_desktop.context.policy_numbers import ContextPolicy
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.ui.chat.style import COMPOSER_LINE_PX, SMALL
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.style.fonts import scaled

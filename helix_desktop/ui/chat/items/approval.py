@@ -21,7 +21,7 @@ from helix_desktop.ui.chat.actions import (
 from helix_desktop.ui.chat.items.changed_files import FileBlock
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem, TextBlock, paragraph
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
-from helix_desktop.ui.chat.rows.changed_files import (
+from helix_desktop.ui.chat.rows.changed_file_rows import (
     MAX_EDITED_LINES,
     FileLines,
     count_edited_lines,

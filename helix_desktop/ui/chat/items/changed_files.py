@@ -17,7 +17,7 @@ from helix_desktop.ui.chat.items.item import (
     more_lines_text,
 )
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
-from helix_desktop.ui.chat.rows.changed_files import FOLDED_LINES, SIGNS, CardLine, FileLines
+from helix_desktop.ui.chat.rows.changed_file_rows import FOLDED_LINES, SIGNS, CardLine, FileLines
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.style import SMALL
 from helix_desktop.ui.design.document_units import count_units

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from helix_desktop.agent.session import SubagentActivity, SubagentProgress, did_not_run
 from helix_desktop.context.window.message_states import MessageState
-from helix_desktop.context.window.usage_gauge import output_tokens
+from helix_desktop.context.window.used_tokens import output_tokens
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.text_format import one_line
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.chat.rows.call_results import result_text
-from helix_desktop.ui.chat.rows.changed_files import edited_text
+from helix_desktop.ui.chat.rows.changed_file_rows import edited_text
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AskRow,

@@ -25,7 +25,7 @@ from helix_desktop.domain.question import Question, parse_question
 from helix_desktop.domain.tools import ApprovalRequest, AutoRunChange
 from helix_desktop.domain.translatable_text import TranslatableText
 from helix_desktop.ui.chat.actions import RowKey
-from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
+from helix_desktop.ui.chat.rows.changed_file_rows import ChangedFilesContent
 from helix_desktop.ui.design.safe_text import clean_output
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.words.attachments import attachment_facts, attachment_name

@@ -17,7 +17,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.actions import RowKey
-from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
+from helix_desktop.ui.chat.rows.changed_file_rows import ChangedFilesContent
 from helix_desktop.ui.chat.rows.row_types import (
     MAX_BYTES,
     MAX_LINES,

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QAccessibleWidget, QGridLayout, QLabel, QSizePolic
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy, policy_fields, policy_from
-from helix_desktop.context.window.usage_gauge import gauge_of
+from helix_desktop.context.window.used_tokens import gauge_of
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.replay.policy.session_replays import SessionReplays

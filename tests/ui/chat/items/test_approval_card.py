@@ -16,7 +16,7 @@ from helix_desktop.ui.chat.actions import Decide
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.presenter import AskRows
-from helix_desktop.ui.chat.rows.changed_files import edited_file_lines
+from helix_desktop.ui.chat.rows.changed_file_rows import edited_file_lines
 from helix_desktop.ui.chat.rows.row_texts import bar_target
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ChatModel
 from helix_desktop.ui.chat.viewport.interactions import fill_rule_menu

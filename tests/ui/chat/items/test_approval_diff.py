@@ -13,7 +13,7 @@ from helix_desktop.domain.tools import EditedFile
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.files.edit import diff_to_approve
 from helix_desktop.ui.chat.actions import Decide
-from helix_desktop.ui.chat.rows.changed_files import edited_file_lines
+from helix_desktop.ui.chat.rows.changed_file_rows import edited_file_lines
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ChatModel
 from helix_desktop.ui.chat.viewport.interactions import SETTLE_S
 from helix_desktop.ui.chat.viewport.view import ChatView

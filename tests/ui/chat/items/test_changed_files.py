@@ -13,7 +13,7 @@ from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.ui.chat.actions import OpenChanges, ReadContent
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.tool_card import ToolCard
-from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, changed_files_content
+from helix_desktop.ui.chat.rows.changed_file_rows import ChangedFilesContent, changed_files_content
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.document_units import slice_units
 from helix_desktop.ui.kit.boxes import Text

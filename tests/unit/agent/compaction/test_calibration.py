@@ -10,7 +10,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.message_queue import MessageTooLarge
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
+from helix_desktop.context.window.used_tokens import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta, ToolCall, Usage

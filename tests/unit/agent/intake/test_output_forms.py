@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
+from helix_desktop.agent.chosen_forms import Extractor
 from helix_desktop.agent.model_roles import CallBill, ModelRoles
-from helix_desktop.agent.output_forms import Extractor
 from helix_desktop.agent.session import IntakeProgress
 from helix_desktop.context.intake.output_forms import OutputSource
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy

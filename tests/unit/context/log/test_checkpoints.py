@@ -9,7 +9,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries.handover import newest_checkpoint
-from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.used_tokens import measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import tokens_by_purpose
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke

@@ -20,7 +20,7 @@ from helix_desktop.context.rewrites import caching, fold, sweep_plans
 from helix_desktop.context.rewrites.anchors import note_parts
 from helix_desktop.context.rewrites.caching import names_line_tokens
 from helix_desktop.context.summaries.legal_ranges import legal_ranges
-from helix_desktop.context.window.usage_gauge import measure_next_request
+from helix_desktop.context.window.used_tokens import measure_next_request
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent

@@ -19,7 +19,7 @@ from helix_desktop.context.policy_numbers import (
     policy_from_event,
 )
 from helix_desktop.context.rewrites import caching, fold
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
+from helix_desktop.context.window.used_tokens import UsageGauge, measure_next_request
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, SweepReason
 from helix_desktop.domain.messages import ModelInfo

@@ -25,7 +25,7 @@ from helix_desktop.context.window.provider_cache import (
     prefers_long,
     priced_request,
 )
-from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.used_tokens import measure_usage
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade, SweepReason

@@ -11,10 +11,10 @@ import pytest
 
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.tools.git import GitProgram, read_checkout_state, read_status
-from helix_desktop.tools.shell.sandbox import Sandbox
-from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
+from helix_desktop.tools.shell.sandbox_bubblewrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.sandbox_landlock import find_landlock
+from helix_desktop.tools.shell.sandbox_scope import Sandbox
 from helix_desktop.tools.tool import ToolGrants
 from tests.support.git_checkouts import git, git_program, make_checkout, needs_git
 

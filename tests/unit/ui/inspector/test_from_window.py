@@ -12,7 +12,7 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.rewrites.compaction_due import NO_COMPACTION
 from helix_desktop.context.window.message_states import is_in_full
-from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.used_tokens import measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.deferred_tools import request_tools

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.context.window.provider_cache import RequestCost
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.ui.inspector.from_window import with_request_cost
 from helix_desktop.ui.inspector.request_groups import InspectorState
 

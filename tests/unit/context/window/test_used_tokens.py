@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries.legal_ranges import HandoverRange, furthest_range
-from helix_desktop.context.window.usage_gauge import (
+from helix_desktop.context.window.used_tokens import (
     UsageGauge,
     count_window,
     estimate_of,

@@ -25,8 +25,13 @@ from helix_desktop.tools.process import ProcessSpec
 from helix_desktop.tools.shell.file_lookups import read_text
 from helix_desktop.tools.shell.git_config import GitPaths, find_git_paths
 from helix_desktop.tools.shell.home_view import filtered
-from helix_desktop.tools.shell.sandbox import NetworkReach, SandboxKind, SandboxScope, sandbox_environment
 from helix_desktop.tools.shell.sandbox_landlock import SCOPE_SINCE, abi_version, create_socket_restriction
+from helix_desktop.tools.shell.sandbox_scope import (
+    NetworkReach,
+    SandboxKind,
+    SandboxScope,
+    sandbox_environment,
+)
 
 _SEARCH_PATH = "/usr/bin:/bin:/usr/local/bin"
 _NETWORK_PROBE_S = 10
