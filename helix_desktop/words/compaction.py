@@ -189,18 +189,25 @@ def divider_change_text(
             return summary_title(event, transcript)
 
 
+def is_by_user(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> bool:
+    """Return True if the user changed the context so, not Helix by itself."""
+    match event:
+        case HandoverMade(trigger=trigger, revises=revises):
+            return bool(revises) or trigger == HandoverTrigger.MANUAL
+        case SweepMade(reason=reason):
+            return reason == SweepReason.MANUAL
+        case ObservationsPlaced(reason=placement):
+            return placement == PlacementReason.MANUAL
+    return isinstance(event, Excluded)
+
+
 def rewrite_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
     """Return why the context changed."""
+    if is_by_user(event):
+        return translate(_MANUAL)
     match event:
-        case HandoverMade(trigger=trigger, threshold=threshold, revises=0):
+        case HandoverMade(trigger=trigger, threshold=threshold):
             return trigger_text(trigger, threshold)
-        case (
-            Excluded()
-            | HandoverMade()
-            | SweepMade(reason=SweepReason.MANUAL)
-            | ObservationsPlaced(reason=PlacementReason.MANUAL)
-        ):
-            return translate(_MANUAL)
         case (
             SweepMade(reason=SweepReason.OVERFLOW)
             | ObservationsPlaced(reason=PlacementReason.OVERFLOW)
@@ -214,6 +221,7 @@ def rewrite_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
         case SweepMade() | FoldMade() | ObservationsPlaced():
             share = event.averted_handover_at
             return _fill_text(format_percent(share)) if share else translate(_EARLY)
+    return ""
 
 
 def retaken_text(count: int) -> str:

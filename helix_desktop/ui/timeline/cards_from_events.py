@@ -72,7 +72,13 @@ from helix_desktop.ui.timeline.summary_cards import (
 )
 from helix_desktop.ui.timeline.usage_points import UsagePoint
 from helix_desktop.words.call_targets import given_text, output_title
-from helix_desktop.words.compaction import chosen_form_text, context_change_text, excluded_text, pin_text
+from helix_desktop.words.compaction import (
+    chosen_form_text,
+    context_change_text,
+    excluded_text,
+    is_by_user,
+    pin_text,
+)
 from helix_desktop.words.message_states import hold_text
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.summaries import handover_titles, missing_rules_text, summary_title
@@ -340,13 +346,16 @@ def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[
 
 
 def _groups(cards: Sequence[TimelineCard], answers: Sequence[int]) -> dict[int, ChangeCard | HandoverCard]:
-    """Return the cards that stand for several, by the events of their parts, and their own."""
+    """Return the cards that stand for several, by the events of their parts, and their own.
+
+    What the user changed is a card of its own.
+    """
     requests: dict[int, list[ChangePart]] = {}
     handovers: dict[int, HandoverCard] = {}  # the oldest of a request
     for card in cards:
         request = bisect_left(answers, card.seq)
         match card:
-            case SweepCard() | FoldCard() | PlacedCard() if request:
+            case SweepCard() | FoldCard() | PlacedCard() if request and not is_by_user(card.event):
                 requests.setdefault(request, []).append(card)
             case HandoverCard(is_checkpoint=False, event=HandoverMade(origin="", revises=0)) if request:
                 handovers[request] = card

@@ -22,6 +22,7 @@ from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.messages import API_KEY, WireRequest
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
@@ -369,6 +370,11 @@ class InspectorPresenter(WindowPart):
         self._session.perform(intents.Undo(seqs))
 
     async def _send_in_full(self, conversation: Conversation, row: WindowRow) -> None:
+        transcript = conversation.session.transcript
+        alone = (seq for seq, event in transcript.rewrites.by_seq.items() if _masks_alone(event, row.seq))
+        if sweep := next(filter(transcript.can_undo, alone), 0):
+            self._session.perform(intents.Undo((sweep,)))
+            return
         await conversation.window.choose_form(row.seq, "full")
         what = tr("All of “{name}” is in the context.", name=ellipsize(row.label, _NAME_CHARS))
         self._offer_undo(conversation, what)
@@ -414,6 +420,10 @@ class InspectorPresenter(WindowPart):
         undo = partial(self._session.perform, intents.Undo((seq,)))
         answer = Answer(action_label("undo"), undo, "undo", ends=True)
         self._session.notify(context_notice(conversation, what, "", answer))
+
+
+def _masks_alone(event: object, seq: int) -> bool:
+    return isinstance(event, SweepMade) and event.masked == (seq,)
 
 
 def _rows(conversation: Conversation) -> list[WindowRow]:

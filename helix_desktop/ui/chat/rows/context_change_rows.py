@@ -21,6 +21,7 @@ from helix_desktop.words.compaction import (
     context_change_text,
     divider_change_text,
     handover_text,
+    is_by_user,
     reasons_text,
     retaken_text,
     rewrite_reason_text,
@@ -35,8 +36,12 @@ MIN_FREED_SHARE = 0.05
 
 
 class _Group(msgspec.Struct, eq=False):
-    """The rewrites before one request, by their events; sizes in tokens, as `RewriteSizes` has them."""
+    """The rewrites before one request, by their events; sizes in tokens, as `RewriteSizes` has them.
 
+    Those of the user have a line of their own.
+    """
+
+    is_by_user: bool
     seqs: list[int] = []
     text: str = ""  # in place of the sizes
     handover_seq: int = 0
@@ -71,21 +76,23 @@ class ContextLines:
     """
 
     def __init__(self) -> None:
-        self._group = _Group()
+        self._group = _Group(False)
         self._shown: list[_Group] = []  # those that have a line
         self._sizes = RewriteSizes()
 
     def on_answer(self, recorded: RecordedEvent, transcript: Transcript) -> None:
         self._sizes.apply(recorded, transcript)
-        self._group = _Group()
+        self._group = _Group(False)
 
     def on_rewrite(
         self, recorded: RecordedEvent, event: ContextRewrite, transcript: Transcript
     ) -> DividerRow | None:
         """Return the line of the group with this rewrite; None as long as it frees too little for one."""
-        group, seq = self._group, recorded.seq
-        change = divider_change_text(event, transcript)
+        change, seq = divider_change_text(event, transcript), recorded.seq
         is_attached = isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
+        if not is_attached and is_by_user(event) != self._group.is_by_user:
+            self._group = _Group(is_by_user(event))
+        group = self._group
         if not (is_attached and seq - 1 in group.seqs):  # it falls and returns with the one before it
             group.seqs.append(seq)
         size = self._sizes.apply(recorded, transcript)

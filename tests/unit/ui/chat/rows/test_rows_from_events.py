@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise, takewhile
 
 import msgspec
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import given, settings
 
 from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.rewrite_state import Undoable
+from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.undo_targets import covers_around
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock
@@ -67,10 +70,11 @@ from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
 from helix_desktop.ui.outputs.rows import STATE_LABELS
 from helix_desktop.ui.outputs.source import content_states
 from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
-from helix_desktop.ui.timeline.cards_from_events import build_cards
+from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.summary_cards import FoldCard, HandoverCard, PlacedCard
 from helix_desktop.ui.timeline.usage_points import DROP_KINDS, usage_points
 from helix_desktop.words.attachments import attachment_facts
+from helix_desktop.words.compaction import is_by_user
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import translate
 from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
@@ -227,8 +231,15 @@ def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: Se
         assert (state == "cached") == (not seqs & live - transcript.window.masked and bool(seqs & live))
 
 
+def _is_by_user(event: Undoable) -> bool:
+    return not isinstance(event, FormChosen) and is_by_user(event)
+
+
 def check_each_line_on_the_context_undoes_what_can_be_undone(simulator: SessionSimulator) -> None:
-    """There is one for each request; a sweep made with another rewrite falls and returns with that one."""
+    """There is one for each request, and one for what the user changed before it.
+
+    A sweep made with another rewrite falls and returns with that one.
+    """
     transcript, inside = simulator.transcript, covers_around(simulator.transcript)
     lines = [
         row
@@ -237,13 +248,17 @@ def check_each_line_on_the_context_undoes_what_can_be_undone(simulator: SessionS
     ]
     answers = [recorded.seq for recorded in simulator.log if isinstance(recorded.event, AssistantSpoke)]
     requests = [sum(seq < row.key.seq for seq in answers) for row in lines]
-    assert len(set(requests)) == len(requests)
+    by_seq = transcript.rewrites.by_seq
+    groups = [*zip(requests, (_is_by_user(by_seq[row.key.seq]) for row in lines), strict=True)]
+    assert all(left != right for left, right in pairwise(groups))
     undone: list[int] = []
     for row, request in zip(lines, requests, strict=True):
         end = answers[request] if request < len(answers) else simulator.transcript.last_seq + 1
         made = [seq for seq in transcript.rewrites.by_seq if row.key.seq <= seq < end]
         made = [seq for seq in made if not isinstance(transcript.rewrites.by_seq[seq], FormChosen)]
         own = [seq for seq in made if not _is_attached(transcript, seq)]
+        is_users = _is_by_user(by_seq[row.key.seq])
+        own = [*takewhile(lambda seq, is_users=is_users: _is_by_user(by_seq[seq]) == is_users, own)]
         active = tuple(seq for seq in own if transcript.can_undo(seq) and seq not in inside)
         redoable = tuple(seq for seq in own if transcript.can_redo(seq))
         details, *others = row.actions
@@ -668,3 +683,18 @@ def test_the_line_of_a_change_made_while_calls_run_stands_above_their_outputs() 
     expected = [AssistantRow, DividerRow, ToolRow, ToolRow]
     assert [type(row) for row in rows_from_log(simulator.log)[1]][-4:] == expected
     assert [type(row) for row in live.raw_rows()][-4:] == expected
+
+
+def test_what_the_user_cached_has_a_line_and_a_card_of_its_own() -> None:
+    """One line said "by you" of what Helix compacted before the same request."""
+    simulator = build_history(12, size=8_000)
+    simulator.step("Done.", 0, usage_ratio=1.0)
+    first, *others = output_seqs(simulator)[:5]
+    simulator.record(SweepMade((first,), 5_000, SweepReason.MANUAL))
+    simulator.record(SweepMade(tuple(others), 9_000, SweepReason.BATCH))
+    mine, own = _context_lines(simulator)[-2:]
+    assert mine.endswith("outputs cached · by you")
+    assert own.endswith("outputs cached")
+    steps = read_steps(simulator.log)
+    cards = merge_changes(build_cards(simulator.log, simulator.transcript), steps)
+    assert [len(card.event.masked) for card in cards if isinstance(card, SweepCard)][:2] == [4, 1]
