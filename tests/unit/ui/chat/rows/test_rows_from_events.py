@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 import msgspec
 import pytest
@@ -258,7 +258,8 @@ def check_each_line_on_the_context_undoes_what_can_be_undone(simulator: SessionS
         made = [seq for seq in made if not isinstance(transcript.rewrites.by_seq[seq], FormChosen)]
         own = [seq for seq in made if not _is_attached(transcript, seq)]
         is_users = _is_by_user(by_seq[row.key.seq])
-        own = [*takewhile(lambda seq, is_users=is_users: _is_by_user(by_seq[seq]) == is_users, own)]
+        whose = [_is_by_user(by_seq[seq]) == is_users for seq in own]
+        own = own[: whose.index(False)] if False in whose else own
         active = tuple(seq for seq in own if transcript.can_undo(seq) and seq not in inside)
         redoable = tuple(seq for seq in own if transcript.can_redo(seq))
         details, *others = row.actions
