@@ -16,7 +16,7 @@ from helix_desktop.agent.ports import Store
 from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
-from helix_desktop.context.rewrites.fold import render_condensed_note, render_fold_note
+from helix_desktop.context.rewrites.step_notes import render_condensed_note, render_fold_note
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.index_entry import index_text
 from helix_desktop.domain.digest import bare_marker, digest_of

@@ -14,7 +14,7 @@ from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.rewrites import sweep_plans
 from helix_desktop.context.rewrites.anchors import FOLD_TITLE
-from helix_desktop.context.rewrites.fold import (
+from helix_desktop.context.rewrites.step_notes import (
     render_condensed_note,
     render_fold_note,
     render_truncation_note,

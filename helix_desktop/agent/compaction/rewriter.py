@@ -15,7 +15,7 @@ from helix_desktop.agent.session import EventRecorded, Session
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy_numbers import ContextPolicy
-from helix_desktop.context.rewrites import caching, fold, sweep_plans
+from helix_desktop.context.rewrites import caching, early_compaction, step_notes, sweep_plans
 from helix_desktop.context.rewrites.anchors import (
     FOLD_SHARE,
     FOLD_TITLE,
@@ -26,7 +26,7 @@ from helix_desktop.context.rewrites.anchors import (
     parts_of_message,
 )
 from helix_desktop.context.rewrites.caching import SweepPlan
-from helix_desktop.context.rewrites.fold import FoldPlan
+from helix_desktop.context.rewrites.early_compaction import FoldPlan
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.summaries.index_entry import IndexLines, build_index_entry, index_content
@@ -191,7 +191,7 @@ class WindowRewriter:
         self, gauge: UsageGauge, candidates: SweepPlan | None, rewritten_from: int, is_cold: bool
     ) -> list[FoldPlan]:
         transcript, policy, observed = self._session.transcript, self._session.policy, self.observing_range
-        plans = fold.due_folds(
+        plans = early_compaction.due_folds(
             transcript, policy, gauge, candidates, rewritten_from, is_cold, self._protected_edges
         )
         if observed is None or gauge.is_due:
@@ -269,7 +269,7 @@ class WindowRewriter:
     async def _fold(self, folds: Sequence[FoldPlan], policy: ContextPolicy, window_size: int) -> bool:
         """Record what is due; False if it would all be no smaller: a sweep then stands for itself."""
         made = [await self._record_fold(plan, policy, window_size) for plan in folds]
-        condensed = fold.due_condensation(
+        condensed = early_compaction.due_condensation(
             self._session.transcript, policy, self.gauge(), self._protected_edges
         )
         if condensed is not None:
@@ -296,7 +296,7 @@ class WindowRewriter:
         if anchors := self._fold_anchors(fold_plan, policy, note):
             note = f"{note}\n{anchors}"
         tokens = await self._note_tokens.count(note)
-        saved = fold.tokens_freed(transcript, fold_plan, tokens)
+        saved = early_compaction.tokens_freed(transcript, fold_plan, tokens)
         if saved <= 0:
             return False
         steps = sum(isinstance(item.event, AssistantSpoke) for item in items)
@@ -395,7 +395,9 @@ class WindowRewriter:
         policy, gauge = self._session.policy, self.gauge()
         edges, needed = self._protected_edges, self._own_count(tokens)
         full = msgspec.structs.replace(gauge, used=gauge.window)  # a provider's window may be far smaller
-        for plan in fold.due_folds(self._session.transcript, policy, full, is_cold=True, edges=edges):
+        for plan in early_compaction.due_folds(
+            self._session.transcript, policy, full, is_cold=True, edges=edges
+        ):
             if needed <= 0:
                 break
             await self._record_fold(plan, policy, gauge.window)
@@ -447,17 +449,17 @@ def note_text(
     """
     if fold_plan.how == "truncate":
         user_tokens = min(user_text_budget(policy.user_text_tokens, window_size), fold_plan.gain // 4)
-        return fold.render_truncation_note(
+        return step_notes.render_truncation_note(
             *(digest, entries, len(items), policy.handle_digits),
             *(user_words, user_tokens, policy.condense_message, todo_list),
         )
     if fold_plan.how == "condense":
-        max_tokens = fold.condensed_tokens(policy, window_size)
+        max_tokens = early_compaction.condensed_tokens(policy, window_size)
         user_tokens = user_text_budget(policy.user_text_tokens, window_size)
-        return fold.render_condensed_note(
+        return step_notes.render_condensed_note(
             items, digest, entries, max_tokens, user_tokens, policy, user_words, todo_list, reverts
         )
-    return fold.render_fold_note(items, digest, entries, policy.handle_digits, todo_list)
+    return step_notes.render_fold_note(items, digest, entries, policy.handle_digits, todo_list)
 
 
 def _placement_threshold(policy: ContextPolicy) -> float:

@@ -24,7 +24,8 @@ from helix_desktop.context.log.window_layout import (
     SummaryBlock,
     ended_observations,
 )
-from helix_desktop.context.rewrites.fold import FoldPlan, note_lines, render_fold_note, target_in_note
+from helix_desktop.context.rewrites.early_compaction import FoldPlan
+from helix_desktop.context.rewrites.step_notes import note_lines, render_fold_note, target_in_note
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import HandoverMade, Observation, ObservationsMade

@@ -14,7 +14,7 @@ from helix_desktop.context.log.window_layout import (
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites import caching
 from helix_desktop.context.rewrites.caching import SweepPlan
-from helix_desktop.context.rewrites.fold import FoldPlan
+from helix_desktop.context.rewrites.early_compaction import FoldPlan
 from helix_desktop.context.summaries.legal_ranges import closed_positions
 from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke

@@ -21,7 +21,12 @@ from helix_desktop.context.rewrites.caching import (
     rewrite_price,
 )
 from helix_desktop.context.rewrites.compaction_due import OBSERVATION_TOKENS, SUMMARY_TOKENS
-from helix_desktop.context.rewrites.fold import HEADER_TOKENS, NOTE_CALLS, PHRASE_TOKENS, condensed_tokens
+from helix_desktop.context.rewrites.early_compaction import (
+    HEADER_TOKENS,
+    NOTE_CALLS,
+    PHRASE_TOKENS,
+    condensed_tokens,
+)
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.window.used_tokens import gauge_of, request_ratio
 from helix_desktop.domain.events.conversation import (

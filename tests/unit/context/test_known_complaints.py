@@ -8,7 +8,7 @@ from itertools import pairwise
 import msgspec
 
 from helix_desktop.context.policy_numbers import PROFILES
-from helix_desktop.context.rewrites.fold import TITLE as NOTE
+from helix_desktop.context.rewrites.step_notes import TITLE as NOTE
 from helix_desktop.context.summaries.handover import TITLE
 from helix_desktop.context.summaries.observation import TITLE as OBSERVED
 from tests.support import session_rewrites

@@ -14,7 +14,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites import caching
 from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
-from helix_desktop.context.rewrites.fold import render_fold_note
+from helix_desktop.context.rewrites.step_notes import render_fold_note
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke

@@ -9,7 +9,7 @@ import pytest
 
 from helix_desktop.agent.session import QuestionAsked
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.context.rewrites.fold import render_fold_note
+from helix_desktop.context.rewrites.step_notes import render_fold_note
 from helix_desktop.context.summaries.covered_facts import covered_facts
 from helix_desktop.context.summaries.extractive_handover import extractive_handover
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded, UserSpoke

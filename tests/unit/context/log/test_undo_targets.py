@@ -16,7 +16,7 @@ from helix_desktop.context.log.steps import point_after, point_before_message, p
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.undo_targets import covers_around, seqs_to_undo
 from helix_desktop.context.policy_numbers import PROFILES, REFERENCE_WINDOW
-from helix_desktop.context.rewrites import fold
+from helix_desktop.context.rewrites import early_compaction
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput
@@ -301,7 +301,7 @@ def test_folding_waits_for_a_policy_that_folds() -> None:
     simulator = build_history(40, size=2_000, policy=PROFILES["classic"])
     due = {
         name: bool(
-            fold.due_folds(
+            early_compaction.due_folds(
                 simulator.transcript, PROFILES[name], simulator.gauge(REFERENCE_WINDOW), is_cold=True
             )
         )

@@ -18,7 +18,7 @@ from helix_desktop.context.policy_numbers import (
     policy_from,
     policy_from_event,
 )
-from helix_desktop.context.rewrites import caching, fold
+from helix_desktop.context.rewrites import caching, early_compaction
 from helix_desktop.context.window.used_tokens import UsageGauge, measure_next_request
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, SweepReason
@@ -233,7 +233,7 @@ def test_a_fold_stops_before_what_stays_whole() -> None:
     simulator = SessionSimulator(msgspec.structs.replace(BALANCED, previous_turn_share=0.8), INFO)
     for number in (1, 2, 3):
         play_turn(simulator, number, 8)
-    plans = fold.due_folds(simulator.transcript, eager(0.8), simulator.gauge(), is_cold=True)
+    plans = early_compaction.due_folds(simulator.transcript, eager(0.8), simulator.gauge(), is_cold=True)
     first = next(item.seq for item in simulator.transcript.messages.items if item.turn == 3)
     assert plans
     assert all(plan.upto < first for plan in plans)

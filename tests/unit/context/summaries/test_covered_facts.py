@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from helix_desktop.context.policy_numbers import PROFILES
-from helix_desktop.context.rewrites.fold import note_lines
+from helix_desktop.context.rewrites.step_notes import note_lines
 from helix_desktop.context.summaries.covered_facts import (
     CoveredFacts,
     check_covered_facts,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.policy_numbers import PROFILES, REFERENCE_WINDOW, ContextPolicy
-from helix_desktop.context.rewrites import caching, fold, sweep_plans
+from helix_desktop.context.rewrites import caching, early_compaction, step_notes, sweep_plans
 from helix_desktop.context.rewrites.anchors import note_parts
 from helix_desktop.context.rewrites.caching import names_line_tokens
 from helix_desktop.context.summaries.legal_ranges import legal_ranges
@@ -51,7 +51,9 @@ def check_only_old_closed_raw_steps_are_folded(simulator: SessionSimulator, is_c
     policy = session_rewrites.eager_policy(simulator.policy)
     visible = {entry.seq for entry in transcript.window.entries() if isinstance(entry, LogItem)}
     newest = max(item.seq for item in transcript.messages.items if isinstance(item.event, UserSpoke))
-    for candidate in fold.due_folds(transcript, policy, simulator.gauge(REFERENCE_WINDOW), is_cold=is_cold):
+    for candidate in early_compaction.due_folds(
+        transcript, policy, simulator.gauge(REFERENCE_WINDOW), is_cold=is_cold
+    ):
         items = steps_in(transcript, candidate.after, candidate.upto)
         assert {item.seq for item in items} <= visible - {newest}
         assert all(item.step <= transcript.messages.steps - policy.fold_after_steps for item in items)
@@ -65,7 +67,7 @@ def check_only_old_closed_raw_steps_are_folded(simulator: SessionSimulator, is_c
 def check_the_policy_s_minimum_gain_is_respected(simulator: SessionSimulator) -> None:
     """A due fold frees at least the policy's minimum; a cold provider cache needs a quarter of it."""
     for is_cold, min_gain in ((False, simulator.policy.fold_least), (True, simulator.policy.fold_least // 4)):
-        due_folds = fold.due_folds(
+        due_folds = early_compaction.due_folds(
             simulator.transcript, simulator.policy, simulator.gauge(REFERENCE_WINDOW), is_cold=is_cold
         )
         assert not due_folds or sum(due_fold.gain for due_fold in due_folds) >= min_gain
@@ -98,11 +100,11 @@ def test_an_output_that_the_user_sent_in_full_stays_out_of_notes() -> None:
     """It was asked for by hand: only a full context takes it."""
     simulator = build_history(40, size=4_000, policy=PROFILES["off"])
     policy, gauge = BALANCED, simulator.gauge(REFERENCE_WINDOW)
-    (first, *_) = fold.due_folds(simulator.transcript, policy, gauge, is_cold=True)
+    (first, *_) = early_compaction.due_folds(simulator.transcript, policy, gauge, is_cold=True)
     steps = steps_in(simulator.transcript, first.after, first.upto)
     seq = next(item.seq for item in steps if isinstance(item.event, ToolAnswered))
     simulator.record(FormChosen(seq, "full", "all of it " * 400, 1_200))
-    plans = fold.due_folds(simulator.transcript, policy, gauge, is_cold=True)
+    plans = early_compaction.due_folds(simulator.transcript, policy, gauge, is_cold=True)
     assert plans
     assert not any(plan.after < seq <= plan.upto for plan in plans)
 
@@ -123,7 +125,7 @@ def test_a_fold_frees_about_what_it_was_taken_to_free() -> None:
         transcript.apply(before)
         if isinstance(recorded.event, FoldMade) and not isinstance(before.event, FoldMade):
             gauge = measure_next_request(transcript, BALANCED, frame)
-            for plan in fold.due_folds(transcript, BALANCED, gauge, is_cold=True):
+            for plan in early_compaction.due_folds(transcript, BALANCED, gauge, is_cold=True):
                 expected[plan.after, plan.upto] = plan.gain - names_line_tokens(BALANCED, plan.gain)
     freed = {
         (event.after, event.upto): event.saved
@@ -151,7 +153,7 @@ def test_the_fuller_the_window_the_sooner_a_rewrite_pays_off() -> None:
     pressed = simulator.transcript.window.tokens[0] * 3
     for window, pays_off in ((pressed, True), (100 * pressed, False)):
         gauge = simulator.gauge(window)
-        assert bool(fold.due_folds(simulator.transcript, small, gauge)) is pays_off
+        assert bool(early_compaction.due_folds(simulator.transcript, small, gauge)) is pays_off
         assert (sweep_plans.sweep_due(simulator.transcript, small, gauge) is not None) is pays_off
 
 
@@ -238,7 +240,7 @@ def test_notes_that_outgrow_their_share_are_condensed() -> None:
     short = [fold for fold in simulator.transcript.rewrites.folds.values() if fold.how == "condense"]
     assert short
     assert "\nuser: Wish 1.\n" in short[-1].text
-    notes = [entry for entry in simulator.transcript.window.entries() if fold.is_fold_note(entry)]
+    notes = [entry for entry in simulator.transcript.window.entries() if early_compaction.is_fold_note(entry)]
     cap = policy.condense_at * simulator.frame.info.window
     assert sum(map(simulator.transcript.window.entry_tokens, notes)) <= 6 * cap
     assert unreachable_content(simulator) == []
@@ -280,12 +282,12 @@ def test_no_text_can_imitate_a_line_of_the_note(turns: list[tuple[str, str, str]
     items = simulator.transcript.messages.items
     own = [
         line
-        for line in fold.render_fold_note(items, "ab" * 32, 3).splitlines()[1:]
+        for line in step_notes.render_fold_note(items, "ab" * 32, 3).splitlines()[1:]
         if NOTE_PREFIX.match(line)
     ]
     assert len(own) == 2 * len(turns)
     assert all(line.startswith(("user: ", "did: ", "did e")) for line in own)
-    short = fold.render_condensed_note(
+    short = step_notes.render_condensed_note(
         items, "ab" * 32, 3, 400, 4_000, msgspec.structs.replace(BALANCED, ledger_tokens=0)
     )
     own = [line for line in short.splitlines()[1:] if NOTE_PREFIX.match(line)]
@@ -306,7 +308,7 @@ def check_the_numbers_of_a_note_are_correct(simulator: SessionSimulator) -> None
         assert note.tokens == sum(map(count_tokens, note_parts(note.text)))
         items = steps_in(simulator.transcript, note.after, note.upto)
         assert note.steps == sum(isinstance(item.event, AssistantSpoke) for item in items)
-        assert note.text.startswith(fold.TITLE)
+        assert note.text.startswith(step_notes.TITLE)
         assert note.text.splitlines()[0].count("[CACHED]") == 1
 
 

@@ -17,9 +17,9 @@ from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy_numbers import PROFILES
-from helix_desktop.context.rewrites import fold
+from helix_desktop.context.rewrites import step_notes
 from helix_desktop.context.rewrites.anchors import note_parts, parts_of_message
-from helix_desktop.context.rewrites.fold import render_fold_note
+from helix_desktop.context.rewrites.step_notes import render_fold_note
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -114,7 +114,7 @@ def test_no_line_of_calls_reads_as_a_call(calls: list[tuple[str, str]]) -> None:
     events: list[AssistantSpoke | ToolAnswered] = []
     for name, target in calls:
         events += [spoken_event("", name), answered(name, target)]
-    text = fold.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, len(calls))
+    text = step_notes.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, len(calls))
     done = [line for line in text.splitlines() if DID.match(line)]
     assert bool(done) == bool(calls)
     for line in done:
@@ -130,7 +130,7 @@ def test_messages_are_verbatim(turns: list[tuple[str, str]]) -> None:
     events: list[UserSpoke | AssistantSpoke] = []
     for user_text, agent_text in turns:
         events += [UserSpoke(user_text, 5), spoken_event(agent_text)]
-    text = fold.render_fold_note(items_of(*events), INDEX, 0)
+    text = step_notes.render_fold_note(items_of(*events), INDEX, 0)
     for line in (line for pair in turns for text in pair for line in text.strip().splitlines()):
         assert line in text or f"| {line}" in text
     own = [line for line in text.splitlines()[1:] if line.startswith(("user: ", "did", "["))]
@@ -148,7 +148,10 @@ def test_messages_are_verbatim(turns: list[tuple[str, str]]) -> None:
 def test_brackets_that_are_not_the_programs_stand_as_they_came(line: str) -> None:
     """A mark would only raise the question what it stands for."""
     items = items_of(UserSpoke(line, 5), spoken_event(line))
-    assert fold.render_fold_note(items, INDEX, 0).splitlines()[1:] == [f"user: {line}", f"agent: {line}"]
+    assert step_notes.render_fold_note(items, INDEX, 0).splitlines()[1:] == [
+        f"user: {line}",
+        f"agent: {line}",
+    ]
 
 
 @for_each(
@@ -174,7 +177,7 @@ def test_brackets_that_are_not_the_programs_stand_as_they_came(line: str) -> Non
 def test_lines_that_could_pass_for_the_programs_are_marked(line: str) -> None:
     """In a message of the user, and in one of the agent, wherever they stand in it."""
     items = items_of(UserSpoke(f"See:\n{line}", 5), spoken_event(f"See:\n{line}"))
-    lines = fold.render_fold_note(items, INDEX, 0).split("\n")[1:]
+    lines = step_notes.render_fold_note(items, INDEX, 0).split("\n")[1:]
     assert lines == ["user: See:", f"| {line}", "agent: See:", f"| {line}"]
 
 
@@ -182,7 +185,7 @@ def test_a_note_says_whose_words_begin_it() -> None:
     """Behind calls it is clear; else they would read as the note's own, or as the user's."""
     words, read = spoken_event("It is in a.py."), answered("read_file", "a.py")
     items = items_of(words, UserSpoke("Mend it.", 5), spoken_event("I look.", "read_file"), read, words)
-    lines = fold.render_fold_note(items, INDEX, 0).splitlines()[1:]
+    lines = step_notes.render_fold_note(items, INDEX, 0).splitlines()[1:]
     assert [line.partition("a.py")[0] for line in lines] == [
         "agent: It is in ",
         "user: Mend it.",
@@ -193,9 +196,9 @@ def test_a_note_says_whose_words_begin_it() -> None:
 
 
 def test_a_note_of_one_output_counts_one() -> None:
-    head = fold.render_fold_note((), INDEX, 1).splitlines()[0]
+    head = step_notes.render_fold_note((), INDEX, 1).splitlines()[0]
     assert "; 1 output in [CACHED]" in head
-    assert " 1 earlier message, left out" in fold.render_truncation_note(INDEX, 2, 1)
+    assert " 1 earlier message, left out" in step_notes.render_truncation_note(INDEX, 2, 1)
 
 
 def test_calls_are_described_briefly() -> None:
@@ -206,7 +209,7 @@ def test_calls_are_described_briefly() -> None:
         answered("read_file", "deep/" * 20 + "b.py", "c1", size=9_000),
         ToolAnswered("c2", "run_command", "x", INDEX, 9, 5, 60, target="make test", ok=False, exit_code=2),
     )
-    text = fold.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 3)
+    text = step_notes.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 3)
     last = text.splitlines()[-1]
     path = "deep/" * 20 + "b.py"
     assert last == f"did: read_file a.py → out, e4 {path} 8K; run_command make test exit 2 → x"
@@ -262,7 +265,7 @@ def test_a_result_of_few_words_stands_in_the_note(
     answer = ToolAnswered("c0", tool, text, INDEX, 9, 5, len(text), target=target, about=about)
     items = items_of(UserSpoke("Go.", 1), spoken_event("Look.", tool), answer)
 
-    note = fold.render_fold_note(items, INDEX, 1)
+    note = step_notes.render_fold_note(items, INDEX, 1)
 
     assert ENTRY.sub("", note.splitlines()[-1]) == f"did: {tool} {target}{result}"
 
@@ -276,7 +279,7 @@ def test_a_recall_stands_with_the_lines_that_it_was_of() -> None:
         recalled=INDEX,
     )
     items = items_of(UserSpoke("Go.", 1), spoken_event("Look.", "recall_cached_content"), answer)
-    assert fold.render_fold_note(items, INDEX, 1).splitlines()[-1] == (
+    assert step_notes.render_fold_note(items, INDEX, 1).splitlines()[-1] == (
         "did: recall_cached_content e3 read_file a.py:1-659 4K → “lines 190-260, states, our_state”"
     )
 
@@ -304,7 +307,7 @@ def test_an_exit_code_is_said_once(code: int, about: str, in_note: str, in_ledge
         about=about,
     )
     items = items_of(UserSpoke("Go.", 1), spoken_event("Look.", "run_command"), answer)
-    assert fold.render_fold_note(items, INDEX, 1).splitlines()[-1] == f"did: run_command e3 {in_note}"
+    assert step_notes.render_fold_note(items, INDEX, 1).splitlines()[-1] == f"did: run_command e3 {in_note}"
     run = build_ledger(items).commands["pytest -q"].line
     assert run.endswith(in_ledger)
     assert run.count(f"exit {code}") == 1
@@ -328,7 +331,7 @@ def test_a_path_stands_whole_once_and_then_by_its_last_part(tool: str, target: s
         answered(tool, target, "c0"),
         answered(tool, target, "c1"),
     )
-    text = fold.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 2)
+    text = step_notes.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 2)
     assert text.splitlines()[-1] == line
 
 
@@ -338,7 +341,7 @@ def test_a_condensed_note_respects_its_limits(max_words: int) -> None:
     long = " ".join(f"word{n}" for n in range(4_000))
     events: list[UserSpoke | AssistantSpoke] = [UserSpoke("Never touch main.", 5), UserSpoke(long, 8_000)]
     events += [spoken_event(f"Step {n}: " + "because of this and that " * 30) for n in range(40)]
-    text = fold.render_condensed_note(items_of(*events), INDEX, 7, max_words, 4_000, POLICY)
+    text = step_notes.render_condensed_note(items_of(*events), INDEX, 7, max_words, 4_000, POLICY)
     assert "user: Never touch main." in text
     assert "user e2: word0 " in text, "what is cut can be recalled by its entry"
     assert text.count("word3999") == 1
@@ -357,17 +360,17 @@ def test_a_note_repeats_the_mode_that_is_in_force() -> None:
     ]
     items = [LogItem(seq, 0, 0, 1, event, 1, seq) for seq, event in enumerate(messages, 1)]
     for note in (
-        fold.render_fold_note(items, "", 0),
-        fold.render_condensed_note(items, "", 0, 99, 99, PROFILES["balanced"]),
+        step_notes.render_fold_note(items, "", 0),
+        step_notes.render_condensed_note(items, "", 0, 99, 99, PROFILES["balanced"]),
     ):
         assert [line for line in note.splitlines() if "[Mode" in line or "[Files" in line] == [auto]
-    assert plan not in fold.render_fold_note(items[2:], "", 0)
+    assert plan not in step_notes.render_fold_note(items[2:], "", 0)
 
 
 def test_a_condensed_note_without_user_messages() -> None:
     """A policy that keeps no user text keeps none; it is in the index."""
     none = msgspec.structs.replace(POLICY, user_text_tokens=0)
-    text = fold.render_condensed_note(
+    text = step_notes.render_condensed_note(
         items_of(UserSpoke("Secret wish.", 5), spoken_event("Yes.")), INDEX, 1, 100, 0, none
     )
     assert "Secret wish." not in text
@@ -379,9 +382,9 @@ def test_the_ledger_of_a_condensed_note_says_what_the_user_reverted() -> None:
     items = items_of(
         UserSpoke("Fix it.", 3), spoken_event("", "edit_file"), answered("edit_file", "src/app.py")
     )
-    plain = fold.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
+    plain = step_notes.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
     reverts = {"src/app.py": FileRevert(9)}
-    note = fold.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY, reverts=reverts)
+    note = step_notes.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY, reverts=reverts)
     assert "src/app.py" in plain
     assert "reverted" not in plain
     (line,) = (line for line in note.splitlines() if "reverted" in line)
@@ -394,7 +397,7 @@ def test_a_note_says_what_the_user_reverted_before_a_message(shown: tuple[str, .
     """Else its calls read as if the change still stood; whether or not the message came with a diff."""
     note = reverts_note(["src/app.py"], [], shown=shown)
     message = UserSpoke("Go on.", 3, note=f"{note}\n[Files on disk since you last saw them: changed: b.py.]")
-    text = fold.render_fold_note(
+    text = step_notes.render_fold_note(
         items_of(spoken_event("", "edit_file"), answered("edit_file", "src/app.py"), message), INDEX, 1
     )
     assert text.splitlines()[1:] == ["did: edit_file src/app.py", note, "user: Go on."]
@@ -421,8 +424,8 @@ def test_a_condensed_note_has_the_decisions_of_the_user() -> None:
         transcript.messages.items,
         transcript.messages.user_words_between(0, transcript.last_seq),
     )
-    note = fold.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
-    assert note == fold.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY, user_words)
+    note = step_notes.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
+    assert note == step_notes.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY, user_words)
     assert [item.seq for item in user_words] == [1, 3, 4]
     assert [line for line in note.splitlines() if line.startswith("user: ")] == [
         "user: Choose.",
@@ -446,7 +449,7 @@ def test_a_condensed_note_keeps_what_finished_turns_came_to() -> None:
         events.append(spoken_event(f"`load_{turn}` in src/store_{turn}.py never closes its file."))
     events += [UserSpoke("Go on.", 2)]
     events += [spoken_event(f"Let me look at src/next_{step}.py.", "read_file") for step in range(80)]
-    note = fold.render_condensed_note(items_of(*events), INDEX, 48, 500, 4_000, POLICY)
+    note = step_notes.render_condensed_note(items_of(*events), INDEX, 48, 500, 4_000, POLICY)
     for turn in range(4):
         assert f"`load_{turn}` in src/store_{turn}.py never closes its file." in note
     assert "Let me look at src/next_79.py." in note, "the newest words between calls"
@@ -462,7 +465,7 @@ def test_a_condensed_note_has_the_entry_of_a_conclusion_that_it_cuts() -> None:
     items = items_of(
         UserSpoke("Why?", 2), spoken_event(long), UserSpoke("And now?", 2), spoken_event("It works.")
     )
-    note = fold.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
+    note = step_notes.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
     user, cut, again, whole, *_ = note.splitlines()[1:]
     assert (user, again, whole) == ("user: Why?", "user: And now?", "It works.")
     assert cut.startswith("e2: The cause is `load_all` in src/store.py:27.")
@@ -475,13 +478,13 @@ def test_a_condensed_note_has_a_block_that_was_pasted_again_once() -> None:
     events = [
         UserSpoke(text, 400) for text in (f"Fix this.\n{block}\n{mark}\nThen stop.", f"Fix that.\n{block}")
     ]
-    lines = fold.render_condensed_note(items_of(*events), INDEX, 1, 100, 4_000, POLICY).splitlines()
+    lines = step_notes.render_condensed_note(items_of(*events), INDEX, 1, 100, 4_000, POLICY).splitlines()
     first, again, quoted, last, newer, *_ = lines[1:]
     assert (first, last, newer) == ("user: Fix this.", "Then stop.", "user: Fix that.")
     assert again.startswith(mark)
     assert quoted == f"| {mark}"
     assert "\n".join(lines).count(block) == 1
-    beyond = fold.render_condensed_note(items_of(*events), INDEX, 1, 100, 200, POLICY)
+    beyond = step_notes.render_condensed_note(items_of(*events), INDEX, 1, 100, 200, POLICY)
     assert "the same" not in beyond.partition("| ")[0], "what is cut itself is no place to point to"
 
 
@@ -505,7 +508,7 @@ def test_a_condensed_note_quotes_messages_in_one_line_of_bounded_length(texts: l
 
 
 def condensed_agent_lines(text: str, agent_tokens: int) -> list[str]:
-    note = fold.render_condensed_note(
+    note = step_notes.render_condensed_note(
         items_of(UserSpoke("Go.", 1), spoken_event(text)), INDEX, 1, agent_tokens, 100, POLICY
     )
     return note.split("\n")[2:]
