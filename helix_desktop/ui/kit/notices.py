@@ -402,6 +402,8 @@ class NoticeArea(QWidget):
             card.deleteLater()
 
     def _show_cards(self) -> None:
+        if not self._cards and self.isHidden() and self.folded.isHidden():
+            return  # as nearly always, and each page that is shown ends some
         was_at_all = self._all.hasFocus()
         notices = self._with_room()
         self._shows_all = self._shows_all and len(notices) > 1
@@ -440,13 +442,14 @@ class _FoldedButton(PushButton):
         self.hide()
 
     def show_notices(self, notices: list[Notice]) -> None:
-        levels = {notice.level for notice in notices}
+        levels, former = {notice.level for notice in notices}, self._level
         self._level = next((level for level in _ICONS if level in levels), "info")
         self.setText(str(len(notices)) if notices else "")
         words = tr.plural(len(notices), "Show %n notice", "Show %n notices")
         self.setToolTip(plain_tooltip("\n".join((words, *(notice.what for notice in notices)))))
         self.setAccessibleName(words)
-        self.apply_theme()
+        if self._level != former:
+            self.apply_theme()
         self.setVisible(bool(notices))
 
     def apply_theme(self) -> None:
