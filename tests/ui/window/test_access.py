@@ -102,7 +102,7 @@ async def test_modes_permissions_and_trust_decide_what_runs_and_is_sent(rig: Win
 async def _check_modes(rig: WindowRig) -> None:
     """A mode is of its session."""
     async with rig.answered_by(writes, "project") as server:
-        assert mode_text(rig) == "Mode: Ask"
+        assert mode_text(rig) == "Mode: Ask first"
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: mode_text(rig) == "Mode: Plan", "mode plan")
         await until(rig.window.commands.mode_plan.isChecked, "the menu says so")
@@ -124,7 +124,7 @@ async def _check_modes(rig: WindowRig) -> None:
 
         auto = rig.conversation.session.id
         await rig.wiring.workspace_controller.new_session()
-        assert mode_text(rig) == "Mode: Ask", "it is the session's"
+        assert mode_text(rig) == "Mode: Ask first", "it is the session's"
         await _check_questions_that_wait(rig)
         await rig.wiring.workspace_controller.open_session(auto)
         assert mode_text(rig) == "Mode: Auto"

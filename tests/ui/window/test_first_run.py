@@ -178,13 +178,13 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     prepared = len(rig.events(ApprovalGiven))
     second = await new_window(rig)
     other, empty = second.window.pages.chat, second.window.pages.chat.empty_state
-    assert other.composer.mode_button.accessibleName() == "Mode: Ask"
+    assert other.composer.mode_button.accessibleName() == "Mode: Ask first"
     assert not any("Demo calls" in label.text() for label in empty.findChildren(QLabel))
     press(rig.window, "send_suggestion")
     question = await rig.answer_approval("once")
     assert question.request.tool == "run_command"
     assert registry.get(rig.workspace.id).demo_calls == "once", "it allowed one call"
-    assert rig.composer.mode_button.accessibleName() == "Mode: Ask"
+    assert rig.composer.mode_button.accessibleName() == "Mode: Ask first"
     assert (await rig.answer_approval("demo")).request.offers_demo_calls
     await until(
         lambda: rig.composer.mode_button.accessibleName() == "Mode: Ask, except demo calls",
@@ -215,7 +215,7 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     assert find_button(page, "runs_demo_calls").isChecked()
     find_button(page, "runs_demo_calls").click()
     await until(lambda: registry.get(rig.workspace.id).demo_calls == "ask", "asking again")
-    await until(lambda: rig.composer.mode_button.accessibleName() == "Mode: Ask", "the mode is shown")
+    await until(lambda: rig.composer.mode_button.accessibleName() == "Mode: Ask first", "the mode is shown")
     await rig.open_folder("project")
     await rig.wiring.settings.show("permissions")
     assert group.isHidden()
