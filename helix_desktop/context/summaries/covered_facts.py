@@ -124,8 +124,7 @@ class CoveredFacts:
         facts = self.facts[kind]
         match kind:
             case "files":
-                used = {path: use.seq for path, use in self.ledger.files.items() if use.is_file}
-                return _merge_files(facts, used)
+                return {path: use.seq for path, use in self.ledger.files.items() if use.is_file}
             case "commands":
                 return {run.command: run.seq for run in self.ledger.commands.values() if run.command.strip()}
             case "instructions" | "conclusions":
@@ -222,29 +221,6 @@ _LABELS: Mapping[FactKind, str] = {
     "hashes": "Sentences with hashes",
     "numbers": "Sentences with numbers",
 }
-
-
-def _merge_files(mentions: Mapping[str, int], used: Mapping[str, int]) -> Mapping[str, int]:
-    """Return the files that the user named and that were used, each once, with their newest events.
-
-    The user names a file by the end of its path, or with `@` before it; two words with a slash between them
-    are no file unless one was used there.
-    """
-    files = dict(used)
-    by_last_part: dict[str, list[str]] = {}
-    all_paths = "\n".join(f"/{path}" for path in used)
-    for path in used:
-        by_last_part.setdefault(_last_part(path), []).append(path)
-    for name, seq in mentions.items():
-        mention = name.removeprefix("@") if "." in _last_part(name) else name
-        end = f"/{mention.removeprefix('./')}"
-        same = [path for path in by_last_part.get(_last_part(mention), ()) if f"/{path}".endswith(end)]
-        is_file = "." in _last_part(mention) or mention.startswith(("/", "~", ".")) or mention.endswith("/")
-        if len(same) == 1:
-            files[same[0]] = max(seq, files[same[0]])
-        elif is_file or f"{end}/" in all_paths:
-            files[mention] = max(seq, files.get(mention, 0))
-    return dict(sorted(files.items(), key=lambda file: file[1]))
 
 
 def _within(facts: Sequence[Bullet], max_chars: int) -> Iterator[Bullet]:

@@ -209,9 +209,6 @@ def facts_in_words(text: str) -> tuple[MessageFact, ...]:
 def facts_in_request(text: str) -> tuple[MessageFact, ...]:
     facts = [*facts_in_words(text)]
     facts += [("instructions", sentence, "") for sentence in instructions_in(typed_text(text))]
-    for name in identifiers_in(text[:_PARSED_CHARS]):
-        if "/" in name.strip("/") or "." in name.strip("."):
-            facts.append(("files", name, ""))
     return tuple(facts)
 
 
