@@ -180,7 +180,6 @@ def preferences_in(text: str) -> tuple[str, ...]:
 
 _AROUND_CHARS = 80  # characters before a number, and behind it, in which its sentence lies
 _REMEMBERED = 8_192  # messages whose facts are remembered: each summary asks for those of the whole session
-_MIN_NUMBER_WORDS = 3  # of a sentence that says what a number is
 HASH = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b")
 NUMBER = re.compile(
     r"#\d{1,7}\b|(?<![\w.])[$€£]\s?\d[\d.,]*\d?\b|(?<![\w.#])\d[\d.,]{0,30}\s?(?:%|ms|µs|ns|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?"
@@ -199,9 +198,8 @@ def facts_in_words(text: str) -> tuple[MessageFact, ...]:
     for match in HASH.finditer(part):
         facts.append(("hashes", match[0], sentence_around(part, match)))
     for match in NUMBER.finditer(part):
-        sentence = sentence_around(part, match)
-        if len(sentence.split()) >= _MIN_NUMBER_WORDS:
-            facts.append(("numbers", " ".join(match[0].split()).rstrip(".,"), sentence))
+        number = " ".join(match[0].split()).rstrip(".,")
+        facts.append(("numbers", number, sentence_around(part, match)))
     return tuple(facts)
 
 
