@@ -14,7 +14,7 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.text_search import word_spans
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.search import (
+from helix_desktop.services.search_everything import (
     SEARCH_KINDS,
     SearchFindings,
     SearchHit,

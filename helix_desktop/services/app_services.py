@@ -51,7 +51,7 @@ from helix_desktop.services.model_service import DEMO_PAUSE_S, ModelService, Wor
 from helix_desktop.services.prompt_files import PromptFiles
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.services.samples import SAMPLES, add_sample, play_session
-from helix_desktop.services.search import SearchService
+from helix_desktop.services.search_everything import SearchService
 from helix_desktop.services.sharing import SharingService, texts_in
 from helix_desktop.services.tool_service import ToolService
 from helix_desktop.store.remote.client import RemoteStore, open_store

@@ -25,7 +25,7 @@ from helix_desktop.store import kinds
 from helix_desktop.store.contents import ContentStore, row_created_ms
 from helix_desktop.store.database import Database, ReadView, store_unreadable
 from helix_desktop.store.kinds import ROWS, RowDamaged
-from helix_desktop.store.message_index import PassageIndex
+from helix_desktop.store.passage_index import PassageIndex
 from helix_desktop.store.search_index import (
     STAMP_BYTES,
     SearchIndex,

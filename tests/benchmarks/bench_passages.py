@@ -21,7 +21,7 @@ from helix_desktop.domain.passages import PassageQuery
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.text_search import parse_query
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.message_index import scan_passages
+from helix_desktop.store.passage_index import scan_passages
 from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make_summary
 
 MESSAGES = 100_000

@@ -34,7 +34,7 @@ from helix_desktop.ui.window.notifications import NotificationController, Notifi
 from helix_desktop.ui.window.quit import QuitController
 from helix_desktop.ui.window.redaction import RedactionController
 from helix_desktop.ui.window.rewrite_controller import RewriteController
-from helix_desktop.ui.window.search import search_sessions
+from helix_desktop.ui.window.search_everything import search_sessions
 from helix_desktop.ui.window.session_lists import SessionLists, unused_sessions
 from helix_desktop.ui.window.session_status import SessionStatus
 from helix_desktop.ui.window.settings_controller import SettingsController

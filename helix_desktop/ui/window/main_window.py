@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from helix_desktop.ui.timeline.page import Timeline
     from helix_desktop.ui.window.command_list import HelpWindows
     from helix_desktop.ui.window.cost_line import CostLine
-    from helix_desktop.ui.window.search import SearchPanel
+    from helix_desktop.ui.window.search_everything import SearchPanel
     from helix_desktop.ui.window.switcher import Switcher
 
 __all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
@@ -262,7 +262,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         from helix_desktop.ui.onboarding.pages import Places
         from helix_desktop.ui.window.command_list import HelpWindows
         from helix_desktop.ui.window.cost_line import CostLine
-        from helix_desktop.ui.window.search import SearchPanel
+        from helix_desktop.ui.window.search_everything import SearchPanel
         from helix_desktop.ui.window.switcher import Switcher
 
         self.cost_line = CostLine()

@@ -19,7 +19,7 @@ from helix_desktop.domain.errors import InvalidInput, StoreError
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import matches_query, message_query
 from helix_desktop.domain.text_search import ExcerptSize, word_spans
-from helix_desktop.services.search import SearchFindings, SearchHit, SearchRequest
+from helix_desktop.services.search_everything import SearchFindings, SearchHit, SearchRequest
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.git_label import fit_git_text
@@ -30,7 +30,7 @@ from helix_desktop.ui.kit.intents import handles, perform
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.rows.quick_picker import Line, QuickPicker, heading, key_hint, line
 from helix_desktop.ui.window.command_list import CommandList, OfferedCommand
-from helix_desktop.ui.window.search import RunningSearch, indexing_note
+from helix_desktop.ui.window.search_everything import RunningSearch, indexing_note
 from helix_desktop.ui.window.sidebar.rail import paint_workspace_badge
 from helix_desktop.ui.window.work_badges import STATES, WorkState, state_words, work_state
 from helix_desktop.ui.window.workspace_names import WorkspaceRow

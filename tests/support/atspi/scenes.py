@@ -46,7 +46,7 @@ from helix_desktop.ui.timeline.page import TimelineState
 from helix_desktop.ui.window.main_window import CenterPage
 from helix_desktop.ui.window.notifications import Tray
 from helix_desktop.ui.window.quit import RecoverySummary, report_crash
-from helix_desktop.ui.window.search import SearchPanel
+from helix_desktop.ui.window.search_everything import SearchPanel
 from helix_desktop.ui.window.status_lines import JobAction, JobRow
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from tests.support.galleries import changes_gallery, changes_samples

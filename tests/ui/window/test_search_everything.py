@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from helix_desktop.ui.kit.intents import SearchEverything
-from helix_desktop.ui.window.search import FoundHit, SearchPanel
+from helix_desktop.ui.window.search_everything import FoundHit, SearchPanel
 from tests.support.window.buttons import find_button
 from tests.support.window.window_rig import WindowRig, until
 

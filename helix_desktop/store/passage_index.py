@@ -1,4 +1,4 @@
-"""Where messages, outputs and summaries are found by words: passages in the search index, newest first.
+"""Where messages, summaries and file names are found by words: passages in the search index, newest first.
 
 Passages are made of the logs and never the truth. The number of a passage is its time with a counter behind
 it, so the order of FTS5's rows is the order of time. A text ends with two marks, of its kind and its log:

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QButtonGroup, QWidget
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.retention import DAY_MS
 from helix_desktop.domain.text_search import ExcerptSize, word_spans
-from helix_desktop.services.search import (
+from helix_desktop.services.search_everything import (
     SEARCH_KINDS,
     SearchFindings,
     SearchHit,

@@ -13,7 +13,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.passages import PassageQuery
 from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.store import Commit
-from helix_desktop.store import message_index
+from helix_desktop.store import passage_index
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import START_MS, make_summary
 from tests.support.store.search_samples import open_store
@@ -68,7 +68,7 @@ async def test_what_is_there_is_indexed_in_steps_and_the_rest_is_counted(
         await say(store, session, *(f"wave {number}" for number in range(20)))
     await store.close()
     (tmp_path / "search.db").unlink()
-    monkeypatch.setattr(message_index, "_BATCH_EVENTS", 8)
+    monkeypatch.setattr(passage_index, "_BATCH_EVENTS", 8)
     monkeypatch.setattr("helix_desktop.store.indexer._CATCH_UP_S", 0.0)
     store = await open_store(tmp_path)
     try:
@@ -84,7 +84,7 @@ async def test_what_is_there_is_indexed_in_steps_and_the_rest_is_counted(
 async def test_a_page_that_takes_too_long_goes_on_at_its_cursor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(message_index, "_SLICE_S", 0.0)
+    monkeypatch.setattr(passage_index, "_SLICE_S", 0.0)
     store = await open_store(tmp_path)
     try:
         await say(store, "s", *(f"wave {number}" for number in range(150)))
