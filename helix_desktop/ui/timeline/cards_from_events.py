@@ -348,20 +348,20 @@ def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[
 def _groups(cards: Sequence[TimelineCard], answers: Sequence[int]) -> dict[int, ChangeCard | HandoverCard]:
     """Return the cards that stand for several, by the events of their parts, and their own.
 
-    What the user changed is a card of its own.
+    What the user changed is a card of its own, which no handover takes in.
     """
-    requests: dict[int, list[ChangePart]] = {}
+    requests: dict[tuple[int, bool], list[ChangePart]] = {}  # with who changed it: the user, or Helix
     handovers: dict[int, HandoverCard] = {}  # the oldest of a request
     for card in cards:
         request = bisect_left(answers, card.seq)
         match card:
-            case SweepCard() | FoldCard() | PlacedCard() if request and not is_by_user(card.event):
-                requests.setdefault(request, []).append(card)
+            case SweepCard() | FoldCard() | PlacedCard() if request:
+                requests.setdefault((request, is_by_user(card.event)), []).append(card)
             case HandoverCard(is_checkpoint=False, event=HandoverMade(origin="", revises=0)) if request:
                 handovers[request] = card
     groups: dict[int, ChangeCard | HandoverCard] = {}
-    for request, parts in requests.items():
-        group = _group(handovers.get(request), parts)
+    for (request, is_users), parts in requests.items():
+        group = _group(None if is_users else handovers.get(request), parts)
         if group is not None:
             groups |= dict.fromkeys((group.seq, *(part.seq for part in parts)), group)
     return groups
