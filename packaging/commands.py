@@ -36,12 +36,6 @@ CHECKS = {
     "rules": ("python", str(Path("packaging", "house_rules.py"))),
 }
 
-_IN_FIVE_PROCESSES = (
-    ("-p", "tests.support.forked_tests", "--processes", "5")
-    if sys.platform.startswith("linux")
-    else ("-n", "5", "--dist", "worksteal")
-)
-
 Command = Callable[[Sequence[str]], int]
 
 
@@ -61,11 +55,14 @@ def test(arguments: Sequence[str]) -> int:
     with ThreadPoolExecutor() as side_by_side:
         # The types take a core for most of a minute: the tests need not leave the other one idle.
         checks = side_by_side.submit(_check, before_line="\n")  # amid the tests' dots
+        # Else each of the tests' processes compiles the app and the tests for itself, all at the same time.
+        if not (ROOT / "tests" / "__pycache__").exists():
+            _compile_tests()
         # On the two cores that it has to fit on, three of them left one idle: tests wait for children, for
         # disks, and for what a window does after a moment.
         with _folder_in_memory() as folder:
             in_memory = ("--basetemp", str(Path(folder, "tests"))) if folder else ()
-            tested = _call("-m", "pytest", *_IN_FIVE_PROCESSES, f"--ignore={PEERS}", *in_memory)
+            tested = _call("-m", "pytest", "-n", "5", "--dist", "worksteal", f"--ignore={PEERS}", *in_memory)
     # Only what failed comes last: pytest's summary is the last line of a good run.
     failed = _report_failed(checks.result())
     return tested or failed
@@ -285,6 +282,12 @@ def _folder_in_memory() -> Iterator[str | None]:
         return
     with tempfile.TemporaryDirectory(dir=memory, prefix="helix-tests-", ignore_cleanup_errors=True) as folder:
         yield folder
+
+
+def _compile_tests() -> None:
+    """Let pytest compile the test modules; their own run reports any error in them."""
+    collect = [str(HERE.python), "-m", "pytest", "--collect-only", "-q", f"--ignore={PEERS}"]
+    subprocess.run(collect, env=_compiling_environ(), capture_output=True, check=False)
 
 
 def _become(*arguments: str) -> NoReturn:
