@@ -133,7 +133,7 @@ async def test_an_imported_session_shows_what_the_command_line_says(
     await until(lambda: "survives.png saved." in rig.banner_text(), "the picture")
     image = QImage(str(place))
     assert image.width() == 2 * 1_080
-    assert image.height() > 2 * 600
+    assert image.height() > 2 * 500
     assert image.pixelColor(2, 2).name() == current_theme().canvas
 
     QTest.keyClick(page, Qt.Key.Key_Escape)

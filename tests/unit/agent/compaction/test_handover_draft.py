@@ -293,13 +293,13 @@ async def test_an_edited_draft_is_checked_again() -> None:
     """What the user wrote into it is not added below it any more."""
     rig = AgentRig(ScriptedModel(thinking_script(9)), MANUAL_ONLY)
     conversation = await rig.begin()
-    await conversation.run("Think of docs/plan.md.")
+    await conversation.run("Think of issue #4711.")
     await conversation.run("And now?")
     draft = await conversation.handovers.writer.draft()
-    (files,) = draft.event.coverage
-    assert (files.kind, files.named, files.total) == ("files", 0, 1)
-    assert files.missing == (Bullet("docs/plan.md", (3,)),)
-    await conversation.handovers.writer.commit(draft, f"{draft.text}- The plan is in docs/plan.md [e3]\n")
+    (numbers,) = draft.event.coverage
+    assert (numbers.kind, numbers.named, numbers.total) == ("numbers", 0, 1)
+    assert numbers.missing == (Bullet("Think of issue #4711.", (3,)),)
+    await conversation.handovers.writer.commit(draft, f"{draft.text}- The issue is #4711 [e3]\n")
     (handover,) = rig.events(HandoverMade)
     assert [(kind.named, kind.missing) for kind in handover.coverage] == [(1, ())]
     assert "Leave Out" not in conversation.window.measure()[0].request.messages[1].text
