@@ -32,9 +32,7 @@ from tests.support.tool_rig import estimate_tokens, make_call, make_tools
 HIT = re.compile(r"^([0-9a-f]{12})\b(.*)$", re.MULTILINE)
 CURSOR = re.compile(r"cursor='([0-9a-f.]+)'")
 WIDE = SearchLimits(max_seconds=1e9)
-LONGEST_TURN_S = (
-    0.015  # of the event loop's own processor time; on the loop, the search below needs twice that
-)
+LONGEST_TURN = 0.25  # of the processor time that the search takes elsewhere; on the loop it would be one turn
 
 
 @pytest.fixture(params=["scanned", "indexed", "memory"])
@@ -328,14 +326,13 @@ async def test_the_loop_stays_responsive_while_large_content_is_searched(store: 
     await keep(store, b"the level of the tide\n" * 300_000)
     scope = TaskScope()
     task = scope.start(search(store, "tide level zebra"), "search")
-    longest_s = 0.0
+    turns_s, began_s = list[float](), time.process_time()
     while not task.done():
-        started = (
-            time.thread_time()
-        )  # of this thread alone, however busy the machine and the search's thread are
+        started_s = time.thread_time()  # of this thread alone, however busy the machine is
         await asyncio.sleep(0)
-        longest_s = max(longest_s, time.thread_time() - started)
-    assert longest_s < LONGEST_TURN_S
+        turns_s.append(time.thread_time() - started_s)
+    in_threads_s = time.process_time() - began_s - sum(turns_s)
+    assert max(turns_s) < LONGEST_TURN * in_threads_s
     assert "Nothing has all of" in await task
     await scope.close()
 
