@@ -85,7 +85,8 @@ class WindowItem(msgspec.Struct, frozen=True):
     says that it didn't run. An answer that only calls tools has no words. `question` is the event of the
     message with which the user began its turn (0: it is of none, or of several), `question_name` its words,
     `turn` the number of that turn.
-    `whole` are the tokens of all of an output that isn't sent as it is (0: it is, or was never counted).
+    `whole` are the tokens of all of an output that is sent in part, or was sent whole before it was cached
+    (0: neither, or they were never counted).
     """
 
     seq: int
@@ -358,16 +359,17 @@ def _output_item(
     name = _call_text(item)
     counted = output.full_tokens or (output.tokens if output.form == "full" else 0)
     whole = output_tokens(counted) if counted else 0
+    chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
+    form = chosen_form.form if chosen_form else output.form
+    is_full = form == "full" and bool(output.whole or chosen_form)
     if masked:
         why = text("{size} stored", size=ByteSize(output.size))
-        return WindowItem(item.seq, "output", name, tokens, "cached", why, whole=whole)
+        return WindowItem(item.seq, "output", name, tokens, "cached", why, whole=whole if is_full else 0)
     if item.seq in transcript.rewrites.pinned:
         return WindowItem(item.seq, "pinned", name, tokens, "pinned", text("Pinned by you"))
     if output.recalled or output.name == RECALL_TOOL:  # the latter of earlier messages, too
         return WindowItem(item.seq, "recalled", name, tokens, "recalled", text("Requested by the agent"))
-    chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
-    form = chosen_form.form if chosen_form else output.form
-    if form == "full" and (output.whole or chosen_form):
+    if is_full:
         return WindowItem(item.seq, "output", name, tokens, "full", _step_text(item, transcript))
     why = text("{reason} · full output stored", reason=_chooser_text(output, chosen_form))
     state: WindowItemState = "extract" if form == "compact" else "preview"

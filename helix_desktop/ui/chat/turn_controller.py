@@ -157,15 +157,15 @@ class TurnController(QObject):
         self._session.start(self._ask(question), "side question")
 
     async def _ask(self, question: str) -> None:
-        asked = question or await dialogs.get_text(
+        side_question = question or await dialogs.get_text(
             self._page,
             tr("Ask a side question"),
             accept_label=tr("Ask"),
             why=tr("The model answers from the current context. Question and answer stay out of it."),
         )
-        if asked:
+        if side_question:
             self._page.view.chat_viewport.go_to_end()
-            await self._session.conversation.side_questions.ask(asked)
+            await self._session.conversation.side_questions.ask(side_question)
 
     def _show_mode(self) -> None:
         mode = self._session.conversation.mode if self._session.has_conversation else "ask"

@@ -146,6 +146,11 @@ class WindowRow(WindowItem, frozen=True):
         return self.whole > 0 and self.state not in ("cached", "repeated")
 
     @property
+    def was_whole(self) -> bool:
+        """Return True if it is cached, and was sent whole before."""
+        return self.whole > 0 and not self.is_cut
+
+    @property
     def tokens_text(self) -> str:
         """Return how much of it is sent: `701 of 6.4k` of what is sent in part."""
         tokens = format_tokens(self.tokens)

@@ -63,7 +63,7 @@ def action_text(action: RowAction, row: WindowRow) -> str:
 
 
 def send_full_text(row: WindowRow) -> str:
-    return tr("Send all of it") if row.is_cut else translate(STATE_WORDS["cached"].verb)
+    return translate(STATE_WORDS["cached"].verb) if row.was_whole else tr("Send all of it")
 
 
 def _whole_text(row: WindowRow) -> str:

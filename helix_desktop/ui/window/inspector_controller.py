@@ -372,7 +372,7 @@ class InspectorPresenter(WindowPart):
     async def _send_in_full(self, conversation: Conversation, row: WindowRow) -> None:
         transcript = conversation.session.transcript
         alone = (seq for seq, event in transcript.rewrites.by_seq.items() if _masks_alone(event, row.seq))
-        if sweep := next(filter(transcript.can_undo, alone), 0):
+        if row.was_whole and (sweep := next(filter(transcript.can_undo, alone), 0)):
             self._session.perform(intents.Undo((sweep,)))
             return
         await conversation.window.choose_form(row.seq, "full")

@@ -28,7 +28,13 @@ from helix_desktop.ui.inspector.from_window import cache_uses_text, provider_cac
 from helix_desktop.ui.inspector.request_groups import (
     WindowRow,
 )
-from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ActOnRow, ShowRowText, cut_middle
+from helix_desktop.ui.inspector.request_list import (
+    ROW_HEIGHT,
+    ActOnRow,
+    ShowRowText,
+    action_text,
+    cut_middle,
+)
 from helix_desktop.ui.inspector.view import Inspector, KeyValue, ProviderCacheCard, ShowCacheUses
 from helix_desktop.ui.kit.intents import FocusComposer
 from helix_desktop.words.numbers import format_token_count, format_tokens
@@ -262,11 +268,11 @@ def test_who_hears_a_row_is_told_that_it_is_outdated_where_it_shows_that(pane: I
     ]
     pane.set_state(replace(inspector_state(), rows=tuple(rows)))
     model = pane.requests.row_model
-    heard = [model.index(at).data(Qt.ItemDataRole.AccessibleTextRole) for at in range(len(rows))]
-    assert ["File changed" in words.split(" · ") for words in heard] == [
+    spoken_texts = [model.index(at).data(Qt.ItemDataRole.AccessibleTextRole) for at in range(len(rows))]
+    assert ["File changed" in words.split(" · ") for words in spoken_texts] == [
         "File changed" in row.shown_states for row in pane.requests.rows
     ]
-    assert sum("File changed" in words for words in heard) == 2
+    assert sum("File changed" in words for words in spoken_texts) == 2
 
 
 def test_the_tokens_of_an_output_say_how_much_of_it_is_sent() -> None:
@@ -612,3 +618,12 @@ def test_without_a_reported_discount_it_is_not_there(qtbot: QtBot) -> None:
     ]
     card.show_state(None)
     assert card.isHidden()
+
+
+def test_a_cached_row_names_what_comes_back_and_how_much() -> None:
+    """Undoing the caching of what was sent in part before would not bring all of it."""
+    row = WindowRow(7, "output", "read_file a.py", 40, "cached", "", tool="read_file", digest="d" * 64)
+    assert action_text("send_full", replace(row, whole=2_100)) == "Undo caching · ≈ 2.1k tokens"
+    assert action_text("send_full", row) == "Send all of it"
+    cut = replace(row, state="preview", whole=2_100)
+    assert action_text("send_full", cut) == "Send all of it · ≈ 2.1k tokens"

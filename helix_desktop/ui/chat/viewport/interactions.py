@@ -315,7 +315,7 @@ def _form_entries(row: ToolRow) -> list[MenuEntry]:
     if not row.can_change_form:
         return []
     forms: list[tuple[Form, str, str]] = []
-    if row.badge in ("cached", "repeated"):
+    if row.badge in ("cached", "repeated") and row.form == "full":
         forms.append(("full", translate(STATE_WORDS["cached"].verb), "undo-2"))
     elif row.form != "full":
         forms.append(("full", tr("Send all of it"), "maximize-2"))
