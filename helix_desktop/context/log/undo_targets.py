@@ -9,6 +9,7 @@ from helix_desktop.context.log.rewrite_state import Undoable
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, PinnedCopy, active_covers, build_covers, cover_over
 from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     ATTACHED_SWEEP_REASONS,
@@ -114,6 +115,17 @@ def has_change(transcript: Transcript) -> bool:
 def has_undone(transcript: Transcript) -> bool:
     rewrites = transcript.rewrites
     return bool(rewrites.unpinned) or any(map(transcript.can_redo, rewrites.undone))
+
+
+def sweep_of_one(transcript: Transcript, seq: int) -> int:
+    """Return the sweep whose undo alone sends an output in full again, 0 for none."""
+    rewrites, item = transcript.rewrites, transcript.messages.item(seq)
+    shown = rewrites.chosen_forms.get(seq) or (item.event if item is not None else None)
+    is_whole = isinstance(shown, ToolAnswered | FormChosen) and shown.form == "full"
+    if seq not in rewrites.masked or not is_whole:
+        return 0
+    alone = [at for at, sweep in rewrites.sweeps.items() if sweep.masked == (seq,)]
+    return max(filter(transcript.can_undo, alone), default=0)
 
 
 def last_change(transcript: Transcript) -> int:

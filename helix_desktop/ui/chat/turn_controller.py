@@ -22,7 +22,6 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import Event
-from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.domain.question import QuestionReply, ServerReply
 from helix_desktop.domain.text_format import ellipsize
@@ -60,7 +59,6 @@ from helix_desktop.ui.kit.commands import (
 from helix_desktop.ui.kit.intents import (
     AnswerApproval,
     AskSideQuestion,
-    ChooseForm,
     NextMode,
     Pin,
     SetMode,
@@ -362,18 +360,6 @@ class TurnController(QObject):
         swept = (at for at, sweep in rewrites.sweeps.items() if seq in sweep.masked)
         newest = max(filter(rewrites.is_active, swept), default=0)
         self._session.perform(ShowInTimeline(cover.seq if cover is not None else newest))
-
-    @handles(ChooseForm)
-    async def choose_form(self, seq: int, form: Form, instructions: str) -> None:
-        """Show the agent an output in another form; an extract takes the user's instructions."""
-        conversation = self._session.conversation
-        chosen: str | None = ""
-        if form == "compact":
-            title = tr("Which part does the agent need?")
-            why = tr("A model reads the full output and picks what you describe. The original stays stored.")
-            chosen = await dialogs.get_text(self._page, title, instructions, tr("Send part"), why)
-        if chosen is not None:
-            await conversation.window.choose_form(seq, form, chosen)
 
 
 def _reply(answer: ApprovalAnswer, rule: PermissionRule) -> ApprovalReply:

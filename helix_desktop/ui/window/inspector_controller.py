@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.config.settings import key_variable
 from helix_desktop.context.log.steps import Step
+from helix_desktop.context.log.undo_targets import sweep_of_one
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import NO_COMPACTION, compaction_outlook
 from helix_desktop.context.window.past_windows import PastWindow
@@ -22,14 +23,14 @@ from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.messages import API_KEY, WireRequest
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import CacheNow, RowKey
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.row_types import DividerRow
-from helix_desktop.ui.design.dialogs import confirm
+from helix_desktop.ui.design.dialogs import confirm, get_text
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.inspector import from_window
 from helix_desktop.ui.inspector.request_groups import InspectorState, RequestTexts, RowAction, WindowRow
@@ -41,7 +42,7 @@ from helix_desktop.ui.inspector.request_list import (
 )
 from helix_desktop.ui.inspector.view import ShowCacheUses
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.intents import handles
+from helix_desktop.ui.kit.intents import ChooseForm, handles
 from helix_desktop.ui.kit.notices import Answer
 from helix_desktop.ui.outputs.entry_actions import SendInFull
 from helix_desktop.ui.window.main_window import MainWindow
@@ -356,7 +357,7 @@ class InspectorPresenter(WindowPart):
             case "include":
                 return window.undo(row.excluded)
             case "send_full":
-                return self._send_in_full(conversation, row)
+                return self.choose_form(row.seq, "full", "")
             case "undo":
                 return self._bring_back(conversation, row)
             case "unpin":
@@ -369,15 +370,28 @@ class InspectorPresenter(WindowPart):
         seqs = tuple(rewrites.placed_observations) if row.seq in rewrites.observations else (row.seq,)
         self._session.perform(intents.Undo(seqs))
 
-    async def _send_in_full(self, conversation: Conversation, row: WindowRow) -> None:
-        transcript = conversation.session.transcript
-        alone = (seq for seq, event in transcript.rewrites.by_seq.items() if _masks_alone(event, row.seq))
-        if row.was_whole and (sweep := next(filter(transcript.can_undo, alone), 0)):
+    @handles(ChooseForm)
+    async def choose_form(self, seq: int, form: Form, instructions: str) -> None:
+        """Send an output in another form; an extract takes the user's instructions.
+
+        What one sweep alone cached is sent in full by its undo: then its line no longer holds.
+        """
+        conversation = self._session.conversation
+        if form == "full" and (sweep := sweep_of_one(conversation.session.transcript, seq)):
             self._session.perform(intents.Undo((sweep,)))
             return
-        await conversation.window.choose_form(row.seq, "full")
-        what = tr("All of “{name}” is in the context.", name=ellipsize(row.label, _NAME_CHARS))
-        self._offer_undo(conversation, what)
+        part: str | None = ""
+        if form == "compact":
+            title = tr("Which part does the agent need?")
+            why = tr("A model reads the full output and picks what you describe. The original stays stored.")
+            part = await get_text(self._window, title, instructions, tr("Send part"), why)
+        if part is None:
+            return
+        await conversation.window.choose_form(seq, form, part)
+        if form == "full":
+            row = next(row for row in _rows(conversation) if row.seq == seq)
+            what = tr("All of “{name}” is in the context.", name=ellipsize(row.label, _NAME_CHARS))
+            self._offer_undo(conversation, what)
 
     @handles(CacheNow)
     async def _cache_output(self, seq: int) -> None:
@@ -420,10 +434,6 @@ class InspectorPresenter(WindowPart):
         undo = partial(self._session.perform, intents.Undo((seq,)))
         answer = Answer(action_label("undo"), undo, "undo", ends=True)
         self._session.notify(context_notice(conversation, what, "", answer))
-
-
-def _masks_alone(event: object, seq: int) -> bool:
-    return isinstance(event, SweepMade) and event.masked == (seq,)
 
 
 def _rows(conversation: Conversation) -> list[WindowRow]:

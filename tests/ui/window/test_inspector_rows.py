@@ -156,6 +156,11 @@ async def _check_a_marker(rig: WindowRig) -> None:
     press_action(rig.chat.view, rig.rows(ToolRow)[-1], "cache_now")
     await answer(rig, "cache")
     await until(lambda: row(rig, "output").state == "cached", "the marker again")
+    press_action(rig.chat.view, rig.rows(ToolRow)[-1], "form:full")
+    await until(lambda: row(rig, "output").state == "full", "the output in full")
+    assert not rig.events(FormChosen), "the caching is undone: no line claims it any more"
+    press(rig.window.notices, "redo")
+    await until(lambda: row(rig, "output").state == "cached", "the marker again")
 
 
 async def _check_recall_from_the_cache(rig: WindowRig) -> None:
