@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.log.transcript import Transcript
@@ -42,17 +42,26 @@ class MessageStates:
         return cover
 
 
-def sent_digests(entries: Iterable[WindowEntry], transcript: Transcript) -> Iterator[str]:
-    """Yield which outputs are sent as they arrived, or recalled whole, by the agent or in a message."""
+def sent_outputs(entries: Iterable[WindowEntry], transcript: Transcript) -> Mapping[str, bool]:
+    """Return which contents are sent, as they arrived or recalled whole, and whether all of each is."""
     out = transcript.window.masked | transcript.rewrites.excluded.keys()
+    sent: dict[str, bool] = {}
     for entry in entries:
         if not isinstance(entry, LogItem | PinnedCopy) or entry.seq in out:
             continue
         match entry.event:
-            case ToolAnswered() as output if not output.recalled or is_in_full(entry.seq, output, transcript):
-                yield output.digest
+            case ToolAnswered(digest=digest) as output:
+                is_whole = is_in_full(entry.seq, output, transcript)
+                if is_whole or not output.recalled:
+                    sent[digest] = is_whole or sent.get(digest, False)
             case UserSpoke(attachments=attachments):
-                yield from (attachment.digest for attachment in attachments if attachment.is_whole)
+                sent |= {attachment.digest: True for attachment in attachments if attachment.is_whole}
+    return sent
+
+
+def is_repeated(output: ToolAnswered, sent: Mapping[str, bool]) -> bool:
+    """Return True if what a marker stands for is `sent` elsewhere; a part of it is not what was recalled."""
+    return sent.get(output.digest, False) or (output.digest in sent and not output.recalled)
 
 
 def is_in_full(seq: int, output: ToolAnswered, transcript: Transcript) -> bool:

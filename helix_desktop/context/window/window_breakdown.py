@@ -19,7 +19,7 @@ from helix_desktop.context.log.window_layout import (
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.summaries.summary_names import summary_name
 from helix_desktop.context.window.exclusions import can_exclude
-from helix_desktop.context.window.message_states import sent_digests
+from helix_desktop.context.window.message_states import is_repeated, sent_outputs
 from helix_desktop.context.window.used_tokens import output_tokens
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.choices import SentEffort
@@ -134,11 +134,14 @@ def break_down_window(
         turn = _turn_of(entry)
         seq, name = questions[turn]
         rows.append(msgspec.structs.replace(row, question=seq, question_name=name, turn=turn))
-    repeated = {*sent_digests(window.entries, transcript)}
+    sent = sent_outputs(window.entries, transcript)
     why = text("A marker: the same content is elsewhere in the context, too")
     return tuple(
         msgspec.structs.replace(row, state="repeated", why=why)
-        if row.state == "cached" and row.digest in repeated
+        if row.state == "cached"
+        and (item := transcript.messages.item(row.seq)) is not None
+        and isinstance(item.event, ToolAnswered)
+        and is_repeated(item.event, sent)
         else row
         for row in rows
     )

@@ -566,8 +566,7 @@ def unusual_words(row: ToolRow) -> list[_Word]:
     elif row.arguments_cached:
         words.append(_Word(badge_text("cached"), "accent_text", tip=window_state_text(row)))
     if form := output_form_text(row):
-        token = "warn" if row.has_no_extract else "muted"
-        words.append(_Word(form, token, tip=form_choice_text(row)))
+        words.append(_Word(form, "muted", tip=form_choice_text(row)))
     if row.is_outdated:
         words.append(_Word(translate(OUTDATED), "warn", "outdated", explain_outdated()))
     if row.changes is not None and row.changes.uncovered:

@@ -30,7 +30,6 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
 from helix_desktop.words.call_targets import call_title, call_verb, shown_target
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.message_states import OUTDATED, REPEATED, STATE_WORDS
 from helix_desktop.words.numbers import (
     format_integer,
@@ -247,11 +246,10 @@ def output_form_text(row: ToolRow) -> str:
     """Return how much of an output is sent; empty for one that is sent whole, or not at all."""
     if row.form == "full" or row.badge not in ("", "in_window", "pinned", "recalled"):
         return ""
-    sent, whole = translate(STATE_WORDS["in_part"].label), row.answer.full_tokens
-    if whole:
-        tokens = format_tokens(row.tokens), format_tokens(output_tokens(whole))
-        sent = tr("{part} of {whole} tokens sent, rest cached", part=tokens[0], whole=tokens[1])
-    return dotted((sent, tr("extract failed"))) if row.has_no_extract else sent
+    if whole := row.answer.full_tokens:
+        part, tokens = format_tokens(row.tokens), format_tokens(output_tokens(whole))
+        return tr("{part} of {whole} tokens sent, rest cached", part=part, whole=tokens)
+    return translate(STATE_WORDS["in_part"].label)
 
 
 def removed_state_text() -> str:

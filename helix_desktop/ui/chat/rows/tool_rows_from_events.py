@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.message_states import MessageStates, sent_digests
+from helix_desktop.context.window.message_states import MessageStates, is_repeated, sent_outputs
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnRetried
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.tools import Excerpt
@@ -184,7 +185,7 @@ class ToolRows:
     def _updated_badges(self, transcript: Transcript) -> list[Row]:
         """Let calls say where their output stands, and in which form, since the window was rewritten."""
         states, rows = MessageStates(transcript), list[Row]()
-        sent = {*sent_digests(transcript.window.entries(), transcript)}
+        sent = sent_outputs(transcript.window.entries(), transcript)
         for key in self._keys_of_answers:
             rows += self._update_badge(key, states, transcript, sent)
         # Of an answer that the user left out, calls are sent, without the arguments.
@@ -196,14 +197,18 @@ class ToolRows:
         return rows
 
     def _update_badge(
-        self, key: RowKey, states: MessageStates, transcript: Transcript, sent: Container[str] = ()
+        self,
+        key: RowKey,
+        states: MessageStates,
+        transcript: Transcript,
+        sent: Mapping[str, bool] = MappingProxyType({}),
     ) -> list[Row]:
         row = self.rows[key]
         assert isinstance(row, ToolRow)
         badge: Badge = states.state_of(row.answer_seq) if row.digest or row.removed_at_ms else ""
         if badge == "in_window" and row.answer.recalled:
             badge = "recalled"
-        elif badge == "cached" and row.digest in sent:
+        elif badge == "cached" and is_repeated(row.answer, sent):
             badge = "repeated"
         form = transcript.rewrites.chosen_forms.get(row.answer_seq)
         return self._change(key, badge=badge, user_form=form, **self._staleness(key, transcript))

@@ -23,7 +23,7 @@ from helix_desktop.domain.events.conversation import (
     ToolAnswered,
     UserSpoke,
 )
-from helix_desktop.domain.events.rewrite import FoldMade, Pinned, SweepMade, SweepReason
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned, SweepMade, SweepReason
 from helix_desktop.domain.events.session import InstructionsAdded, StandingText
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.tools.find_tools import CallTool, FindTools
@@ -359,6 +359,21 @@ def test_a_cached_output_whose_content_was_recalled_whole_says_so(words: int, st
     card = next(row for row in rows_from_log(simulator.log)[1] if isinstance(row, ToolRow))
     assert badge_text(card.badge) == state, "the chat says the same"
     check_panel_and_outputs_call_the_same_contents_cached(simulator)
+
+
+def test_cached_lines_of_an_output_are_not_in_the_context_with_an_extract_of_it() -> None:
+    simulator = build_history(0)
+    simulator.send_message("Read it.")
+    simulator.step("Reading.", 1)
+    output = "some words\n" * 20
+    simulator.answer_call(0, output)
+    seq = simulator.transcript.last_seq
+    simulator.recall(digest_of(output.encode()))
+    recall = simulator.transcript.last_seq
+    simulator.record(FormChosen(seq, "compact", "The gist.", 4))
+    simulator.record(SweepMade((recall,), 900, SweepReason.BATCH))
+    states = {row.seq: row.unusual_state for row in _state(simulator).rows}
+    assert states[recall] == "Cached"
 
 
 # One test has many properties: to build a history takes longer than to look at it.
