@@ -23,7 +23,7 @@ from update_texts import LRELEASE, ROOT
 FOLDER = Path("build", "screenshots")
 TOUR = ("-m", "screens.tour")
 """The real window on the sample projects."""
-STATES = ("-m", "tests.support.galleries.screen_pictures")
+STATES = ("-m", "tests.support.galleries.every_screen")
 """The same parts on samples, in the states that the tour does not meet: errors, waiting, long texts."""
 
 

@@ -28,16 +28,6 @@ pytestmark = [pytest.mark.qt_loop, pytest.mark.usefixtures("_styled")]
 _LANGUAGES = (pseudo.LONG, *((pseudo.CHINESE,) if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else ()))
 _LEAST_CENTER_PX = 410  # between sidebar and inspector in a window of 1,024 pixels
 _SETTLE_ROUNDS = 4  # wrapped labels take their heights in the second
-_GROUPS = (
-    every_screen.window_screens,
-    every_screen.pane_screens,
-    every_screen.changes_screens,
-    every_screen.chat_screens,
-    every_screen.diff_screens,
-    every_screen.settings_screens,
-    every_screen.provider_screens,
-    every_screen.dialog_screens,
-)
 
 
 @pytest.fixture
@@ -74,7 +64,7 @@ async def _problems(screen: Screen) -> list[str]:
 
 
 @pytest.mark.parametrize("code", _LANGUAGES)
-@pytest.mark.parametrize("screens", _GROUPS, ids=lambda group: group.__name__)
+@pytest.mark.parametrize("screens", every_screen.GROUPS, ids=lambda group: group.__name__)
 async def test_longer_texts_fit(code: str, screens: Callable[[], Iterator[Screen]], qtbot: QtBot) -> None:
     found = []
     with pseudo_language(code):
@@ -98,7 +88,7 @@ async def test_longer_texts_fit_the_cache_browser(code: str, scope: TaskScope, q
     found = []
     with pseudo_language(code):
         for shot in (panes_gallery.cache, panes_gallery.cache_search, panes_gallery.cache_damaged):
-            pane = await shot(scope, LIGHT)
+            pane = await shot(scope)
             _close_later(qtbot, pane)
             pane.setMinimumWidth(_LEAST_CENTER_PX)
             for size in ((_LEAST_CENTER_PX, 640), (660, 640), (804, 846), (1_440, 900)):

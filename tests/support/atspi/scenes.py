@@ -49,7 +49,7 @@ from helix_desktop.ui.window.quit import RecoverySummary, report_crash
 from helix_desktop.ui.window.search_everything import SearchPanel
 from helix_desktop.ui.window.status_lines import JobAction, JobRow
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
-from tests.support.galleries import changes_gallery, changes_samples
+from tests.support.galleries import changes_samples
 from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_subagents, server_question_rows
 from tests.support.galleries.panes_samples import long_timeline_state, quiet_timeline_state
 from tests.support.mcp.authorization_server import serve_guarded
@@ -535,10 +535,10 @@ SCENES: dict[str, Scene] = {
     "search-everything": partial(_command, name="search_messages"),
     "found-messages": _found_messages,
     "share": _shared_session,
-    "revert-plan": partial(_dialog, question=_of(changes_gallery.make_plan_dialog)),
-    "merge": partial(_dialog, question=_of(changes_gallery.make_merge_dialog)),
-    "rewind": partial(_dialog, question=_of(changes_gallery.make_rewind_dialog)),
-    "uncovered-places": partial(_dialog, question=_of(changes_gallery.make_uncovered_places_dialog)),
+    "revert-plan": partial(_dialog, question=_of(changes_samples.make_plan_dialog)),
+    "merge": partial(_dialog, question=_of(changes_samples.make_merge_dialog)),
+    "rewind": partial(_dialog, question=_of(changes_samples.make_rewind_dialog)),
+    "uncovered-places": partial(_dialog, question=_of(changes_samples.make_uncovered_places_dialog)),
     "completions": _completions,
     "find-in-chat": partial(_find, page="chat"),
     "find-in-cache": partial(_find, page="cache"),

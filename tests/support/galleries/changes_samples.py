@@ -1,4 +1,4 @@
-"""Samples of a session's changes: every kind of change, by tools, commands, the user and reverts."""
+"""Samples of a session's changes: every kind of change, by tools, commands, the user, reverts; its page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cache
 
 import msgspec
 from msgspec.structs import replace
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.changes import (
@@ -25,6 +26,7 @@ from helix_desktop.domain.file_history.changes import (
     UncoveredPlace,
 )
 from helix_desktop.domain.file_history.diff import FileDiff, diff_states
+from helix_desktop.domain.file_history.merge import merge
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.ui.changes.change_groups import (
     ChangesState,
@@ -37,7 +39,11 @@ from helix_desktop.ui.changes.change_groups import (
     file_of,
     group_changes,
 )
+from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.page import ChangesPage
+from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
+from helix_desktop.ui.changes.reverts.revert_dialog import PlanDialog
+from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
 from tests.support.galleries.panes_samples import NOW_MS
 
 _MINUTE_MS = 60_000
@@ -323,3 +329,50 @@ def plan(scope: RevertScope = "turn") -> RevertPlan:
         planned("src/legacy/render.py", None, None, BEFORE),
     )
     return RevertPlan(files, ("c1", "c2"), scope)
+
+
+def make_page(state: ChangesState) -> ChangesPage:
+    """Return the page on screen, the lines of each file counted."""
+    page = ChangesPage(clock=lambda: NOW_MS)
+    page.resize(826, 760)
+    page.show()
+    show_sample_diffs(page)
+    page.set_state(state)
+    page.show_counts(line_counts(state))
+    return page
+
+
+def make_plan_dialog(parent: QWidget) -> PlanDialog:
+    """The dialog about files that were changed since."""
+    dialog = PlanDialog(parent, plan())
+    dialog.files.show_counts(
+        {file.path: LineCounts(4, 3) for file in plan().files if file.status != "blocked"}
+    )
+    return dialog
+
+
+def make_merge_dialog(parent: QWidget) -> MergeDialog:
+    """The three-way view of a file with a conflict."""
+    merged = merge(AFTER, NOW, BEFORE)
+    assert merged is not None
+    return MergeDialog(parent, "src/helix/ui/chat/stream.py", merged)
+
+
+def make_rewind_dialog(parent: QWidget) -> RewindDialog:
+    """The preview of going back to before a message."""
+    messages = {
+        9: "Re-render only what changed while the answer streams in",
+        25: "Move the parser into its own module, and delete the old one",
+    }
+    dialog = RewindDialog(parent, messages, 9)
+    dialog.show_plan(plan("rewind"))
+    dialog.files.show_counts(
+        {file.path: LineCounts(4, 3) for file in plan().files if file.status != "blocked"}
+    )
+    return dialog
+
+
+def make_uncovered_places_dialog(parent: QWidget) -> UncoveredPlacesDialog:
+    dialog = UncoveredPlacesDialog(parent)
+    dialog.show_coverage(COVERAGE)
+    return dialog

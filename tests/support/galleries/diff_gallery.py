@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import ChangesRecorded
@@ -15,7 +14,6 @@ from helix_desktop.ui.chat.rows.changed_file_rows import changed_files_content
 from helix_desktop.ui.chat.rows.row_types import Row
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.diff.view import DiffView
-from helix_desktop.ui.design.style.theme import Theme
 from tests.support.image_bytes import png
 from tests.support.window.chat_geometry import row_key, tool_row
 
@@ -171,13 +169,3 @@ def open_cards(window: QWidget) -> None:
 
 def _state(data: bytes | None) -> FileState | None:
     return None if data is None else FileState(digest=digest_of(data), size=len(data), mode=0o644)
-
-
-def _save(widget: QWidget, theme: Theme, size: tuple[int, int], path: Path) -> None:
-    widget.resize(*size)
-    widget.show()
-    if isinstance(widget, DiffView):
-        widget.text.syntax.finish()
-    QApplication.sendPostedEvents()  # widths of what was set before it was shown
-    widget.grab().save(str(path))
-    widget.close()

@@ -1,14 +1,31 @@
-"""Every screen and dialog on samples, with the sizes at which its texts have to fit."""
+"""Every screen and dialog on samples, with the sizes at which its texts have to fit; and pictures of them.
+
+Also the states that the real window shows only with errors, slow servers or bad luck. `./helix screenshots`
+runs it beside the tour of the real window. Alone, with its options in `--help`:
+`python -m tests.support.galleries.every_screen OUT [NAME…]`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import argparse
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from msgspec.structs import replace
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
+from screens import pixels
 
 from helix_desktop.agent.slow_models import SlowModel
+from helix_desktop.app.qt_language import load_language, translate_qt
+from helix_desktop.app.qt_loop import QtLoop
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.demo.run_demo import use_offscreen_platform
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import (
@@ -25,11 +42,13 @@ from helix_desktop.services.cache_server import SharingState
 from helix_desktop.services.diagnostics import FILE_NAMES
 from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers, UnusableServer
 from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus, ServerDraft
+from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import CompletionItem, CompletionPopup
 from helix_desktop.ui.design.dialogs import DialogChoice, ErrorDialog, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import show_text
-from helix_desktop.ui.design.style.theme import current_theme
+from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, current_theme
 from helix_desktop.ui.help.guide import GuideDialog, guide_pages
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.about_page import DiagnosticsDialog
@@ -44,16 +63,16 @@ from helix_desktop.ui.window.redaction import RedactDialog, confirmation_word
 from helix_desktop.ui.window.trust import TrustDialog
 from helix_desktop.ui.workspace_dialogs.cleanup_dialogs import CleanupDialog, TrashDialog
 from helix_desktop.words.costs import CostState
+from helix_desktop.words.translation import use_language
 from helix_desktop.workspaces.auto_run_files import AutoRunFile
 from tests.support.default_settings import NothingOnScreen
 from tests.support.galleries import (
-    changes_gallery,
     changes_samples,
     chat_gallery,
     diff_gallery,
     handover_gallery,
     panes_gallery,
-    providers_gallery,
+    settings_gallery,
     shell_gallery,
 )
 from tests.support.galleries import panes_samples as samples
@@ -122,7 +141,7 @@ def pane_screens() -> Iterator[Screen]:
         ("timeline at work", replace(samples.timeline_state(), running=running)),
     )
     for name, state in states:
-        pane = panes_gallery.make_timeline(current_theme(), state, 804, 2_700)
+        pane = panes_gallery.make_timeline(state, 804, 2_700)
         panes_gallery.unfold(pane)
         yield Screen(name, pane, ((804, 2_700), (460, 3_600)))
     for name, window_state in (
@@ -130,7 +149,7 @@ def pane_screens() -> Iterator[Screen]:
         ("inspector near the limit", samples.inspector_state(3_000, 20_900, True)),
         ("inspector without a session", None),
     ):
-        inspector = panes_gallery.make_inspector(current_theme(), window_state, 296, 900)
+        inspector = panes_gallery.make_inspector(window_state, 296, 900)
         inspector.details.setChecked(True)
         yield Screen(name, inspector, ((296, 900), (264, 1_200), (380, 1_100)))
 
@@ -147,9 +166,9 @@ def diff_screens() -> Iterator[Screen]:
 def changes_screens() -> Iterator[Screen]:
     """Yield the page of changes in every state, and its dialogs."""
     for name, state in changes_samples.STATES.items():
-        page = changes_gallery.make_page(current_theme(), state)
+        page = changes_samples.make_page(state)
         yield Screen(name, page, ((826, 760), (460, 760)))
-    page = changes_gallery.make_page(current_theme(), changes_samples.changes_state())
+    page = changes_samples.make_page(changes_samples.changes_state())
     page.filter_bar.group_by("file")
     yield Screen("changes by file", page, ((826, 760), (460, 760)))
     page.filter_bar.group_by("turn")
@@ -157,10 +176,10 @@ def changes_screens() -> Iterator[Screen]:
     yield Screen("changes of a turn", page, ((826, 760), (460, 760)))
     window = _closable_window()
     for make in (
-        changes_gallery.make_plan_dialog,
-        changes_gallery.make_merge_dialog,
-        changes_gallery.make_rewind_dialog,
-        changes_gallery.make_uncovered_places_dialog,
+        changes_samples.make_plan_dialog,
+        changes_samples.make_merge_dialog,
+        changes_samples.make_rewind_dialog,
+        changes_samples.make_uncovered_places_dialog,
     ):
         yield Screen(make.__name__, make(window), _LEAST)
 
@@ -198,8 +217,8 @@ def _completion_popup(window: QWidget) -> CompletionPopup:
 
 def provider_screens() -> Iterator[Screen]:
     window = _closable_window()
-    view = shell_gallery.make_settings(window)
-    for name, show in providers_gallery.SCENES.items():
+    view = settings_gallery.make_settings(window)
+    for name, show in settings_gallery.SCENES.items():
         view.providers.found_servers.hide()
         view.providers.list.setCurrentRow(0)
         show(view)
@@ -216,7 +235,7 @@ _OFFERED = SourcedSpec("server", "its list", ModelSpec(window=8_192, price_in=1,
 
 def settings_screens() -> Iterator[Screen]:
     window = _closable_window()
-    view = shell_gallery.make_settings(window)
+    view = settings_gallery.make_settings(window)
     _fill_settings(view)
     for page in _SETTINGS_PAGES:
         view.show_page(page)
@@ -384,3 +403,116 @@ def _store_screens(window: QWidget) -> Iterator[Screen]:
     redaction.show_done([half_longer("Removed from 3 outputs and 2 messages.")])
     yield Screen("secret removed", redaction, _OWN)
     redaction.close()
+
+
+_THEMES = {"light": (LIGHT,), "dark": (DARK,), "both": (DARK, LIGHT)}
+_SETTLE_ROUNDS = 6
+_OF_ITS_OWN, _SMALLEST = (0, 0), (1, 1)
+
+
+def _drag_screens() -> Iterator[Screen]:
+    for name, show in shell_gallery.DRAGS.items():
+        window = shell_gallery.make_window()
+        window.allow_close()
+        show(window)
+        yield Screen(name, window, ((window.width(), window.height()),))
+
+
+GROUPS: tuple[Callable[[], Iterator[Screen]], ...] = (
+    window_screens,
+    pane_screens,
+    changes_screens,
+    chat_screens,
+    diff_screens,
+    settings_screens,
+    provider_screens,
+    dialog_screens,
+)
+
+
+class PictureWriter:
+    """Saves each screen in one theme."""
+
+    def __init__(self, options: argparse.Namespace, theme: Theme) -> None:
+        self._out, self._size, self._names = options.out, options.size, options.names
+        self._theme = theme
+        self.saved = 0
+
+    async def save(self, screen: Screen) -> None:
+        """Save a screen at the first of its sizes; a window at the size that is wanted."""
+        name = re.sub(r"[^\w]+", "-", screen.name.removeprefix("make_")).strip("-")
+        if self._names and not any(part in name for part in self._names):
+            return
+        is_window = isinstance(screen.widget, MainWindow) and len(screen.sizes) > 1
+        size = self._size if self._size and is_window else screen.sizes[0]
+        screen.widget.show()
+        if size not in (_OF_ITS_OWN, _SMALLEST):
+            screen.widget.resize(*size)
+        await panes_gallery.settle(_SETTLE_ROUNDS)
+        focused = QApplication.focusWidget()
+        if focused is not None and not isinstance(screen.widget, QDialog | MainWindow):
+            focused.clearFocus()  # in the window something else has the keyboard
+        path = self._out / f"{name}-{self._theme.name}.png"
+        if not screen.widget.grab().save(str(path)):
+            raise OSError(f"{path} can't be written")
+        self.saved += 1
+
+    async def save_all(self) -> None:
+        for screens in (*GROUPS, _drag_screens):
+            widgets = []
+            for screen in screens():
+                widgets.append(screen.widget)
+                await self.save(screen)
+            for widget in widgets:
+                _close(widget)
+        for shot in panes_gallery.SHOTS:
+            scope = TaskScope()
+            pane = await shot(scope)
+            await self.save(Screen(shot.__name__, pane, ((pane.width(), pane.height()),)))
+            _close(pane)
+            await scope.close()
+
+
+def _close(widget: QWidget) -> None:
+    """Let a screen go with the window that it stands over."""
+    with suppress(RuntimeError):  # gone with the window of another screen
+        widget.window().hide()
+        widget.deleteLater()
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("names", nargs="*", help="parts of the names of the screens; all without one")
+    parser.add_argument("--theme", choices=_THEMES, default="both")
+    parser.add_argument("--size", type=pixels)
+    parser.add_argument("--scale", default="1")
+    parser.add_argument("--language", type=Path, help="a compiled catalog")
+    return parser.parse_args(arguments)
+
+
+def main() -> int:
+    """Save all pictures, or those whose name contains one of the arguments."""
+    options = _options(sys.argv[1:])
+    os.environ["QT_SCALE_FACTOR"] = options.scale
+    options.out.mkdir(parents=True, exist_ok=True)
+    use_offscreen_platform(options.out, options.size, int(options.scale))
+    app = QApplication(sys.argv[:1])
+    fonts.load(resources_dir() / "fonts")
+    if options.language:
+        language = load_language(options.language)
+        use_language(language)
+        translate_qt(app, language)
+    saved = 0
+    with asyncio.Runner(loop_factory=lambda: QtLoop(app)) as runner:
+        for theme in _THEMES[options.theme]:
+            stylesheet.apply(app, theme)
+            writer = PictureWriter(options, theme)
+            runner.run(writer.save_all())
+            saved += writer.saved
+    sys.stdout.write(f"{saved} pictures of samples in {options.out}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

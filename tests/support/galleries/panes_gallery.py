@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.inspector.request_groups import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.outputs.filter_bar import SIZE_OPTIONS, tool_option
@@ -20,7 +19,7 @@ from helix_desktop.ui.outputs.rows import HandoverLink, PreviewState
 from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
 
-Shot = Callable[[TaskScope, Theme], Coroutine[Any, Any, QWidget]]
+Shot = Callable[[TaskScope], Coroutine[Any, Any, QWidget]]
 
 
 async def settle(rounds: int = 40) -> None:
@@ -29,7 +28,7 @@ async def settle(rounds: int = 40) -> None:
         await asyncio.sleep(0.002)
 
 
-async def _browser(scope: TaskScope, theme: Theme, entries: int, row: int = 2) -> OutputsPage:
+async def _browser(scope: TaskScope, entries: int, row: int = 2) -> OutputsPage:
     pane = OutputsPage(scope.start, lambda: NOW_MS)
     pane.set_source(SampleCache([cache_row(number) for number in range(entries)]))
     pane.resize(804, 846)
@@ -40,9 +39,9 @@ async def _browser(scope: TaskScope, theme: Theme, entries: int, row: int = 2) -
     return pane
 
 
-async def cache(scope: TaskScope, theme: Theme) -> QWidget:
+async def cache(scope: TaskScope) -> QWidget:
     """A selected, verified file."""
-    pane = await _browser(scope, theme, 312, 8)
+    pane = await _browser(scope, 312, 8)
     row = cache_row(8)
     pane.show_preview(PreviewState(row, CODE))
     pane.set_verified(row.digest, True, "verified 14:31")
@@ -50,9 +49,9 @@ async def cache(scope: TaskScope, theme: Theme) -> QWidget:
     return pane
 
 
-async def cache_wide(scope: TaskScope, theme: Theme) -> QWidget:
+async def cache_wide(scope: TaskScope) -> QWidget:
     """All columns, a long content with find open, and a verification under way."""
-    pane = await _browser(scope, theme, 5_000, 2)
+    pane = await _browser(scope, 5_000, 2)
     pane.resize(1440, 900)
     text = b"".join(b"line %d: StreamFlush was seen at src/helix/stream.py\n" % n for n in range(3_512))
     pane.show_preview(PreviewState(cache_row(2), b"x" * 9_000 + b"\n" + text))
@@ -64,9 +63,9 @@ async def cache_wide(scope: TaskScope, theme: Theme) -> QWidget:
     return pane
 
 
-async def cache_damaged(scope: TaskScope, theme: Theme) -> QWidget:
+async def cache_damaged(scope: TaskScope) -> QWidget:
     """A damaged entry in a small window."""
-    pane = await _browser(scope, theme, 60, 23)
+    pane = await _browser(scope, 60, 23)
     pane.resize(520, 620)
     await settle()
     state = PreviewState(
@@ -77,15 +76,15 @@ async def cache_damaged(scope: TaskScope, theme: Theme) -> QWidget:
     return pane
 
 
-async def cache_binary(scope: TaskScope, theme: Theme) -> QWidget:
-    pane = await _browser(scope, theme, 12, 1)
+async def cache_binary(scope: TaskScope) -> QWidget:
+    pane = await _browser(scope, 12, 1)
     pane.show_preview(PreviewState(cache_row(1), bytes(range(256)) * 4))
     return pane
 
 
-async def cache_tree(scope: TaskScope, theme: Theme) -> QWidget:
+async def cache_tree(scope: TaskScope) -> QWidget:
     """JSON as a tree, in a small window."""
-    pane = await _browser(scope, theme, 12, 2)
+    pane = await _browser(scope, 12, 2)
     pane.resize(520, 620)
     data = b'{"name": "helix", "flags": [true, null, 1.50], "scripts": {"build": "vite build"}, "empty": {}}'
     pane.show_preview(PreviewState(cache_row(2), data))
@@ -94,9 +93,9 @@ async def cache_tree(scope: TaskScope, theme: Theme) -> QWidget:
     return pane
 
 
-async def cache_diff(scope: TaskScope, theme: Theme) -> QWidget:
+async def cache_diff(scope: TaskScope) -> QWidget:
     """What changed since the previous version."""
-    pane = await _browser(scope, theme, 12, 0)
+    pane = await _browser(scope, 12, 0)
     row, previous = cache_row(0), cache_row(6)
     pane.show_preview(PreviewState(row, CODE, previous=previous))
     before = CODE.replace(b"30 Hz", b"60 Hz").replace(b"self.flush()", b"self.stop()")
@@ -110,17 +109,17 @@ async def cache_diff(scope: TaskScope, theme: Theme) -> QWidget:
     return pane
 
 
-async def cache_no_match(scope: TaskScope, theme: Theme) -> QWidget:
+async def cache_no_match(scope: TaskScope) -> QWidget:
     """A filter that nothing passes."""
-    pane = await _browser(scope, theme, 40)
+    pane = await _browser(scope, 40)
     pane.filter_bar.field.setText("zebra")
     await settle(150)
     return pane
 
 
-async def cache_search(scope: TaskScope, theme: Theme) -> QWidget:
+async def cache_search(scope: TaskScope) -> QWidget:
     """A search with its lines, a matching handover, and active filters."""
-    pane = await _browser(scope, theme, 312, 0)
+    pane = await _browser(scope, 312, 0)
     source = SampleCache([cache_row(number) for number in range(312)])
     source.handovers = (
         HandoverLink("s-1", 41, "Flush the stream", "Stalls came from the open fence."),
@@ -140,7 +139,7 @@ async def cache_search(scope: TaskScope, theme: Theme) -> QWidget:
     return pane
 
 
-async def cache_loading(scope: TaskScope, theme: Theme) -> QWidget:
+async def cache_loading(scope: TaskScope) -> QWidget:
     """A store that has not answered yet."""
     pane = OutputsPage(scope.start, lambda: NOW_MS)
     pane.set_source(WaitingCache([cache_row(number) for number in range(312)], answers=0))
@@ -150,9 +149,9 @@ async def cache_loading(scope: TaskScope, theme: Theme) -> QWidget:
     return pane
 
 
-async def cache_searching(scope: TaskScope, theme: Theme) -> QWidget:
+async def cache_searching(scope: TaskScope) -> QWidget:
     """A search with its first matches, which goes on."""
-    pane = await _browser(scope, theme, 312, 0)
+    pane = await _browser(scope, 312, 0)
     source = WaitingCache([cache_row(number) for number in range(312)], answers=2)
     source.search_page_size = 5
     pane.set_source(source)
@@ -161,9 +160,9 @@ async def cache_searching(scope: TaskScope, theme: Theme) -> QWidget:
     return pane
 
 
-async def cache_failed(scope: TaskScope, theme: Theme) -> QWidget:
+async def cache_failed(scope: TaskScope) -> QWidget:
     """A store that can't be read; what was listed stays."""
-    pane = await _browser(scope, theme, 12, 2)
+    pane = await _browser(scope, 12, 2)
     pane.show_preview(PreviewState(cache_row(2), CODE))
     source = WaitingCache([cache_row(number) for number in range(12)], answers=0)
     source.error = StoreError(
@@ -183,7 +182,7 @@ def unfold(pane: Timeline) -> None:
             pane.cards.toggle(key, part)
 
 
-def make_inspector(theme: Theme, state: InspectorState | None, width: int, height: int) -> Inspector:
+def make_inspector(state: InspectorState | None, width: int, height: int) -> Inspector:
     pane = Inspector()
     pane.set_state(state)
     pane.resize(width, height)
@@ -191,7 +190,7 @@ def make_inspector(theme: Theme, state: InspectorState | None, width: int, heigh
     return pane
 
 
-def make_timeline(theme: Theme, state: TimelineState, width: int, height: int) -> Timeline:
+def make_timeline(state: TimelineState, width: int, height: int) -> Timeline:
     pane = Timeline(lambda: NOW_MS)
     pane.set_state(state)
     pane.resize(width, height)

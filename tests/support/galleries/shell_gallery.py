@@ -11,22 +11,18 @@ from typing import Any
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.agent.rule_usage import RuleUsage
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.store import ListPlace
-from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import card, column
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.window.main_window import LayoutStore, MainWindow, WindowPages
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.status_lines import JobAction, JobRow
 from helix_desktop.ui.window.top_bar import TopBarState
 from helix_desktop.ui.window.workspace_names import WorkspaceRow
 from helix_desktop.words.git import NO_GIT, git_text
-from tests.support.galleries import providers_gallery
-from tests.support.galleries.policy_gallery import fill_policy
+from tests.support.galleries import settings_gallery
 
 NOW = datetime(2026, 11, 20, 15, 4)
 
@@ -164,30 +160,10 @@ def _show_empty_workspace(window: MainWindow) -> None:
     window.show_center_page("empty")
 
 
-_SAVED = 1_763_000_000_000  # in November
-RULES = (
-    PermissionRule("run_command", "pytest -q", _SAVED),
-    PermissionRule("*", "git push *", _SAVED, "pattern", effect="deny"),
-    PermissionRule("*", "migrations", _SAVED, "folder", effect="ask"),
-    PermissionRule("*", "src", 0, "folder", scope="session"),
-)
-USAGE: dict[str, RuleUsage] = {RULES[0].text: RuleUsage(41, _SAVED), RULES[1].text: RuleUsage()}
-VERSIONS = (("Qt", "6.11.3"), ("Python", "3.11.2"), ("system", "Debian GNU/Linux 12 (bookworm), x86_64"))
-
-
-def make_settings(window: MainWindow) -> SettingsView:
-    """The settings of a window, on screen, with all pages filled."""
-    view = providers_gallery.show_settings(window)
-    fill_policy(view.policy)
-    view.permissions.show_rules("helix-desktop", RULES, USAGE, {})
-    view.about.show_about(VERSIONS)
-    return view
-
-
 def _show_found_servers(window: MainWindow) -> None:
     window.show_workspaces(())
     window.places.welcome.get().found_servers.show_servers(
-        providers_gallery.DETECTED_SERVERS, (providers_gallery.DETECTED_SERVERS[0].base_url,)
+        settings_gallery.DETECTED_SERVERS, (settings_gallery.DETECTED_SERVERS[0].base_url,)
     )
 
 

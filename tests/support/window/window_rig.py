@@ -18,14 +18,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QObject, QPoint, Qt, QTimer, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QFrame, QLineEdit, QWidget
 from shiboken6 import isValid
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.app.run import shut_down, wire_app
+from helix_desktop.app.run import Launch, StartTargets, load_windows, reopen_windows, shut_down, wire_app
+from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.app.window_context import WindowContext, create_window_context
 from helix_desktop.app.window_frame import build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
@@ -372,3 +374,43 @@ async def open_window(
         # Else the next window's style sheet is also applied to this one's thousand widgets.
         await until(lambda: not isValid(front.window), "the window gone")
         app.setStyleSheet("")  # as of a new application: under one, a window takes longer to build
+
+
+async def new_window(rig: WindowRig) -> ControlledWindow:
+    """Open a window by its key; it shows a new session of the same workspace."""
+    windows = rig.wiring.windows
+    count = len(windows.open_windows)
+    assert not rig.window.commands.new_window.autoRepeat()
+    await act(rig.window.commands.new_window.trigger)
+    assert len(windows.open_windows) == count + 1
+    opened = windows.current
+    assert isinstance(opened, ControlledWindow)
+    await until(lambda: row_of(opened, opened.shown_session.session_id), "its session in its list")
+    return opened
+
+
+def row_of(app_window: ControlledWindow, session_id: str) -> str:
+    """Return the title that a window's session list has for a session; empty if it lists none."""
+    sessions = app_window.window.sidebar.session_list.sessions()
+    return next((session.title for session in sessions if session.id == session_id), "")
+
+
+async def restart(app: QApplication, rig: WindowRig, target: str = "") -> None:
+    """Open the windows of the last run, and a launch target, as a start does."""
+    data = DataDir(rig.folder / "data")
+    targets = StartTargets(rig.wiring.windows, load_windows(rig.context.window_state))
+    launch = Launch(data, Path(data.root / "marker"), target)
+    first_task = targets.open_first(launch, SingleInstance(data.root))
+    await reopen_windows(rig.wiring, targets.last_windows, first_task)
+
+
+def drop(rig: WindowRig, *paths: Path) -> None:
+    """Drop files on the composer."""
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    at, copy = QPoint(5, 5), Qt.DropAction.CopyAction
+    drop_args = (mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    entered = QDragEnterEvent(at, copy, *drop_args)
+    QGuiApplication.sendEvent(rig.composer, entered)
+    assert entered.isAccepted()
+    QGuiApplication.sendEvent(rig.composer, QDropEvent(at, copy, *drop_args))

@@ -146,20 +146,6 @@ async def test_text_is_stripped_and_never_empty(qtbot: QtBot, parent: QWidget) -
 
 
 @pytest.mark.qt_loop
-async def test_a_folder_is_picked_or_not(qtbot: QtBot, parent: QWidget, tmp_path: Path) -> None:
-    async with asyncio.TaskGroup() as tasks:
-        picked = tasks.create_task(pick_folder(parent, "Open folder", tmp_path))
-        dialog = await opened(parent, QFileDialog)
-        dialog.accept()
-    assert picked.result() == tmp_path
-
-    async with asyncio.TaskGroup() as tasks:
-        picked = tasks.create_task(pick_folder(parent, "Open folder", tmp_path))
-        (await opened(parent, QFileDialog)).reject()
-    assert picked.result() is None
-
-
-@pytest.mark.qt_loop
 async def test_a_file_dialog_that_warns_can_be_ended_from_outside(
     qtbot: QtBot, parent: QWidget, tmp_path: Path
 ) -> None:

@@ -141,11 +141,6 @@ def test_both_families_are_bundled(qapp: QApplication) -> None:
     assert fonts.UI_FAMILY in QFontDatabase.families()
 
 
-def test_a_painted_font_follows_the_text_size(qapp: QApplication) -> None:
-    assert fonts.sized(fonts.base(13), 11).pixelSize() == 11
-    assert fonts.sized(fonts.base(26), 11).pixelSize() == 22
-
-
 def test_text_can_be_twice_as_large(qapp: QApplication) -> None:
     """As the guidelines for accessibility ask (WCAG 1.4.4); it ended at 154 %."""
     appearance = stylesheet.Appearance(qapp, "light")

@@ -38,6 +38,13 @@ from tests.support.window.buttons import find_button, find_buttons, find_child, 
 from tests.support.window.window_rig import act, until
 
 
+@pytest.fixture
+def page(qtbot: QtBot) -> McpPage:
+    page = McpPage(NothingOnScreen())
+    qtbot.addWidget(page)
+    return page
+
+
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
     """The focus ring follows the page: by mouse, by arrow keys, and when another page is asked for."""
     frame, view = QWidget(), settings_view(default_settings(), NothingOnScreen())
@@ -115,9 +122,7 @@ def test_listed_models_are_checked_and_added_together(qtbot: QtBot) -> None:
     assert checklist.isHidden()
 
 
-def test_edits_of_a_server_stay_with_their_workspace(qtbot: QtBot) -> None:
-    page = McpPage(NothingOnScreen())
-    qtbot.addWidget(page)
+def test_edits_of_a_server_stay_with_their_workspace(page: McpPage) -> None:
     here = (McpServerStatus(McpServerConfig(name="box", command="here"), "off"),)
     there = (McpServerStatus(McpServerConfig(name="box", command="there"), "off"),)
     page.show_servers("Here", "/here", here)
@@ -138,9 +143,7 @@ def test_edits_of_a_server_stay_with_their_workspace(qtbot: QtBot) -> None:
     assert not page.has_unsaved_edits()
 
 
-def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot) -> None:
-    page = McpPage(NothingOnScreen())
-    qtbot.addWidget(page)
+def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot, page: McpPage) -> None:
     config = McpServerConfig(name="box", command="here")
     other = McpServerStatus(McpServerConfig(name="next", command="here"), "ready")
     page.show_servers("Here", "/here", (McpServerStatus(config, "ready"), other))
@@ -160,9 +163,7 @@ def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot) -> N
     assert page.focusWidget() is page.cards["box"].toggles["edit"], "not the switch of the next server"
 
 
-def test_the_form_says_before_saving_how_long_secrets_last(qtbot: QtBot) -> None:
-    page = McpPage(NothingOnScreen())
-    qtbot.addWidget(page)
+def test_the_form_says_before_saving_how_long_secrets_last(page: McpPage) -> None:
     page.show_servers("Here", "/here", (), "Kept until Helix Desktop closes.")
     page.open_add()
     page.add_box.paste.setPlainText("API_TOKEN=abc npx server")
@@ -178,9 +179,7 @@ def test_the_form_says_before_saving_how_long_secrets_last(qtbot: QtBot) -> None
     assert "isn't valid JSON" in page.add_box._error.text()
 
 
-def test_what_is_wrong_in_the_fields_of_a_server_is_said_there(qtbot: QtBot) -> None:
-    page = McpPage(NothingOnScreen())
-    qtbot.addWidget(page)
+def test_what_is_wrong_in_the_fields_of_a_server_is_said_there(page: McpPage) -> None:
     page.show_servers("Here", "/here", (McpServerStatus(McpServerConfig(name="a", command="here"), "off"),))
     page.open_add()
     page.add_box.paste.setPlainText("npx server")
@@ -196,9 +195,7 @@ def test_what_is_wrong_in_the_fields_of_a_server_is_said_there(qtbot: QtBot) -> 
         assert name not in form.errors()
 
 
-def test_what_other_programs_need_to_share_the_cache_is_copied(qtbot: QtBot) -> None:
-    page = McpPage(NothingOnScreen())
-    qtbot.addWidget(page)
+def test_what_other_programs_need_to_share_the_cache_is_copied(page: McpPage) -> None:
     card = page.sharing
     card.show_sharing("Here", ("helix", "mcp"), SharingState())
     assert not card.http.isChecked()
@@ -214,10 +211,8 @@ def test_what_other_programs_need_to_share_the_cache_is_copied(qtbot: QtBot) -> 
     assert (server["url"], server["headers"]["Authorization"]) == (card._url.text(), "Bearer secret")
 
 
-def test_servers_of_other_programs_are_one_line_until_the_user_opens_it(qtbot: QtBot) -> None:
+def test_servers_of_other_programs_are_one_line_until_the_user_opens_it(qtbot: QtBot, page: McpPage) -> None:
     """By the keyboard too; what has no value yet can't be added."""
-    page = McpPage(NothingOnScreen())
-    qtbot.addWidget(page)
     page.show_servers("Here", "/here", ())
     config = McpServerConfig(
         name="box", command="run", args=("${TEAM}",), env={"LEVEL": "${LEVEL}"}, secret_env=("API_KEY",)

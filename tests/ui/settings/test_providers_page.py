@@ -54,9 +54,16 @@ THREE = [
 ]
 
 
-def test_a_provider_is_shown_when_it_is_clicked_or_reached_with_a_key(qtbot: QtBot) -> None:
+@pytest.fixture
+def page(qtbot: QtBot) -> ProvidersPage:
     page = ProvidersPage(NothingOnScreen())
     qtbot.addWidget(page)
+    return page
+
+
+def test_a_provider_is_shown_when_it_is_clicked_or_reached_with_a_key(
+    qtbot: QtBot, page: ProvidersPage
+) -> None:
     page.show_providers(THREE, [ProviderStatus(form.id, form.demo, "none") for form in THREE])
     page.resize(800, 600)
     with qtbot.waitExposed(page):
@@ -72,9 +79,7 @@ def test_a_provider_is_shown_when_it_is_clicked_or_reached_with_a_key(qtbot: QtB
     assert page.editor.form().name == ""
 
 
-def test_unsaved_edits_of_a_provider_stay_until_they_are_saved(qtbot: QtBot) -> None:
-    page = ProvidersPage(NothingOnScreen())
-    qtbot.addWidget(page)
+def test_unsaved_edits_of_a_provider_stay_until_they_are_saved(qtbot: QtBot, page: ProvidersPage) -> None:
     models = (ModelEntry(name="m"),)
     forms = [ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="m")]
     page.show_providers(forms, [ProviderStatus("box", True, "none")])
@@ -91,9 +96,7 @@ def test_unsaved_edits_of_a_provider_stay_until_they_are_saved(qtbot: QtBot) -> 
     assert page.editor.form().key == ""
 
 
-def test_another_key_drops_what_a_test_with_the_old_one_showed(qtbot: QtBot) -> None:
-    page = ProvidersPage(NothingOnScreen())
-    qtbot.addWidget(page)
+def test_another_key_drops_what_a_test_with_the_old_one_showed(qtbot: QtBot, page: ProvidersPage) -> None:
     page.show_providers(
         [ProviderDraft("box", "box", "http://127.0.0.1:1/v1")], [ProviderStatus("box", True, "keychain")]
     )
@@ -104,27 +107,7 @@ def test_another_key_drops_what_a_test_with_the_old_one_showed(qtbot: QtBot) -> 
         find_button(page.editor, "remove_key").click()
 
 
-def test_a_new_provider_stays_until_it_is_saved(qtbot: QtBot) -> None:
-    page = ProvidersPage(NothingOnScreen())
-    qtbot.addWidget(page)
-    forms = [ProviderDraft("box", "box", "http://127.0.0.1:1/v1")]
-    states = [ProviderStatus("box", True, "none")]
-    page.show_providers(forms, states)
-    page.add()
-    page.editor.enter_key("sk-secret", is_ready=False)
-    page.show_providers(forms, states)  # as when the settings open again
-    assert page.editor.form().key == "sk-secret"
-    page.list.setCurrentRow(0)
-    page.show_providers(forms, states)
-    assert page.editor.form().name == "box"
-    page.add()
-    page.show_providers(forms, states)
-    assert page.editor.form().name == "box", "nothing was typed"
-
-
-def test_what_is_edited_of_a_provider_waits_while_others_are_shown(qtbot: QtBot) -> None:
-    page = ProvidersPage(NothingOnScreen())
-    qtbot.addWidget(page)
+def test_what_is_edited_of_a_provider_waits_while_others_are_shown(page: ProvidersPage) -> None:
     states = [ProviderStatus(form.id, form.id == "box", "none") for form in THREE]
     page.show_providers(THREE, states)
     page.editor.enter_key("sk-secret", is_ready=False)
@@ -152,9 +135,9 @@ def test_what_is_edited_of_a_provider_waits_while_others_are_shown(qtbot: QtBot)
     assert page.editor.form().name == "lab"
 
 
-def test_half_typed_extras_wait_and_keep_a_provider_from_being_saved(qtbot: QtBot) -> None:
-    page = ProvidersPage(NothingOnScreen())
-    qtbot.addWidget(page)
+def test_half_typed_extras_wait_and_keep_a_provider_from_being_saved(
+    qtbot: QtBot, page: ProvidersPage
+) -> None:
     models = (ModelEntry(name="m"), ModelEntry(name="n"))
     forms = [
         ProviderDraft(name, name, "http://127.0.0.1:1/v1", models=models, default_model="m")
@@ -183,34 +166,8 @@ def test_half_typed_extras_wait_and_keep_a_provider_from_being_saved(qtbot: QtBo
     assert page.list.item(0).text() == "box · m · workspace default"
 
 
-def test_a_provider_is_not_saved_without_a_number_that_is_wrong(qtbot: QtBot) -> None:
-    page = ProvidersPage(NothingOnScreen())
-    qtbot.addWidget(page)
-    models = (ModelEntry(name="m"),)
-    form = ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="m")
-    page.show_providers([form], [ProviderStatus("box", True, "none")])
-    window = page.editor.models.spec_form.form("window").line("window")
-    save = find_button(page.editor.footer, "save_provider")
-    window.setText("many")
-    window.editingFinished.emit()
-    output = page.editor.models.spec_form.form("output").line("output")
-    output.setText("4k")
-    output.editingFinished.emit()
-    assert window.text() == "many"  # an edit of another number leaves what was typed
-    with qtbot.assertNotEmitted(page.editor.saved):
-        save.click()
-    assert provider_errors(page.editor)["models"] == "Correct the marked numbers of m."
-    window.setText("32k")
-    window.editingFinished.emit()
-    with qtbot.waitSignal(page.editor.saved) as saved:
-        save.click()
-    assert saved.args[0].models[0].window == 32_000
-
-
-def test_a_long_line_of_the_list_is_cut(qtbot: QtBot) -> None:
+def test_a_long_line_of_the_list_is_cut(page: ProvidersPage) -> None:
     """A bar to scroll it took the place of the first line."""
-    page = ProvidersPage(NothingOnScreen())
-    qtbot.addWidget(page)
     name = "a-provider-with-a-very-long-name-" * 4
     forms = [ProviderDraft(name, name, "http://127.0.0.1:1/v1", default_model="m" * 80)]
     page.show_providers(forms, [ProviderStatus(name, True, "none")])
@@ -220,10 +177,8 @@ def test_a_long_line_of_the_list_is_cut(qtbot: QtBot) -> None:
     assert page.list.horizontalScrollBar().maximum() == 0
 
 
-def test_a_figure_of_a_server_names_it(qtbot: QtBot) -> None:
+def test_a_figure_of_a_server_names_it(page: ProvidersPage) -> None:
     """It read "reported by any"."""
-    page = ProvidersPage(NothingOnScreen())
-    qtbot.addWidget(page)
     reported = ModelEntry(name="m", reported=ModelSpec(window=8_192))
     form = ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=(reported,), default_model="m")
     page.show_providers([form], [ProviderStatus("box", True, "none")])
@@ -232,10 +187,10 @@ def test_a_figure_of_a_server_names_it(qtbot: QtBot) -> None:
     assert page.editor.models.spec_form.form("window").rows["window"].note_text() == "reported by server"
 
 
-def test_each_figure_that_cannot_be_used_says_why_and_stays_with_its_model(qtbot: QtBot) -> None:
+def test_each_figure_that_cannot_be_used_says_why_and_stays_with_its_model(
+    qtbot: QtBot, page: ProvidersPage
+) -> None:
     """A reserve counts against the assumed window; what is refused changes no other figure, and is kept."""
-    page = ProvidersPage(NothingOnScreen())
-    qtbot.addWidget(page)
     models = (ModelEntry(name="m"), ModelEntry(name="n"))
     form = ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="m")
     page.show_providers(
@@ -280,9 +235,9 @@ def test_each_figure_that_cannot_be_used_says_why_and_stays_with_its_model(qtbot
         find_button(page.editor.footer, "save_provider").click()
 
 
-def test_a_name_says_what_it_is_saved_as_and_is_refused_where_it_is_taken(qtbot: QtBot) -> None:
-    page = ProvidersPage(NothingOnScreen())
-    qtbot.addWidget(page)
+def test_a_name_says_what_it_is_saved_as_and_is_refused_where_it_is_taken(
+    qtbot: QtBot, page: ProvidersPage
+) -> None:
     form = ProviderDraft("local-test", "local-test", "http://127.0.0.1:1/v1", models=(ModelEntry(name="m"),))
     page.show_providers([form], [ProviderStatus("local-test", True, "none")])
     editor = page.editor
@@ -297,9 +252,9 @@ def test_a_name_says_what_it_is_saved_as_and_is_refused_where_it_is_taken(qtbot:
     assert provider_errors(editor)["name"] == "The provider local-test already exists. Enter another name."
 
 
-def test_the_name_of_a_model_that_is_typed_is_saved_without_the_button_to_add_it(qtbot: QtBot) -> None:
-    page = ProvidersPage(NothingOnScreen())
-    qtbot.addWidget(page)
+def test_the_name_of_a_model_that_is_typed_is_saved_without_the_button_to_add_it(
+    qtbot: QtBot, page: ProvidersPage
+) -> None:
     page.show_providers(THREE[:2], [ProviderStatus(form.id, form.demo, "none") for form in THREE[:2]])
     page.list.setCurrentRow(1)
     page.editor.models.name_field.setEditText("qwen3")
@@ -308,10 +263,8 @@ def test_the_name_of_a_model_that_is_typed_is_saved_without_the_button_to_add_it
     assert [model.name for model in saved.args[0].models] == ["qwen3"]
 
 
-def test_no_field_of_a_provider_moves_while_the_user_types(qtbot: QtBot) -> None:
+def test_no_field_of_a_provider_moves_while_the_user_types(qtbot: QtBot, page: ProvidersPage) -> None:
     """Not at the first letter, nor where something is wrong."""
-    page = ProvidersPage(NothingOnScreen())
-    qtbot.addWidget(page)
     page.resize(760, 900)
     with qtbot.waitExposed(page):
         page.show()

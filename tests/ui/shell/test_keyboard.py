@@ -49,19 +49,6 @@ from tests.support.window.keyboard_focus import focused_widget
 pytestmark = pytest.mark.usefixtures("qapp")
 
 
-def test_next_pane_wraps_around(qtbot: QtBot, window: MainWindow) -> None:
-    window.show_center_page("work")
-    panes = {"rail": window.rail, "sidebar": window.sidebar, "center": window._center}
-    visited: list[str] = []
-    for _ in range(4):
-        window.commands.next_pane.trigger()
-        focused = focused_widget()
-        visited += [name for name, pane in panes.items() if pane.isAncestorOf(focused)]
-
-    assert set(visited) == {"rail", "sidebar", "center"}
-    assert visited[0] == visited[3]
-
-
 class CountedButton(QPushButton):
     """Counts how often anybody looks whether it is in sight."""
 
@@ -323,34 +310,28 @@ def test_a_command_is_found_by_its_words_and_run(qtbot: QtBot, window: MainWindo
     assert words(opened(window))[0] == "Larger text"
 
 
-@pytest.mark.parametrize(
-    ("typed", "first"),
-    [
+def test_commands_are_found_by_words_of_users_their_menu_and_topics_of_the_guide(window: MainWindow) -> None:
+    """The one that is on says so; a topic opens its page."""
+    window.commands.theme_dark.setChecked(True)
+    panel = opened(window)
+    for typed, expected in (
         ("preferences", "Settings…"),
-        ("dark mode", "Dark theme"),
         ("font zoom", "Larger text"),
         ("handover", "Compacted"),
-    ],
-)
-def test_a_command_is_found_by_what_users_call_it(window: MainWindow, typed: str, first: str) -> None:
-    panel = opened(window)
-    QTest.keyClicks(panel.search, typed)
-    assert words(panel)[0] == first
-
-
-def test_a_word_of_the_menu_and_another_one_find_a_command(window: MainWindow) -> None:
-    panel = opened(window)
-    QTest.keyClicks(panel.search, "help manual")
-    assert words(panel) == ["Guide"]
-
-
-def test_a_topic_of_the_guide_is_a_command(window: MainWindow) -> None:
-    panel = opened(window)
-    QTest.keyClicks(panel.search, "marker")
-    assert words(panel) == ["Cached"]
+        ("help manual", "Guide"),
+        ("dark mode", "Dark theme"),
+        ("marker", "Cached"),
+    ):
+        panel.search.setText(typed)
+        assert words(panel)[0] == expected, typed
+        if typed == "dark mode":
+            assert panel.list_view.rows[0].accessible_text.startswith("Dark theme, checked, View")
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     assert window.help_windows.guide is not None
     assert window.help_windows.guide.isVisible()
+    QTest.keyClicks(opened(window).search, "file")
+    assert "Import…" in words(panel)
+    assert "Larger text" not in words(panel)
 
 
 def test_other_words_are_those_of_commands_that_exist(window: MainWindow) -> None:
@@ -358,13 +339,6 @@ def test_other_words_are_those_of_commands_that_exist(window: MainWindow) -> Non
     pages = {f"settings:{page}" for page in SettingsView.page_titles()}
     names = pages | {action.objectName() for action in window.findChildren(QAction)}
     assert names >= PLACE_WORDS.keys()
-
-
-def test_a_menus_name_finds_its_commands(window: MainWindow) -> None:
-    panel = opened(window)
-    QTest.keyClicks(panel.search, "file")
-    assert "Import…" in words(panel)
-    assert "Larger text" not in words(panel)
 
 
 def test_only_enabled_commands_are_offered(window: MainWindow) -> None:
@@ -410,11 +384,3 @@ def test_marks_for_the_keyboard_are_not_shown(window: MainWindow) -> None:
     """Where letters cannot be marked, as in Chinese, a menu names a key in brackets."""
     assert command_text(QAction("&Save as…\tCtrl+S", window)) == "Save as…"
     assert command_text(QAction("文件(&F)", window)) == "文件"
-
-
-def test_checked_commands_are_marked(window: MainWindow) -> None:
-    window.commands.theme_dark.setChecked(True)
-    panel = opened(window)
-    QTest.keyClicks(panel.search, "dark theme")
-    text = panel.list_view.rows[0].accessible_text
-    assert text.startswith("Dark theme, checked, View")

@@ -9,9 +9,9 @@ from itertools import product
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QCloseEvent, QCursor, QFont
+from PySide6.QtGui import QCursor, QFont
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy_numbers import ContextPolicy
@@ -20,18 +20,16 @@ from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
 from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.cards import Dot
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.design.sized_dialog import fit_screen, fitted_rect
+from helix_desktop.ui.design.sized_dialog import fitted_rect
 from helix_desktop.ui.design.style import fonts, stylesheet
-from helix_desktop.ui.design.style.theme import DARK, current_theme
-from helix_desktop.ui.kit.commands import RUNNING_AGENT, WindowCommands
-from helix_desktop.ui.kit.intents import StopAgent, ToggleTheme, WidenPanel
+from helix_desktop.ui.kit.commands import WindowCommands
+from helix_desktop.ui.kit.intents import WidenPanel
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.status_lines import JobAction, JobRow, WaitingSession
 from helix_desktop.ui.window.top_bar import TopBar, TopBarState
 from helix_desktop.ui.window.workspace_names import WorkspaceRow
-from tests.support.intents import performed
 from tests.support.window.bare_window import make_window
 from tests.support.window.buttons import find_child
 
@@ -178,18 +176,6 @@ def test_how_full_the_context_is_stands_once_outside_the_panel(
         window.commands.toggle_inspector.trigger()
 
 
-def test_the_top_bar_drops_text_but_no_control(qtbot: QtBot, window: MainWindow) -> None:
-    work(window)
-    QTest.keyClick(window, Qt.Key.Key_I, _CONTROL)
-    window.resize(560, 600)
-    bar = window.top_bar
-    qtbot.waitUntil(bar.inspector.isVisible)  # the sidebar has folded away
-    assert [button.text() for button in bar.pages.findChildren(QPushButton)] == ["Chat", "", "", ""]
-    for control in (bar.pages, bar.inspector, bar.more):
-        assert control.isVisible()
-        assert bar.rect().contains(control.geometry())
-
-
 def test_the_title_yields_last(qtbot: QtBot, window: MainWindow) -> None:
     work(window)
     bar = window.top_bar
@@ -253,17 +239,6 @@ def test_closing_asks_for_confirmation(qtbot: QtBot, window: MainWindow) -> None
     assert not window.isVisible()
 
 
-def test_a_refused_close_event_still_stores_the_layout(
-    window: MainWindow, layout_states: dict[str, bytes]
-) -> None:
-    event = QCloseEvent()
-    window.closeEvent(event)
-
-    assert not event.isAccepted()
-    assert layout_states["geometry"]
-    assert layout_states["splitter"]
-
-
 def test_the_layout_is_stored_on_each_change_not_only_at_the_end(
     qtbot: QtBot, window: MainWindow, layout_states: dict[str, bytes]
 ) -> None:
@@ -273,40 +248,6 @@ def test_the_layout_is_stored_on_each_change_not_only_at_the_end(
         window.resize(1300, 800)
         window.commands.toggle_inspector.trigger()
     assert layout_states.keys() >= {"geometry", "splitter", "inspector"}
-
-
-def test_session_commands_need_a_session(window: MainWindow) -> None:
-    window.show_center_page("welcome")
-    assert not window.commands.hold_compaction.isEnabled()
-    assert not window.sidebar.isVisible()
-
-    work(window)
-    assert window.commands.hold_compaction.isEnabled()
-
-
-def test_esc_twice_stops_and_once_does_not(qtbot: QtBot, window: MainWindow) -> None:
-    work(window)
-    window.commands.set_met(RUNNING_AGENT, True)
-    field = window.findChildren(QTextEdit)[0]
-    field.setFocus()
-
-    with performed(window) as intents:
-        QTest.keyClick(field, Qt.Key.Key_Escape)
-        assert intents == []
-        QTest.keyClick(field, Qt.Key.Key_Escape)
-        assert intents == [StopAgent()]
-
-
-def test_the_edit_menu_acts_on_the_field_in_focus(qtbot: QtBot, window: MainWindow) -> None:
-    work(window)
-    field = window.findChildren(QTextEdit)[0]
-    field.setFocus()
-    QTest.keyClicks(field, "word")
-    assert QApplication.focusWidget() is field
-
-    window.commands.undo.trigger()
-
-    assert field.toPlainText() == ""
 
 
 def test_job_lines_appear_update_and_disappear(qtbot: QtBot, window: MainWindow) -> None:
@@ -473,15 +414,6 @@ def test_a_window_stays_within_the_available_screen(
     assert fitted_rect(QRect(*place), QRect(0, 36, 1366, 692)) == QRect(*expected)
 
 
-def test_a_window_larger_than_its_screen_is_resized_to_fit(qtbot: QtBot) -> None:
-    widget = QWidget()
-    qtbot.addWidget(widget)
-    free = widget.screen().availableGeometry()
-    widget.resize(free.width() + 400, free.height() + 400)
-    fit_screen(widget)
-    assert free.contains(widget.geometry())
-
-
 def test_with_larger_text_panes_fold_earlier(qapp: QApplication, window: MainWindow) -> None:
     appearance = stylesheet.Appearance(qapp, "light")
     window.bind_appearance(appearance)
@@ -506,22 +438,6 @@ def test_with_larger_text_the_pages_have_room_for_their_names(qapp: QApplication
     appearance.set_text_px(20)
     assert window.top_bar.pages.width() == window.top_bar.pages.width_at("words")
     appearance.zoom(0)
-    appearance.deleteLater()
-
-
-def test_themes_and_zoom_are_in_the_menu(qapp: QApplication, window: MainWindow) -> None:
-    appearance = stylesheet.Appearance(qapp, "light")
-    window.bind_appearance(appearance)
-    assert window.commands.theme_light.isChecked()
-
-    window.perform(ToggleTheme())
-    assert current_theme() is DARK
-    assert window.commands.theme_dark.isChecked()
-    window.commands.zoom_in.trigger()
-    assert appearance.text_px > 13
-    window.commands.zoom_reset.trigger()
-    window.commands.theme_light.trigger()
-    assert not current_theme().dark
     appearance.deleteLater()
 
 

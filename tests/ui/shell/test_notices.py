@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint, QSize, Qt, QTimer
+from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QCursor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFrame, QLabel
+from PySide6.QtWidgets import QFrame, QLabel
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.errors import ContentDamaged, OutputFormUnavailable
@@ -73,30 +73,6 @@ def _visible_notices(window: MainWindow) -> list[str]:
 def _timer(window: MainWindow, notice: str, name: str) -> QTimer:
     card = find_child(window.notices, QFrame, notice)
     return find_child(card, QTimer, name)
-
-
-def test_a_notice_lies_over_the_page_and_moves_nothing(qtbot: QtBot, window: MainWindow) -> None:
-    """The chat moved by the height of a notice, whenever one came or went."""
-    window.show_center_page("work")
-    page = window.session_pages
-
-    def place() -> tuple[QPoint, QSize]:
-        QApplication.sendPostedEvents()
-        window.grab()  # with all layouts done
-        return page.mapTo(window, QPoint(0, 0)), page.size()
-
-    before = place()
-    window.notices.notify(
-        Notice("a", "It broke.", "Why it did, at length. " * 8, "What to do.", level="error")
-    )
-    window.notices.notify(Notice("b", "Done", answers=(Answer("Undo", lambda: None, "undo"),)))
-    assert place() == before
-    cards = [window.notices.findChild(QFrame, name) for name in "ab"]
-    tops = [card.mapTo(window, QPoint(0, 0)).y() for card in cards if card is not None]
-    assert before[0].y() < tops[0] < tops[1], "over the page, the older one first"
-    window.notices.end("a")
-    window.notices.end("b")
-    assert place() == before
 
 
 def test_a_click_that_was_meant_for_the_page_reaches_it(window: MainWindow) -> None:
@@ -259,13 +235,6 @@ def test_a_brief_notice_of_another_session_waits_until_this_is_shown(window: Mai
     assert not _timer(window, "b", "read").isActive()
     window.notices.set_context("w", "b")
     assert _timer(window, "b", "read").isActive()
-
-
-def test_a_notice_of_the_same_id_is_replaced(window: MainWindow) -> None:
-    window.notices.notify(Notice("b", "First", level="error"))
-    window.notices.notify(Notice("b", "Second", level="warning"))
-
-    assert window.notices.names() == ("b",)
 
 
 def test_an_error_goes_once_the_same_action_works_in_its_place(window: MainWindow) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from PySide6.QtWidgets import QFrame, QLabel
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.kit.intents import (
     AddProvider,
-    Intent,
     LocateWorkspace,
     NewSession,
     OpenFolder,
@@ -19,7 +17,7 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.workspace_names import WorkspaceRow
-from tests.support.galleries.providers_gallery import DETECTED_SERVERS
+from tests.support.galleries.settings_gallery import DETECTED_SERVERS
 from tests.support.intents import performed
 from tests.support.window.bare_window import make_window
 from tests.support.window.buttons import press
@@ -37,32 +35,6 @@ def test_the_first_frame_names_the_workspace_of_the_last_run(qtbot: QtBot) -> No
     assert later.opening_page.text() == "Opening helix…"
     before.show_workspaces([])
     assert later.last_workspace() == ""
-
-
-def test_the_first_frame_says_that_the_sample_is_opened(qtbot: QtBot) -> None:
-    first = make_window({})
-    qtbot.addWidget(first)
-    first.opening_page.show_sample()
-    assert first.opening_page.text() == "Opening the sample…"
-
-
-@pytest.mark.parametrize(
-    ("name", "intent"),
-    [
-        ("suggestion:play", OpenSample()),
-        ("suggestion:plug", AddProvider()),
-    ],
-)
-def test_there_are_two_other_ways_to_start(window: MainWindow, name: str, intent: Intent) -> None:
-    with performed(window) as intents:
-        press(window.places.welcome.get(), name)
-    assert intents == [intent]
-
-
-def test_the_welcome_page_opens_folders_by_the_window_s_own_command(window: MainWindow) -> None:
-    with performed(window) as intents:
-        press(window.places.welcome.get(), "suggestion:folder-open")
-    assert intents == [OpenFolder()]
 
 
 def test_one_button_stands_out(qtbot: QtBot, window: MainWindow) -> None:
@@ -98,16 +70,19 @@ def test_cards_stack_in_a_narrow_window(qtbot: QtBot, window: MainWindow) -> Non
     qtbot.waitUntil(lambda: len(card_lefts()) == 1)
 
 
-def test_an_empty_workspace_starts_a_session(window: MainWindow) -> None:
-    window.places.empty.get().show_workspace("helix")
-    window.show_center_page("empty")
-    assert "No sessions in helix yet" in [
-        words.text() for words in window.places.empty.get().findChildren(QLabel)
-    ]
-
-    with performed(window) as intents:
-        press(window.places.empty.get(), "new_session")
-    assert intents == [NewSession()]
+def test_pages_without_a_session_offer_what_to_do(window: MainWindow) -> None:
+    places = window.places
+    places.empty.get().show_workspace("helix")
+    assert "No sessions in helix yet" in [words.text() for words in places.empty.get().findChildren(QLabel)]
+    for place, button, intent in (
+        (places.welcome, "suggestion:play", OpenSample()),
+        (places.welcome, "suggestion:plug", AddProvider()),
+        (places.welcome, "suggestion:folder-open", OpenFolder()),
+        (places.empty, "new_session", NewSession()),
+    ):
+        with performed(window) as intents:
+            press(place.get(), button)
+        assert intents == [intent]
 
 
 def test_a_missing_folder_can_be_located_read_or_removed(window: MainWindow) -> None:

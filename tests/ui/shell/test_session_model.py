@@ -95,13 +95,3 @@ def test_what_a_row_does_not_show_stands_in_its_tooltip_and_description(qtbot: Q
     assert index.data(Qt.ItemDataRole.AccessibleTextRole).startswith(
         "Branch, Fix the parser, Waiting for you"
     )
-
-
-def test_a_search_in_facts_shows_them(qtbot: QtBot) -> None:
-    view = SessionList()
-    qtbot.addWidget(view)
-    view.show_sessions([_ALL, replace(_ALL, id="b", title="Opus")], datetime(2026, 11, 20, 15, 4))
-    view.set_filter("opus", {})
-    assert {item.id: item.found_line for item in view.sessions()} == {"a": _ALL.subtitle, "b": ""}
-    view.set_filter("", {})
-    assert {item.found_line for item in view.sessions()} == {""}

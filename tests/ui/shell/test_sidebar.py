@@ -20,7 +20,6 @@ from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.kit.intents import (
     ArchiveSession,
     LocateWorkspace,
-    NewSession,
     OpenFolder,
     OpenListedSession,
     PinSession,
@@ -108,13 +107,6 @@ def test_when_a_session_changed_is_said_anew(sidebar: Sidebar) -> None:
     assert str(place.data(Qt.ItemDataRole.AccessibleDescriptionRole)).startswith("15:04, ")
     sidebar.session_list.update_time(NOW + timedelta(days=1))
     assert visible_texts(sidebar) == ["Yesterday", changed.title]
-
-
-def test_the_tooltip_says_that_a_session_waits(sidebar: Sidebar) -> None:
-    for state in ("", "waiting"):
-        sidebar.show_sessions([replace(SESSIONS[0], state=state)], NOW)
-        tip = sidebar.session_list.model().index(1, 0).data(Qt.ItemDataRole.ToolTipRole)
-        assert ("Waiting for you" in tip) == bool(state)
 
 
 def test_pinned_sessions_come_first_and_archived_ones_wait_below_a_heading(sidebar: Sidebar) -> None:
@@ -258,17 +250,6 @@ def test_esc_and_enter_belong_to_what_an_input_method_composes(sidebar: Sidebar)
     assert search.text() == ""
 
 
-def test_an_empty_workspace_offers_a_session(sidebar: Sidebar) -> None:
-    sidebar.show_sessions([], NOW)
-    button = find_button(sidebar, "new_session")
-
-    owner = sidebar.commands.new_session.parent()
-    assert owner is not None
-    with performed(owner) as intents:
-        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert intents == [NewSession()]
-
-
 def test_a_closed_workspace_is_labeled_and_claims_no_numbers(sidebar: Sidebar) -> None:
     sidebar.show_sessions([], NOW)
     sidebar.show_closed("The folder is missing.")
@@ -350,16 +331,6 @@ def test_an_update_does_not_end_a_rename(sidebar: Sidebar) -> None:
     assert field.isVisible()
 
 
-def test_two_thousand_sessions_are_laid_out_once(sidebar: Sidebar) -> None:
-    many = [session(str(at), f"Session {at}", timedelta(hours=at)) for at in range(2_000)]
-    sidebar.show_sessions(many, NOW)
-
-    assert len(sidebar.session_list.sessions()) == 2_000
-    sidebar.session_list.scrollToBottom()
-    assert sidebar.session_list.index_of("1999").isValid()
-    assert not sidebar.session_list.grab().isNull()
-
-
 @pytest.fixture
 def rail(qtbot: QtBot, commands: WindowCommands) -> Rail:
     new_rail = Rail(commands)
@@ -388,12 +359,6 @@ def test_rows_follow_the_text_size_there_and_back(qapp: QApplication, sidebar: S
     appearance.zoom(0)
     assert tops() == before
     appearance.deleteLater()
-
-
-def test_a_click_on_a_workspace_s_square_selects_it(rail: Rail) -> None:
-    with performed(rail) as intents:
-        QTest.mouseClick(rail.button("w2"), Qt.MouseButton.LeftButton)
-    assert intents == [ShowWorkspace("w2")]
 
 
 def test_badges_have_text_labels(rail: Rail) -> None:
@@ -454,20 +419,6 @@ def test_a_search_names_the_workspaces_that_cannot_be_read(window: MainWindow) -
     assert note.text() == "Can't be searched: one, two, three, 1 more. Choose one to see why."
     window.switcher.show_unread(())
     assert "searched" not in note.text()
-
-
-def test_enter_switches_the_workspace_and_arrows_move_the_selection(window: MainWindow) -> None:
-    window.show_workspaces(WORKSPACES)
-    window.switcher.open()
-    QTest.keyClick(window.switcher.search, Qt.Key.Key_Down)
-    with performed(window.switcher) as intents:
-        QTest.keyClick(window.switcher.search, Qt.Key.Key_Return)
-    assert intents == [ShowWorkspace("w3")]
-
-    window.switcher.open()
-    with performed(window.switcher) as intents:
-        QTest.keyClick(window.switcher.search, Qt.Key.Key_Return)
-    assert intents == [ShowWorkspace("w2")]
 
 
 def test_esc_and_a_click_outside_close_the_switcher(window: MainWindow) -> None:

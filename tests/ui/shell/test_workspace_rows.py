@@ -9,8 +9,6 @@ import pytest
 from helix_desktop.domain.text_format import matches_query
 from helix_desktop.ui.window.sidebar.session_list import day_group
 from helix_desktop.ui.window.workspace_names import (
-    WorkspaceRow,
-    default_color,
     default_initials,
     disambiguate,
     distinct_colors,
@@ -52,11 +50,6 @@ def test_similar_workspaces_have_different_colors() -> None:
 )
 def test_initials_come_from_the_words_of_a_name(name: str, initials: str) -> None:
     assert default_initials(name) == initials
-
-
-def test_a_workspace_keeps_its_color() -> None:
-    assert default_color("4f9b") == default_color("4f9b")
-    assert WorkspaceRow("x", "n", "/p", color="#123456").display_color() == "#123456"
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,8 @@ from tests.support.model_servers.chat_server import api_error, replies_in_order,
 from tests.support.pdf_bytes import pdf, protected_pdf
 from tests.support.window.buttons import find_child
 from tests.support.window.chat_geometry import action_names, hit_area_point, press_action
-from tests.support.window.drops import drop
 from tests.support.window.usage_checks import inspector_rows
-from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
+from tests.support.window.window_rig import TIMEOUT_S, WindowRig, drop, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 

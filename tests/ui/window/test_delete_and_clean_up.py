@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QMenu
 
 from helix_desktop.agent.ports import StoreRetention
 from helix_desktop.domain.digest import digest_of
@@ -33,7 +33,7 @@ from helix_desktop.ui.kit.intents import OpenCacheEntry, RemoveSecret, TrashSess
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.outputs.entry_actions import TrashEntries
 from helix_desktop.ui.outputs.filter_bar import state_option
-from helix_desktop.ui.window.redaction import confirmation_word
+from helix_desktop.ui.window.redaction import RedactDialog, confirmation_word
 from helix_desktop.ui.window.session_lists import DELETED_SESSION
 from helix_desktop.ui.workspace_dialogs.cleanup_dialogs import TrashDialog
 from helix_desktop.words.times import format_date
@@ -47,10 +47,22 @@ from tests.support.model_servers.chat_server import (
 from tests.support.store.builders import make_content, make_summary, tool_answer_event
 from tests.support.window.buttons import find_buttons, press
 from tests.support.window.chat_geometry import click_area
-from tests.support.window.redact_dialog import forget_dialog, labels
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
+
+
+async def forget_dialog(rig: WindowRig) -> RedactDialog:
+    """Return the dialog once it is open."""
+    redaction = rig.wiring.redaction
+    await until(lambda: redaction.dialog, "the dialog")
+    assert redaction.dialog is not None
+    return redaction.dialog
+
+
+def labels(dialog: QDialog) -> str:
+    """Return all visible text of the dialog."""
+    return "\n".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisibleTo(dialog))
 
 
 def note_of(text: str) -> Attachment:

@@ -26,9 +26,7 @@ from helix_desktop.ui.window.trust import TrustDialog
 from tests.support.image_bytes import png
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
 from tests.support.window.buttons import find_button, find_buttons, find_child, press
-from tests.support.window.drops import drop
-from tests.support.window.several_windows import new_window
-from tests.support.window.window_rig import WindowRig, until
+from tests.support.window.window_rig import WindowRig, drop, new_window, until
 
 pytestmark = pytest.mark.qt_loop
 

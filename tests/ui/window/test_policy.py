@@ -22,7 +22,7 @@ from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.replay.recording import SessionFacts
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
-from tests.support.galleries.policy_gallery import sample_replay
+from tests.support.galleries.settings_gallery import sample_replay
 from tests.support.window.buttons import find_button, find_buttons, find_child, press
 from tests.support.window.window_rig import WindowRig, until
 

@@ -38,8 +38,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.window.buttons import press
-from tests.support.window.several_windows import new_window, restart, row_of
-from tests.support.window.window_rig import WindowRig, act, open_window, until
+from tests.support.window.window_rig import WindowRig, act, new_window, open_window, restart, row_of, until
 
 pytestmark = pytest.mark.qt_loop
 

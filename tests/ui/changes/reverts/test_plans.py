@@ -13,7 +13,7 @@ from helix_desktop.ui.changes.reverts.revert_flow import done_text
 from helix_desktop.ui.design.focus import tab_stops
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
-from tests.support.galleries.changes_gallery import make_rewind_dialog
+from tests.support.galleries.changes_samples import make_rewind_dialog
 from tests.support.window.buttons import find_child
 from tests.support.window.looks import ShowLook
 

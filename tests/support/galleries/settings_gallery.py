@@ -1,4 +1,4 @@
-"""The page of providers in its states."""
+"""The settings filled in: providers in their states, and a policy with its session replayed under two."""
 
 from __future__ import annotations
 
@@ -6,18 +6,25 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from helix_desktop.agent.rule_usage import RuleUsage
 from helix_desktop.config.build_info import Build
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec
 from helix_desktop.domain.request_extras import RequestExtras
+from helix_desktop.domain.tools import PermissionRule
+from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep
+from helix_desktop.ui.settings.policy.page import PolicyPage
+from helix_desktop.ui.settings.policy.replay_card import PolicyComparison
 from helix_desktop.ui.settings.providers.editor import CheckNotice
 from helix_desktop.ui.settings.providers.models import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.window.keyboard_page import KeyboardPage
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.words.policies import policy_name
 from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
 
 OLLAMA_MODELS = (
@@ -169,3 +176,74 @@ SCENES: dict[str, Callable[[SettingsView], None]] = {
     "saved": _show_saved_notice,
     "new": lambda view: view.providers.add(),
 }
+
+
+EDITED = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, intake_ask=False)
+_BEGIN, _STEP = 1_763_700_000, 95  # seconds
+_GROWTH = 1_400  # tokens a request
+
+
+def sample_replay(tokens_after: int, sweep_every: int, *, is_exact: bool = True) -> PolicyReplay:
+    """Return a session of 120 requests that is swept down to `tokens_after` tokens so often."""
+    points, rewrites, tokens = [], [], 9_000
+    for number in range(120):
+        seq, at = 2 + 3 * number, _BEGIN + number * _STEP
+        tokens += _GROWTH + (number * 733) % 900
+        if number % sweep_every == sweep_every - 1:
+            kind = "handover-made" if number > 100 else ("fold-made" if number % 2 else "sweep-made")
+            rewrites.append(PolicyRewrite(seq, at, kind, tokens, tokens_after))
+            tokens = tokens_after
+        points.append(WindowPoint(seq, at, tokens))
+    sent = sum(point.tokens for point in points)
+    return PolicyReplay(
+        tuple(points),
+        tuple(rewrites),
+        128_000,
+        108_800,
+        sent,
+        sent * 0.21,
+        0.9 + tokens_after / 1e6,
+        is_exact,
+    )
+
+
+def sample_comparison(*, is_exact: bool = True) -> PolicyComparison:
+    """Return an edited policy beside the one in use."""
+    names = {"edited": EDITED, "in_use": PROFILES["balanced"], "lean": PROFILES["lean"]}
+    return PolicyComparison(
+        {key: policy_name(policy) for key, policy in names.items()},
+        "edited",
+        "in_use",
+        sample_replay(24_000, 13, is_exact=is_exact),
+        sample_replay(52_000, 21),
+        "ready" if is_exact else "busy",
+        is_one=False,
+    )
+
+
+def fill_policy(page: PolicyPage) -> None:
+    """Show an edited policy with its replay, effects and its fields."""
+    page.show_policy("helix-desktop", EDITED, PROFILES["balanced"])
+    page.replay_card.show_comparison(sample_comparison(is_exact=False))
+    page.show_effects({"protect_steps": "This session: bills 12k more, coverage +1 %"})
+    page.form.show_error("observe_at", "“Compact early from” can't be above “observe_place_at”.")
+
+
+_SAVED = 1_763_000_000_000  # in November
+RULES = (
+    PermissionRule("run_command", "pytest -q", _SAVED),
+    PermissionRule("*", "git push *", _SAVED, "pattern", effect="deny"),
+    PermissionRule("*", "migrations", _SAVED, "folder", effect="ask"),
+    PermissionRule("*", "src", 0, "folder", scope="session"),
+)
+USAGE: dict[str, RuleUsage] = {RULES[0].text: RuleUsage(41, _SAVED), RULES[1].text: RuleUsage()}
+VERSIONS = (("Qt", "6.11.3"), ("Python", "3.11.2"), ("system", "Debian GNU/Linux 12 (bookworm), x86_64"))
+
+
+def make_settings(window: MainWindow) -> SettingsView:
+    """The settings of a window, on screen, with all pages filled."""
+    view = show_settings(window)
+    fill_policy(view.policy)
+    view.permissions.show_rules("helix-desktop", RULES, USAGE, {})
+    view.about.show_about(VERSIONS)
+    return view
