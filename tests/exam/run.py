@@ -22,8 +22,7 @@ from helix_desktop.system.exit_codes import FAILED, USAGE
 from helix_desktop.words.numbers import format_integer, format_usd
 from helix_desktop.words.translation import error_text, translate
 from tests.benchmarks.replay.measure import find_recordings
-from tests.exam.examiner import CONDITIONS, Examiner, ExamPart, QuestionResult, plan_exam
-from tests.exam.interview import MAX_CALLS
+from tests.exam.examiner import CONDITIONS, MAX_CALLS, Examiner, ExamPart, QuestionResult, plan_exam
 from tests.exam.questions import read_questions
 from tests.exam.report import format_table, to_document
 

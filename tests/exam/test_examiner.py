@@ -12,11 +12,9 @@ import pytest
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.http import HttpClient
-from tests.exam.examiner import CONDITIONS, Examiner, ExamPart, QuestionResult, plan_exam
-from tests.exam.interview import MAX_CALLS
+from tests.exam.examiner import CONDITIONS, MAX_CALLS, Examiner, ExamPart, QuestionResult, plan_exam
 from tests.exam.questions import read_questions, recording_digest
-from tests.exam.report import format_table, to_document
-from tests.exam.totals import ExamTotals, exam_totals
+from tests.exam.report import ExamTotals, exam_totals, format_table, to_document
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, Script, StreamedReply, text_reply
 from tests.support.model_servers.connect import connect_model
 from tests.support.replay_fakes import assistant_message, file_read_step, user_message
@@ -144,14 +142,6 @@ async def test_totals_say_how_far_they_can_be_trusted(part: ExamPart, http: Http
     document = to_document(results, ModelInfo("local", "scripted", WINDOW), "balanced", "")
     assert (document["model"], document["window"]) == ("local/scripted", WINDOW)
     assert [row["id"] for row in document["results"]] == ["port", "units"] * 3
-
-
-async def test_a_model_that_never_recalls_or_is_wrong_scores_so(part: ExamPart, http: HttpClient) -> None:
-    silent, _, _ = await examine(part, lambda _request: text_reply("I don't know."), http)
-    wrong, _, _ = await examine(part, lambda _request: text_reply(f"Port 1{PORT}, in inches."), http)
-    for results in (silent, wrong):
-        assert [row.right for row in exam_totals(results)] == [0] * 9
-        assert [result.calls for result in results] == [()] * 6
 
 
 async def test_what_does_not_fit_is_left_out(part: ExamPart, http: HttpClient) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +44,8 @@ async def test_what_was_measured_before_a_model_failed_is_printed(recordings: Pa
     async with ChatServer(answer) as server:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "tests.exam.run", *folders, "--questions", str(recordings)),
-            *(
-                "--data-dir",
-                str(recordings / "data"),
-                "--model",
-                "local/small",
-                "--base-url",
-                server.base_url,
-            ),
+            *("--data-dir", str(recordings / "data"), "--model", "local/small"),
+            *("--base-url", server.base_url),
             cwd=ROOT,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -79,21 +72,13 @@ async def test_what_was_measured_before_a_model_failed_is_printed(recordings: Pa
     ("words", "reason"),
     [
         ((), "No model is set up."),
-        (("--model", "demo/offline"), "No model is set up."),
         (("--model", "nobody/x"), "Unknown provider: nobody."),
-        (("--model", "local/small", "--base-url", "nonsense"), "The base URL must be a web address"),
     ],
 )
 def test_without_a_model_nothing_is_measured(
     recordings: Path, words: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = [
-        str(recordings),
-        "--questions",
-        str(recordings),
-        "--data-dir",
-        str(recordings / "data"),
-    ]
+    command = [str(recordings), "--questions", str(recordings), "--data-dir", str(recordings / "data")]
     assert main([*command, *words]) == 2
     captured = capsys.readouterr()
     assert captured.out.startswith(f"Not measured. {reason}")
@@ -104,20 +89,15 @@ def test_without_a_model_nothing_is_measured(
     assert document["reason"].startswith(reason)
 
 
-@pytest.fixture
-def refuse(recordings: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    def run(*words: str) -> str:
+def test_bad_input_is_refused(recordings: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    west, questions = str(recordings / "west"), ("--questions", str(recordings))
+    for words, error in (
+        ((west, *questions), "No questions about these recordings found."),
+        ((west, "--questions", west), "No questions in"),
+        ((west, *questions, "--policy", "x"), "Policy 'x' not found."),
+        ((f"{west}/no.jsonl", *questions), "can't be read"),
+    ):
         assert main(words) == 2
         captured = capsys.readouterr()
         assert (captured.out, len(captured.err.splitlines())) == ("", 1)
-        return captured.err
-
-    return run
-
-
-def test_bad_input_is_refused(recordings: Path, refuse: Callable[..., str]) -> None:
-    west, questions = str(recordings / "west"), ("--questions", str(recordings))
-    assert "No questions about these recordings found." in refuse(west, *questions)
-    assert "No questions in" in refuse(west, "--questions", west)
-    assert "Policy 'x' not found." in refuse(west, *questions, "--policy", "x")
-    assert "can't be read" in refuse(f"{west}/no.jsonl", *questions)
+        assert error in captured.err

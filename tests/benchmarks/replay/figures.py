@@ -19,7 +19,7 @@ from helix_desktop.replay.next_call_identifiers import (
 )
 from helix_desktop.replay.replayer import MechanismCounts
 from tests.benchmarks.replay.recalls import Lookups, Recalls, median_tokens
-from tests.benchmarks.replay.requests import BilledTotals
+from tests.benchmarks.replay.request_bills import BilledTotals
 
 Number = TypeVar("Number", int, float)
 

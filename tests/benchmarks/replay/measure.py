@@ -37,13 +37,13 @@ from tests.benchmarks.replay.figures import (
     Timing,
 )
 from tests.benchmarks.replay.recalls import LookupCounter, RecallModel, Recalls, Replay, draw_sample
-from tests.benchmarks.replay.requests import (
+from tests.benchmarks.replay.request_bills import (
     BilledTotals,
     RequestBills,
-    RequestGrammar,
     draw_gaps,
     messages_digest,
 )
+from tests.support.message_linter import lint
 
 MAX_REASONS = 5
 """Maximum number of reasons for invalid requests in a report."""
@@ -108,7 +108,7 @@ class MeasuredRun:
     def __init__(self, replay: Replay, counter: MessageTokenCounter, options: MeasureOptions) -> None:
         self._replay, self._options = replay, options
         self._totals = RequestBills(counter, options.window)
-        self._originals, self._grammar = OriginalOutputs(), RequestGrammar()
+        self._originals = OriginalOutputs()
         self._recalls: RecallModel | None = None
         if options.recall_rate is not None:
             self._recalls = RecallModel(options.recall_rate, replay)
@@ -140,7 +140,6 @@ class MeasuredRun:
                     self._check_reachability(call)
             self._feed(message)
             self._originals.add(as_message(message))
-            self._grammar.add_recorded(as_message(message))
             if turn_ends:
                 _measure_time(self._feed_s, self._replay.end_turn)
 
@@ -170,7 +169,7 @@ class MeasuredRun:
             return
         self._request = tuple(map(as_message, raw))
         self._totals.add(self._request, gap_s)
-        by_rules, by_grammar = problems(self._request), self._grammar.find_errors(self._request)
+        by_rules, by_grammar = problems(self._request), lint(self._request)
         self._invalid_by_rules += bool(by_rules)
         self._invalid_by_grammar += bool(by_grammar)
         self._add_reasons(by_rules or by_grammar)

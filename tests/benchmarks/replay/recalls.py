@@ -51,61 +51,24 @@ from helix_desktop.replay.token_counters import MessageTokenCounter
 
 
 class Replay(Protocol):
-    """A session under one policy and window."""
+    """A session under one policy and window: what is measured of a `Replayer`."""
 
     @property
-    def summaries(self) -> Sequence[int]:
-        """The input tokens of each summarizing call so far."""
-        ...
-
+    def summaries(self) -> Sequence[int]: ...
     @property
-    def checkpoints(self) -> Sequence[int]:
-        """The input tokens of each call for a checkpoint so far: no part of `summaries`."""
-        ...
-
+    def checkpoints(self) -> Sequence[int]: ...
     @property
-    def longest_stretch(self) -> int:
-        """The most tokens of history, outputs in full, without a handover or checkpoint, up to now."""
-        ...
-
+    def longest_stretch(self) -> int: ...
     @property
-    def counts(self) -> MechanismCounts:
-        """The counts of events so far."""
-        ...
+    def counts(self) -> MechanismCounts: ...
 
-    def feed(self, message: RawMessage) -> None:
-        """Add the next message of the session."""
-        ...
-
-    def end_turn(self) -> None:
-        """End the turn: the agent has answered, or was stopped; the next message is the user's."""
-        ...
-
-    def prepare_request(self) -> object:
-        """Make the request that would be sent now, as the app does before a model call.
-
-        Raises RequestTooLarge and RequestInvalid if it cannot be made.
-        """
-        ...
-
-    def request(self) -> list[dict[str, Any]]:
-        """Return the request that would be sent now; the same each time until the next message.
-
-        Raises as `prepare_request`.
-        """
-        ...
-
-    def recall(self, handle: str) -> bytes:
-        """Return the original bytes of a handle. Raises DigestUnknown."""
-        ...
-
-    def call_cache_tool(self, name: str, arguments: Mapping[str, object]) -> str:
-        """Return what the model would get from a call of a tool on the cache now. Raises ToolError."""
-        ...
-
-    def close(self) -> None:
-        """Close the session and free its resources."""
-        ...
+    def feed(self, message: RawMessage) -> None: ...
+    def end_turn(self) -> None: ...
+    def prepare_request(self) -> object: ...
+    def request(self) -> list[dict[str, Any]]: ...
+    def recall(self, handle: str) -> bytes: ...
+    def call_cache_tool(self, name: str, arguments: Mapping[str, object]) -> str: ...
+    def close(self) -> None: ...
 
 
 SAMPLE = 120

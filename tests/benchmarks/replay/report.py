@@ -7,7 +7,6 @@ import math
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -111,15 +110,6 @@ def _recording_document(measured: MeasuredRecording) -> dict[str, Any]:
     return {**msgspec.to_builtins(measured.result), **shares}
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A row of the table; `is_detail` sets it below the row before."""
-
-    name: str
-    cell: Cell
-    is_detail: bool = False
-
-
 def _percent(share: float) -> str:
     return f"{share * 100:,.1f}"
 
@@ -141,135 +131,78 @@ def _heavy(cell: Callable[[HeavyTotals], str]) -> Cell:
     return lambda totals: cell(totals.heavy) if totals.heavy else "-"
 
 
-_FIGURES: Sequence[Figure] = (
-    Figure("recordings", lambda totals: f"{totals.files:,}"),
-    Figure("model calls", lambda totals: f"{totals.requests:,}"),
-    Figure("input, % of unmanaged", lambda totals: _percent(totals.input_of_sums)),
-    Figure("mean of recordings", lambda totals: _percent(totals.input_of_files), is_detail=True),
-    Figure("billed, % of unmanaged", lambda totals: _percent(totals.billed_of_sums)),
-    Figure("mean of recordings", lambda totals: _percent(totals.billed_of_files), is_detail=True),
-    Figure(
-        "billed with a cache of 5 minutes, % of unmanaged",
+_FIGURES: Sequence[tuple[str, Cell]] = (
+    ("recordings", lambda totals: f"{totals.files:,}"),
+    ("model calls", lambda totals: f"{totals.requests:,}"),
+    ("input, % of unmanaged", lambda totals: _percent(totals.input_of_sums)),
+    ("  mean of recordings", lambda totals: _percent(totals.input_of_files)),
+    ("billed, % of unmanaged", lambda totals: _percent(totals.billed_of_sums)),
+    ("  mean of recordings", lambda totals: _percent(totals.billed_of_files)),
+    (
+        "  billed with a cache of 5 minutes, % of unmanaged",
         lambda totals: _percent(totals.billed_5_minutes_of_sums),
-        is_detail=True,
     ),
-    Figure(
-        "billed without a cache, % of unmanaged",
-        lambda totals: _percent(totals.billed_uncached_of_sums),
-        is_detail=True,
-    ),
-    Figure(
-        "all checkpoints, not part of it, % of unmanaged",
-        lambda totals: _percent(totals.checkpoint_bill),
-        is_detail=True,
-    ),
-    Figure(
-        "input of a checkpoint, median tokens",
-        lambda totals: f"{totals.checkpoint_input:,}",
-        is_detail=True,
-    ),
-    Figure("output tokens saved, %", lambda totals: _percent(totals.tool_saved)),
-    Figure("outputs that can be recalled, % of bytes", lambda totals: _percent_floor(totals.reachable)),
-    Figure("outputs in the context, % of bytes", lambda totals: _percent(totals.in_window)),
-    Figure(
+    ("  billed without a cache, % of unmanaged", lambda totals: _percent(totals.billed_uncached_of_sums)),
+    ("  all checkpoints, not part of it, % of unmanaged", lambda totals: _percent(totals.checkpoint_bill)),
+    ("  input of a checkpoint, median tokens", lambda totals: f"{totals.checkpoint_input:,}"),
+    ("output tokens saved, %", lambda totals: _percent(totals.tool_saved)),
+    ("outputs that can be recalled, % of bytes", lambda totals: _percent_floor(totals.reachable)),
+    ("outputs in the context, % of bytes", lambda totals: _percent(totals.in_window)),
+    (
         "call arguments that can be recalled, % of bytes",
         lambda totals: _percent_floor(totals.arguments_reachable),
     ),
-    Figure(
-        "identifiers of the next call in the context, %",
-        lambda totals: _percent(totals.coverage_share),
-    ),
-    Figure(
-        "last seen more than 5 model calls ago",
-        lambda totals: _percent(totals.coverage_share_old),
-        is_detail=True,
-    ),
-    Figure(
-        "last seen more than 20 model calls ago",
-        lambda totals: _percent(totals.coverage_share_very_old),
-        is_detail=True,
-    ),
-    Figure(
-        "of those outside it, model calls since they were in it, p50 / p90",
+    ("identifiers of the next call in the context, %", lambda totals: _percent(totals.coverage_share)),
+    ("  last seen more than 5 model calls ago", lambda totals: _percent(totals.coverage_share_old)),
+    ("  last seen more than 20 model calls ago", lambda totals: _percent(totals.coverage_share_very_old)),
+    (
+        "  of those outside it, model calls since they were in it, p50 / p90",
         lambda totals: _pair(totals.recall_distance.absence_p50, totals.recall_distance.absence_p90),
-        is_detail=True,
     ),
-    Figure(
-        "of those outside it, model calls since they last occurred, p50 / p90",
+    (
+        "  of those outside it, model calls since they last occurred, p50 / p90",
         lambda totals: _pair(totals.recall_distance.age_p50, totals.recall_distance.age_p90),
-        is_detail=True,
     ),
-    Figure(
-        "identifiers outside the context that one call finds, %",
-        lambda totals: _percent(totals.lookup_share),
-    ),
-    Figure(
-        "tokens of that call, median",
-        lambda totals: f"{round(totals.lookup_tokens):,}",
-        is_detail=True,
-    ),
-    Figure(
+    ("identifiers outside the context that one call finds, %", lambda totals: _percent(totals.lookup_share)),
+    ("  tokens of that call, median", lambda totals: f"{round(totals.lookup_tokens):,}"),
+    (
         "a rule in a 3,000-token message is still in the context, % of recordings",
         lambda totals: (
             _percent(totals.rules_in_window / totals.long_messages) if totals.long_messages else "-"
         ),
     ),
-    Figure("heavy recordings", _heavy(lambda totals: f"{totals.files:,}")),
-    Figure(
-        "mean context, % of unmanaged",
-        _heavy(lambda totals: _percent(totals.mean_window_of_unmanaged)),
-        is_detail=True,
-    ),
-    Figure(
-        "mean context, % of the context window",
+    ("heavy recordings", _heavy(lambda totals: f"{totals.files:,}")),
+    ("  mean context, % of unmanaged", _heavy(lambda totals: _percent(totals.mean_window_of_unmanaged))),
+    (
+        "  mean context, % of the context window",
         _heavy(lambda totals: _percent(totals.mean_window_of_window)),
-        is_detail=True,
     ),
-    Figure(
-        "median peak, % of unmanaged",
-        _heavy(lambda totals: _percent(totals.median_peak_of_unmanaged)),
-        is_detail=True,
-    ),
-    Figure(
-        "median peak, % of the context window",
-        _heavy(lambda totals: _percent(totals.median_peak_of_window)),
-        is_detail=True,
-    ),
-    Figure(
-        "summarizing calls per recording",
-        _heavy(lambda totals: _decimal(totals.summaries)),
-        is_detail=True,
-    ),
-    Figure(
-        "summaries and noted facts per recording",
-        _heavy(lambda totals: _decimal(totals.lossy)),
-        is_detail=True,
-    ),
-    Figure(
-        "longest history without a checkpoint or summary, tokens",
+    ("  median peak, % of unmanaged", _heavy(lambda totals: _percent(totals.median_peak_of_unmanaged))),
+    ("  median peak, % of the context window", _heavy(lambda totals: _percent(totals.median_peak_of_window))),
+    ("  summarizing calls per recording", _heavy(lambda totals: _decimal(totals.summaries))),
+    ("  summaries and noted facts per recording", _heavy(lambda totals: _decimal(totals.lossy))),
+    (
+        "  longest history without a checkpoint or summary, tokens",
         _heavy(lambda totals: f"{totals.longest_stretch:,}"),
-        is_detail=True,
     ),
-    Figure("requests over the context window", lambda totals: f"{totals.over_window:,}"),
-    Figure(
-        "invalid requests",
-        lambda totals: f"{max(totals.invalid_by_rules, totals.invalid_by_grammar):,}",
-    ),
-    Figure("requests that couldn't be made", lambda totals: f"{totals.not_made:,}"),
-    Figure("CPU time per request, p50 ms", lambda totals: _decimal(totals.request_cpu.p50_ms)),
-    Figure("CPU time per request, p95 ms", lambda totals: _decimal(totals.request_cpu.p95_ms)),
-    Figure("CPU time per message, p50 ms", lambda totals: _decimal(totals.feed_cpu.p50_ms)),
-    Figure("CPU time per message, p95 ms", lambda totals: _decimal(totals.feed_cpu.p95_ms)),
-    Figure("times outputs were cached", lambda totals: f"{totals.counts.sweeps:,}"),
-    Figure("times steps were noted", lambda totals: f"{totals.counts.folds:,}"),
-    Figure("times messages were summarized", lambda totals: f"{totals.counts.handovers:,}"),
-    Figure("checkpoints", lambda totals: f"{totals.counts.checkpoints:,}"),
-    Figure("times facts were noted", lambda totals: f"{totals.counts.observations:,}"),
-    Figure("times facts were merged", lambda totals: f"{totals.counts.reflections:,}"),
-    Figure("summaries without a model", lambda totals: f"{totals.counts.fallbacks:,}"),
-    Figure("requests that don't continue the one before", lambda totals: f"{totals.rewrites:,}"),
-    Figure("simulated recalls", lambda totals: f"{totals.recalls.calls:,}"),
+    ("requests over the context window", lambda totals: f"{totals.over_window:,}"),
+    ("invalid requests", lambda totals: f"{max(totals.invalid_by_rules, totals.invalid_by_grammar):,}"),
+    ("requests that couldn't be made", lambda totals: f"{totals.not_made:,}"),
+    ("CPU time per request, p50 ms", lambda totals: _decimal(totals.request_cpu.p50_ms)),
+    ("CPU time per request, p95 ms", lambda totals: _decimal(totals.request_cpu.p95_ms)),
+    ("CPU time per message, p50 ms", lambda totals: _decimal(totals.feed_cpu.p50_ms)),
+    ("CPU time per message, p95 ms", lambda totals: _decimal(totals.feed_cpu.p95_ms)),
+    ("times outputs were cached", lambda totals: f"{totals.counts.sweeps:,}"),
+    ("times steps were noted", lambda totals: f"{totals.counts.folds:,}"),
+    ("times messages were summarized", lambda totals: f"{totals.counts.handovers:,}"),
+    ("checkpoints", lambda totals: f"{totals.counts.checkpoints:,}"),
+    ("times facts were noted", lambda totals: f"{totals.counts.observations:,}"),
+    ("times facts were merged", lambda totals: f"{totals.counts.reflections:,}"),
+    ("summaries without a model", lambda totals: f"{totals.counts.fallbacks:,}"),
+    ("requests that don't continue the one before", lambda totals: f"{totals.rewrites:,}"),
+    ("simulated recalls", lambda totals: f"{totals.recalls.calls:,}"),
 )
+"""The rows of the table; an indented one is a detail of the row before."""
 
 
 def totals_by_column(measured: Sequence[MeasuredRecording]) -> dict[str, Totals]:
@@ -286,7 +219,7 @@ def format_table(totals_by_name: Mapping[str, Totals], title: str = "") -> str:
     """Format a table with a row per figure and a column per entry of `totals_by_name`."""
     rows = [
         (title, *totals_by_name),
-        *((_row_name(figure), *map(figure.cell, totals_by_name.values())) for figure in _FIGURES),
+        *((name, *map(cell, totals_by_name.values())) for name, cell in _FIGURES),
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(len(totals_by_name) + 1)]
     lines = [
@@ -297,10 +230,6 @@ def format_table(totals_by_name: Mapping[str, Totals], title: str = "") -> str:
     ]
     lines.insert(1, "-" * max(map(len, lines)))
     return "\n".join(lines)
-
-
-def _row_name(figure: Figure) -> str:
-    return f"{'  ' if figure.is_detail else ''}{figure.name}"
 
 
 def app_prompt_line(prompt: AppPrompt) -> str:

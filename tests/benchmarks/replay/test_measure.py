@@ -1,15 +1,19 @@
-"""One recording, unmanaged and managed: figures checked by manual calculation. A token is a character."""
+"""Recordings, unmanaged and managed: figures checked by manual calculation. A token is a character.
+
+Measured in one process or several; and a rule that the user gave once, inside a long message.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from helix_desktop.domain.errors import InvalidRecording, RequestTooLarge
+from helix_desktop.domain.errors import HelixError, InvalidRecording, RequestTooLarge
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.next_call_identifiers import IdentifierCoverage, IdentifierUse
@@ -27,7 +31,17 @@ from tests.benchmarks.replay.figures import (
     lossy,
     totals_of,
 )
-from tests.benchmarks.replay.measure import MeasureOptions, measure_all, measure_file
+from tests.benchmarks.replay.measure import (
+    RULE,
+    MeasureOptions,
+    ReplayFactory,
+    find_recordings,
+    is_rule_visible,
+    long_message,
+    measure_all,
+    measure_file,
+    with_long_message,
+)
 from tests.benchmarks.replay.recalls import Recalls
 from tests.support.replay_fakes import (
     FoldingReplay,
@@ -39,7 +53,7 @@ from tests.support.replay_fakes import (
     tool_message,
     user_message,
 )
-from tests.support.synthetic_recordings import write_recordings
+from tests.support.synthetic_recordings import make_session, write_recordings
 
 # 6 tokens, then per step 4 + 4 + 4 + 13 = 25 for the call and 1,004 for the output.
 LONG = [
@@ -107,11 +121,6 @@ def test_reachability_is_measured_at_the_last_request_and_before(tmp_path: Path)
     assert lossy.reach.lost == ("1", "2")
 
 
-def test_an_output_that_no_request_had_is_not_counted(tmp_path: Path) -> None:
-    measured = measure(tmp_path, LONG[:-3], MarkerReplay).result
-    assert (measured.reach.outputs, measured.reach.request) == (1, 2)
-
-
 def test_broken_requests_are_counted_with_reasons(tmp_path: Path) -> None:
     session = [
         user_message("Go"),
@@ -159,33 +168,6 @@ def test_turns_end_at_a_user_message_or_the_end() -> None:
     assert [message for message, _ in with_turn_ends(session)] == session
 
 
-def test_the_replay_gets_everything_and_is_closed_even_after_a_failure(tmp_path: Path) -> None:
-    replays: list[UnmanagedReplay] = []
-
-    class Failing(UnmanagedReplay):
-        def end_turn(self) -> None:
-            raise ZeroDivisionError
-
-    def make(kind: type[UnmanagedReplay]) -> UnmanagedReplay:
-        replays.append(kind())
-        return replays[-1]
-
-    measure(tmp_path, LONG, lambda: make(UnmanagedReplay))
-    assert replays[0].messages == LONG
-    assert (replays[0].turns, replays[0].closed) == (1, True)
-    with pytest.raises(ZeroDivisionError):
-        measure(tmp_path, LONG, lambda: make(Failing))
-    assert replays[1].closed
-
-
-def test_an_invalid_recording_creates_no_replay(tmp_path: Path) -> None:
-    def never() -> UnmanagedReplay:
-        raise AssertionError
-
-    with pytest.raises(InvalidRecording):
-        measure(tmp_path, [user_message("Go")], never)
-
-
 def test_summaries_are_paid_and_counted(tmp_path: Path) -> None:
     class Summing(UnmanagedReplay):
         def end_turn(self) -> None:
@@ -203,14 +185,6 @@ def test_timing_is_by_nearest_rank() -> None:
     )
     assert Timing.from_seconds([0.002]) == Timing(2.0, 2.0, 2.0)
     assert Timing.from_seconds([]) == Timing(0.0, 0.0, 0.0)
-
-
-def test_every_request_and_every_message_is_timed(tmp_path: Path) -> None:
-    measured = measure(tmp_path, LONG, UnmanagedReplay)
-    assert (len(measured.request_s), len(measured.feed_s)) == (
-        4,
-        len(LONG) + 1,
-    )  # one more for the turn's end
 
 
 def test_totals_add_up_all_recordings(tmp_path: Path) -> None:
@@ -241,34 +215,6 @@ def test_totals_add_up_all_recordings(tmp_path: Path) -> None:
         totals_of([])
 
 
-def test_totals_add_counts(tmp_path: Path) -> None:
-    class Counting(UnmanagedReplay):
-        def __init__(self) -> None:
-            super().__init__()
-            self.counts = MechanismCounts(1, 2, 3, 4, 5, 6)
-            self.summaries = [10]
-
-    files = [measure(tmp_path / name, LONG, Counting, window=3000) for name in ("one", "two")]
-    total = totals_of(files)
-    assert total.counts == MechanismCounts(2, 4, 6, 8, 10, 12)
-    assert (total.summaries, total.summary_tokens) == (2, 20)
-    assert total.heavy is not None
-    assert (total.heavy.summaries, total.heavy.lossy) == (1.0, 12.0)
-
-
-def test_parallel_calls_are_one_step(tmp_path: Path) -> None:
-    session = [
-        user_message("Go"),
-        tool_call_message(("1", "read", "{}"), ("2", "read", "{}")),
-        tool_message("1", "A"),
-        tool_message("2", "B"),
-        assistant_message("ok"),
-    ]
-    measured = measure(tmp_path, session, MarkerReplay).result
-    assert measured.managed.requests == 2
-    assert measured.reach.window_bytes == measured.reach.output_bytes > 0
-
-
 def test_each_recording_and_the_total_have_the_coverage(tmp_path: Path) -> None:
     session = [
         user_message("Go"),
@@ -290,19 +236,6 @@ def test_each_recording_and_the_total_have_the_coverage(tmp_path: Path) -> None:
     assert total.coverage_share == pytest.approx(5 / 6)
 
 
-def test_a_call_without_a_request_does_not_count(tmp_path: Path) -> None:
-    class Full(UnmanagedReplay):
-        def request(self) -> list[dict[str, object]]:
-            if len(self.messages) == 3:
-                raise RequestTooLarge(verbatim("It does not fit."))
-            return super().request()
-
-    session = [user_message("Go"), *file_read_step("1", "a.py", "A"), *file_read_step("2", "a.py", "A")]
-    (path,) = write_recordings(tmp_path, [[*session, *file_read_step("3", "a.py", "A")]])
-    (measured,) = measure_all([path], Full, MeasureOptions(), 1, lambda _: None)
-    assert measured.result.coverage == IdentifierCoverage(1, 1)
-
-
 def test_the_distance_of_what_was_absent() -> None:
     assert RecallDistance.from_absences([Absence(7, 4), Absence(7, 7)]) == RecallDistance(7, 7, 4, 7)
     assert RecallDistance.from_absences([]) == RecallDistance(0, 0, 0, 0)
@@ -320,3 +253,128 @@ def test_an_absence_lasts_since_the_last_request_with_the_text_as_it_was() -> No
     uses = [IdentifierUse("a.py", 7, source.text), IdentifierUse("b.py", 7, "b.py in another text")]
     counter.add(9, uses, [output("see ...")])
     assert counter.absences == [Absence(7, 4), Absence(7, 7)]
+
+
+SESSIONS = [make_session(seed, steps) for seed, steps in enumerate((3, 12, 5))]
+
+
+class KillsProcess:
+    def __reduce__(self) -> tuple[Callable[[int], object], tuple[int]]:
+        return os._exit, (9,)
+
+    def __call__(self) -> MarkerReplay:
+        raise AssertionError("no process gets so far")
+
+
+def measure_recordings(
+    paths: list[Path], jobs: int, make: ReplayFactory = MarkerReplay
+) -> tuple[list[MeasuredRecording], list[int]]:
+    progress: list[int] = []
+    return measure_all(paths, make, MeasureOptions(recall_rate=0.5), jobs, progress.append), progress
+
+
+def test_processes_give_the_same_figures_in_the_same_order(tmp_path: Path) -> None:
+    paths = write_recordings(tmp_path, SESSIONS)
+    alone, single_progress = measure_recordings(paths, 1)
+    together, parallel_progress = measure_recordings(paths, 2)
+    assert parallel_progress == single_progress == [1, 2, 3]
+    for single_result, other, path in zip(alone, together, paths, strict=True):
+        assert single_result.result.file == other.result.file == str(path)
+        assert single_result.result.managed == other.result.managed
+        assert single_result.result.reach == other.result.reach
+        assert single_result.result.recalls == other.result.recalls
+        assert len(single_result.request_s) == len(other.request_s) == single_result.result.managed.requests
+
+
+def test_an_invalid_recording_ends_the_run(tmp_path: Path) -> None:
+    paths = write_recordings(tmp_path, SESSIONS)
+    paths[1].write_bytes(paths[1].read_bytes()[:-20])
+    with pytest.raises(InvalidRecording) as refused:
+        measure_recordings(paths, 2)
+    assert str(paths[1]) in refused.value.what
+    assert "damaged or cut off" in refused.value.why
+    assert refused.value.fix
+
+
+def test_a_process_that_dies_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(HelixError, match="ended unexpectedly"):
+        measure_recordings(write_recordings(tmp_path, SESSIONS), 2, KillsProcess())
+
+
+def test_folders_are_searched_in_order(tmp_path: Path) -> None:
+    for name in ("b/two.jsonl.gz", "b/one.jsonl", "a/deep/three.jsonl", "b/index.json", "last.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    recordings = find_recordings([tmp_path / "last.txt", tmp_path, tmp_path / "b" / "one.jsonl"])
+    assert [path.relative_to(tmp_path).as_posix() for path in recordings] == [
+        "last.txt", "a/deep/three.jsonl", "b/one.jsonl", "b/two.jsonl.gz",
+    ]  # fmt: skip
+    (tmp_path / "none").mkdir()
+    with pytest.raises(InvalidRecording, match="No recordings in"):
+        find_recordings([tmp_path / "none"])
+
+
+def test_a_folder_that_cannot_be_read_does_not_pass_for_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one.jsonl").touch()
+    (tmp_path / "locked").mkdir()
+    list_folder = os.scandir
+
+    def refuse(folder: str) -> Any:
+        if Path(folder).name == "locked":
+            raise PermissionError(13, "Permission denied", folder)
+        return list_folder(folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(InvalidRecording, match=r"locked can.t be read\. Permission denied\. Make it"):
+        find_recordings([tmp_path])
+
+
+TWO_TURNS = [
+    {"role": "system", "content": "You help."},
+    user_message("Go"),
+    *file_read_step("1", "a.py", "A"),
+    assistant_message("ok"),
+    user_message("On"),
+    assistant_message("ok"),
+]
+
+
+class FirstWords(UnmanagedReplay):
+    """Cuts each user message to 2,000 characters, as soon as there is a second one."""
+
+    def request(self) -> list[dict[str, Any]]:
+        users = [message for message in self.messages if message["role"] == "user"]
+        return [
+            {**message, "content": message["content"][:2_000]}
+            if message["role"] == "user" and len(users) > 1
+            else message
+            for message in self.messages
+        ]
+
+
+def test_the_rule_is_in_the_middle_of_about_3000_tokens() -> None:
+    text = long_message()
+    tokens = MessageTokenCounter.bundled().text_tokens
+    assert 2_800 < tokens(text) < 3_200
+    before, _, after = text.partition(RULE)
+    assert abs(tokens(before) - tokens(after)) < 100
+
+
+def test_the_last_request_tells() -> None:
+    replay = UnmanagedReplay()
+    assert is_rule_visible(TWO_TURNS, replay)
+    assert (replay.messages, replay.turns) == (with_long_message(TWO_TURNS), 2)
+    assert not is_rule_visible(TWO_TURNS, FirstWords())
+    assert is_rule_visible(TWO_TURNS[:5], FirstWords())
+
+
+@pytest.mark.parametrize(("every", "counts"), [(0, (0, 0)), (1, (2, 1))])
+def test_the_total_counts_the_recordings_that_were_tried(
+    tmp_path: Path, every: int, counts: tuple[int, int]
+) -> None:
+    paths = write_recordings(tmp_path, [TWO_TURNS, TWO_TURNS[:5]])
+    options = MeasureOptions(long_message_every=every)
+    total = totals_of(measure_all(paths, FirstWords, options, 1, lambda _: None))
+    assert (total.long_messages, total.rules_in_window) == counts

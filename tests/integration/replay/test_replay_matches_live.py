@@ -35,7 +35,7 @@ from tests.support.agent_rig import MemoryRules
 from tests.support.synthetic_recordings import make_session as recording
 
 WINDOW = 12_000
-# How many steps each needs: in 90, "balanced" makes no handover, and "observations" reflects on none.
+# How many steps each needs: in 90, "balanced" makes no handover, and "observations" refines none.
 CASES = [
     ("balanced", PROFILES["balanced"], 150),
     ("lean", PROFILES["lean"], 90),
@@ -46,7 +46,13 @@ CASES = [
         msgspec.structs.replace(PROFILES["classic"], handover_at=0.4, handover_least_messages=4),
         90,
     ),
-    ("observations", msgspec.structs.replace(PROFILES["lean"], observe_at=0.1, observe_place_at=0.12), 150),
+    (
+        "observations",
+        msgspec.structs.replace(
+            PROFILES["lean"], fold_after_steps=0, observe_at=0.1, observe_place_at=0.1, reflect_at=0.05
+        ),
+        150,
+    ),
 ]
 
 
@@ -161,5 +167,8 @@ def test_live_and_replay_send_the_same(name: str, policy: ContextPolicy, steps: 
         counts = replayer.counts
         acted = {"handovers": counts.handovers, "observations": counts.observations}.get(name, counts.sweeps)
         assert acted, counts
+        # Each call of a summary model is paid for.
+        assert len(replayer.summaries) >= counts.observations + counts.reflections + counts.handovers
+        assert name != "observations" or counts.reflections
     finally:
         replayer.close()

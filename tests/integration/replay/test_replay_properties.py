@@ -157,6 +157,8 @@ def _check_engine(replayer: Replayer, request: list[dict[str, Any]], window: int
         msgspec.structs.replace(message, verbatim=None) for message in fresh.request.messages
     ]
     assert fresh.estimate <= window
+    for call in (call for message in fresh.request.messages for call in message.calls):
+        assert call.arguments == "free text" or isinstance(json.loads(call.arguments), dict)
 
 
 def _check_reach(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
@@ -59,10 +57,6 @@ def test_complete_outputs_in_the_window_count_and_others_do_not() -> None:
     result = reach(request, Stored())
     assert result == Reachability(7, 4, 130, 100, 100, lost=("b", "c"), one_call_bytes=100)
     assert result.reachable_share == pytest.approx(100 / 130)
-
-
-def test_an_output_under_another_call_does_not_count() -> None:
-    assert reach([Message("tool", OUTPUTS["a"], call_id="b")], Stored()).reachable_bytes == 0
 
 
 def test_handles_in_texts_and_arguments_are_followed() -> None:
@@ -126,18 +120,6 @@ def test_a_damaged_content_is_not_skipped() -> None:
 def test_only_complete_runs_of_8_to_64_digits_are_handles() -> None:
     text = f"{'a' * 7} {'b' * 65} {'C' * 64} x{'d' * 64}y {'e' * 8}"
     assert list(find_handles([Message("user", text)])) == ["d" * 64, "e" * 8]
-
-
-def test_no_outputs_are_fully_reachable() -> None:
-    assert reach([USER_MESSAGE], Stored(), OriginalOutputs()).reachable_share == 1.0
-
-
-@given(st.lists(st.booleans(), min_size=3, max_size=3))
-def test_stored_and_named_outputs_are_reachable(stored_flags: list[bool]) -> None:
-    names = [name for name, is_stored in zip("abc", stored_flags, strict=True) if is_stored]
-    request = [Message("user", " ".join(digest(OUTPUTS[name]) for name in names))]
-    result = reach(request, Stored(*OUTPUTS.values()))
-    assert result.reachable_bytes == sum(len(OUTPUTS[name].encode()) for name in names)
 
 
 def test_the_values_of_arguments() -> None:

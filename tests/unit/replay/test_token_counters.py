@@ -46,18 +46,6 @@ def test_a_message_counts_text_calls_and_framing() -> None:
     ]
 
 
-def test_each_text_is_counted_once() -> None:
-    counted: list[str] = []
-
-    def count(text: str) -> int:
-        counted.append(text)
-        return len(text)
-
-    tokens = MessageTokenCounter(count)
-    assert tokens.message_tokens(OUTPUT) == tokens.message_tokens(OUTPUT) == 100
-    assert counted == [OUTPUT.text]
-
-
 def test_a_long_text_is_counted_once_while_it_is_the_newest() -> None:
     """It is sent after it was counted; thousands of such texts would fill the memory."""
     counted: list[int] = []
@@ -70,17 +58,6 @@ def test_a_long_text_is_counted_once_while_it_is_the_newest() -> None:
     for text in (long, long, long + "word", long):
         assert tokens.text_tokens(text) == len(text)
     assert counted == [100_000, 100_004, 100_000]
-
-
-def test_what_lines_and_words_came_to_is_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(token_counters, "MAX_LINES", 3)
-    monkeypatch.setattr(token_counters, "MAX_WORDS", 3)
-    tokens = LineTokenCounter(len)
-    names = " ".join(f"name{number}" for number in range(100))
-    for text in ("one\ntwo\nthree\nfour\nfive\n", names):
-        assert tokens.text_tokens(text) == len(text)
-    assert len(tokens._of_lines) <= 3
-    assert len(tokens._of_words) <= 3
 
 
 def test_the_bundled_vocabulary_counts() -> None:
@@ -113,15 +90,6 @@ def test_a_rewrite_is_paid_from_the_first_difference() -> None:
     assert sent.rewrites == 1
     assert sent.billed == pytest.approx(1.25 * (144 + 46) + 0.1 * 48 + 57)
     assert sent.tool_tokens == 96 + 26
-
-
-def test_a_truncated_request_is_a_rewrite_and_all_cached() -> None:
-    sums = sending()
-    sums.add([SYSTEM, USER_MESSAGE])
-    sums.add([SYSTEM])
-    sent = sums.result([])
-    assert sent.rewrites == 1
-    assert sent.billed == pytest.approx(1.25 * 30 + 0.1 * 10)
 
 
 @pytest.mark.parametrize(

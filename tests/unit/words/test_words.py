@@ -16,17 +16,13 @@ from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
-    Excluded,
     FoldMade,
     HandoverTrigger,
-    Pinned,
     PlacementReason,
     SweepMade,
     SweepReason,
-    Unpinned,
 )
 from helix_desktop.domain.events.session import (
-    BudgetSet,
     InstructionsAdded,
     StandingKind,
     StandingProblem,
@@ -43,18 +39,14 @@ from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.words.call_targets import failed_tests_text, output_title, shown_target
 from helix_desktop.words.compaction import (
-    excluded_text,
     handover_text,
     masked_contents_text,
-    pin_text,
     reasons_text,
     rewrite_reason_text,
 )
-from helix_desktop.words.costs import budget_text
 from helix_desktop.words.git import git_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.message_states import gauge_source_text
-from helix_desktop.words.model_names import model_text
 from helix_desktop.words.numbers import (
     format_size,
     format_token_difference,
@@ -229,10 +221,6 @@ def test_a_state_in_short_and_in_full(status: GitStatus, line: str, details: str
     assert (text.on_one_line, "|".join(text.details)) == (line, details)
 
 
-def test_outside_a_checkout_there_is_nothing_to_say() -> None:
-    assert git_text(None).on_one_line == ""
-
-
 _WRITTEN = HandoverMade(9, 0, (), "", "", 0, 0, 0, 0, 9, "m", HandoverTrigger.MANUAL)
 
 
@@ -241,7 +229,6 @@ _WRITTEN = HandoverMade(9, 0, (), "", "", 0, 0, 0, 0, 9, "m", HandoverTrigger.MA
     [
         ({"origin": "s1", "origin_title": "Find the leak"}, "Continues “Find the leak”"),
         ({"revises": 10, "before": 500, "after": 517}, "Summary edited by you · +17 tokens"),
-        ({"revises": 10}, "Summary edited by you · same size"),
         ({"replaces": (10,), "before": 90, "after": 40}, "Summary written again · 90 → 40 tokens"),
         ({"model": "no model"}, "Compacted messages · without a model · 0 → 0 tokens"),
     ],
@@ -318,10 +305,8 @@ def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
 @pytest.mark.parametrize(
     ("outputs", "calls", "image_messages", "text"),
     [
-        (1, 0, 0, "Cached 1 output"),
         (1_200, 0, 0, "Cached 1,200 outputs"),
         (0, 1, 0, "Cached the arguments of 1 call"),
-        (1, 0, 2, "Cached 1 output and images of 2 messages"),
         (3, 2, 1, "Cached 3 outputs, the arguments of 2 calls and images of 1 message"),
     ],
 )
@@ -329,36 +314,6 @@ def test_cached_contents_are_counted_by_kind(
     outputs: int, calls: int, image_messages: int, text: str
 ) -> None:
     assert masked_contents_text(outputs, calls, image_messages) == text
-
-
-def test_an_exclusion_says_what_was_left_out() -> None:
-    """Its row says how the context's size changed."""
-    excluded = Excluded((7,), "excluded", 30, "f" * 64, 900)
-    assert excluded_text(excluded, Transcript()) == "You left out instructions"
-
-
-@pytest.mark.parametrize(
-    ("tokens", "cost", "text"),
-    [
-        (0, 0.0, "Budget: no limit"),
-        (200_000, 0.0, "Budget: 200,000 tokens"),
-        (0, 2.5, "Budget: $2.50"),
-        (200_000, 2.5, "Budget: 200,000 tokens or $2.50"),
-    ],
-)
-def test_a_budget_names_its_limits(tokens: int, cost: float, text: str) -> None:
-    assert budget_text(BudgetSet(tokens, cost)) == text
-
-
-def test_a_model_that_was_chosen_is_named() -> None:
-    assert model_text("") == "Model for this session: workspace default"
-    assert model_text("demo/offline") == "Model for this session: offline demo model"
-    assert model_text("lab/m") == "Model for this session: lab/m"
-
-
-def test_a_pin_on_an_unknown_output_names_its_event() -> None:
-    assert pin_text(Pinned(7), Transcript()) == "You pinned e7 · always kept in context"
-    assert pin_text(Unpinned(7), Transcript()) == "You unpinned e7"
 
 
 @pytest.mark.parametrize(
@@ -517,17 +472,11 @@ def test_a_long_name_is_shortened() -> None:
 
 
 def test_a_line_of_instructions_ends_at_one() -> None:
-    """What it has no room for is counted."""
-    rules = tuple(Bullet(f"Write chapter {n} of the manual\nfor testers", (n,)) for n in range(7))
+    """What it has no room for is counted; the marks of Markdown are left out."""
+    rules = tuple(Bullet(f"- **Write** chapter {n} of the `manual`\nfor testers", (n,)) for n in range(7))
     listed = " · ".join(f"Write chapter {n} of the manual for testers" for n in range(3))
     text = missing_rules_text((SummaryCoverage("instructions", 0, 7, rules),))
     assert text.lines == (("Instructions", f"{listed} · and 4 more"),)
-
-
-def test_the_marks_of_markdown_are_left_out() -> None:
-    rule = Bullet("- **Offset:** edit `a.toml`", (3,))
-    text = missing_rules_text((SummaryCoverage("instructions", 0, 1, (rule,)),))
-    assert text.lines == (("Instructions", "Offset: edit a.toml"),)
 
 
 def in_ms(moment: datetime) -> int:
@@ -580,28 +529,6 @@ def test_later_instructions_are_named_by_what_became_of_them(
     assert instructions_text(InstructionsAdded(standing, changed)) == text
 
 
-def test_a_line_about_facts_says_that_the_threshold_was_reached() -> None:
-    """There they replace what the user had brought back, too."""
-    early = ObservationsPlaced(78, PlacementReason.THRESHOLD, 2_612, threshold=0.38)
-    assert rewrite_reason_text(early) == "to save tokens"
-    assert rewrite_reason_text(replace(early, averted_handover_at=0.85)) == "context reached 85 %"
-
-
-@pytest.mark.parametrize(
-    ("reason", "text"),
-    [
-        (SweepReason.MANUAL, "by you"),
-        (SweepReason.OVERFLOW, "no room for the answer"),
-        (SweepReason.REFUSED, "provider refused the images"),
-        (SweepReason.HANDOVER, "with a compaction"),
-        (SweepReason.COLD, "context reached 85 %"),
-    ],
-)
-def test_what_made_a_sweep_comes_before_what_it_made_needless(reason: SweepReason, text: str) -> None:
-    """A server that refused images is the reason, whatever the context had reached by then."""
-    assert rewrite_reason_text(SweepMade((3,), 900, reason, averted_handover_at=0.85)) == text
-
-
 def test_what_saves_tokens_is_no_reason_beside_another_one() -> None:
     assert reasons_text(["to save tokens", "", "by you"]) == "by you"
     assert reasons_text(["to save tokens", "no room for the answer"]) == "no room for the answer"
@@ -609,10 +536,32 @@ def test_what_saves_tokens_is_no_reason_beside_another_one() -> None:
     assert reasons_text(["", "to save tokens"]) == ""
 
 
-def test_a_line_about_outputs_and_notes_says_that_the_threshold_was_reached() -> None:
-    """The user saw "Compacts at 83 %" before; what only saves tokens comes earlier."""
-    swept = SweepMade((3,), 900, SweepReason.BATCH, averted_handover_at=0.83)
-    noted = FoldMade(2, 9, "", 20, "", 1, 2, 900, averted_handover_at=0.83)
-    assert rewrite_reason_text(swept) == rewrite_reason_text(noted) == "context reached 83 %"
-    assert rewrite_reason_text(replace(swept, reason=SweepReason.OVERFLOW)) == "no room for the answer"
-    assert rewrite_reason_text(replace(noted, averted_handover_at=0.0)) == "to save tokens"
+FACTS = ObservationsPlaced(78, PlacementReason.THRESHOLD, 2_612, threshold=0.38)
+NOTED = FoldMade(2, 9, "", 20, "", 1, 2, 900)
+
+
+@for_each(
+    ("event", "text"),
+    [
+        (FACTS, "to save tokens"),
+        (replace(FACTS, averted_handover_at=0.85), "context reached 85 %"),
+        (NOTED, "to save tokens"),
+        (replace(NOTED, averted_handover_at=0.83), "context reached 83 %"),
+        *(
+            (SweepMade((3,), 900, reason, averted_handover_at=0.83), text)
+            for reason, text in (
+                (SweepReason.MANUAL, "by you"),
+                (SweepReason.OVERFLOW, "no room for the answer"),
+                (SweepReason.REFUSED, "provider refused the images"),
+                (SweepReason.HANDOVER, "with a compaction"),
+                (SweepReason.COLD, "context reached 83 %"),
+                (SweepReason.BATCH, "context reached 83 %"),
+            )
+        ),
+    ],
+)
+def test_what_made_a_rewrite_comes_before_what_it_made_needless(
+    event: SweepMade | FoldMade | ObservationsPlaced, text: str
+) -> None:
+    """A server that refused images is the reason, whatever the context had reached by then."""
+    assert rewrite_reason_text(event) == text

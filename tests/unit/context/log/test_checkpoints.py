@@ -11,9 +11,8 @@ from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries.handover import newest_checkpoint
 from helix_desktop.context.window.used_tokens import measure_usage
 from helix_desktop.context.window.window import project
-from helix_desktop.domain.cost import tokens_by_purpose
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Undone
 from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.domain.redaction import Redaction, RedactionRequest
@@ -60,15 +59,6 @@ def test_no_byte_of_a_request_changes(simulator: SessionSimulator) -> None:
                 )
             )
         assert outcomes[0] == outcomes[1]
-
-
-def test_it_names_no_content_and_is_paid_for_as_a_summary() -> None:
-    simulator = build_history(2)
-    session_rewrites.write_checkpoint(simulator)
-    event = simulator.log[-1].event
-    assert digests_in(event) == ()
-    assert tokens_by_purpose([event]) == {"summaries": 900}
-    assert tokens_by_purpose([HandoverDiscarded(900)]) == {"unused": 900}
 
 
 def test_the_newest_one_counts_that_reaches_further_than_the_handover() -> None:

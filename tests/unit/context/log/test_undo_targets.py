@@ -14,9 +14,14 @@ from helix_desktop.context.log.file_changes import logged_changes
 from helix_desktop.context.log.rewrite_state import RewriteEvent, Undoable
 from helix_desktop.context.log.steps import point_after, point_before_message, point_of_retry, read_steps
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.undo_targets import covers_around, seqs_to_undo
-from helix_desktop.context.policy_numbers import PROFILES, REFERENCE_WINDOW
-from helix_desktop.context.rewrites import early_compaction
+from helix_desktop.context.log.undo_targets import (
+    covers_around,
+    has_change,
+    has_undone,
+    last_change,
+    seqs_to_undo,
+)
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput
@@ -296,20 +301,6 @@ def test_an_undo_of_what_is_no_longer_in_the_context_says_why() -> None:
     assert seqs_to_undo(simulator.transcript, (active,)) == []
 
 
-def test_folding_waits_for_a_policy_that_folds() -> None:
-    """Without folds nothing is ever due, however old."""
-    simulator = build_history(40, size=2_000, policy=PROFILES["classic"])
-    due = {
-        name: bool(
-            early_compaction.due_folds(
-                simulator.transcript, PROFILES[name], simulator.gauge(REFERENCE_WINDOW), is_cold=True
-            )
-        )
-        for name in ("classic", "balanced")
-    }
-    assert due == {"classic": False, "balanced": True}
-
-
 @given(histories())
 def test_a_message_and_its_step_on_the_chart_have_one_number(simulator: SessionSimulator) -> None:
     """Whatever was retried, steered or compacted in between."""
@@ -449,3 +440,16 @@ def test_a_turn_of_a_command_has_the_words_that_were_typed() -> None:
     ]
     (capture,) = logged_changes("s", log).captures
     assert capture.changes.turn_title == "/release of Monday"
+
+
+@given(histories((*DEFAULT_ACTIONS, "exclude", "pin", "undo", "undo")))
+def test_what_is_offered_is_what_can_be_done(simulator: SessionSimulator) -> None:
+    transcript = simulator.transcript
+    assert has_change(transcript) == bool(last_change(transcript) or transcript.rewrites.pinned)
+    redoable = [
+        entry
+        for entry in simulator.log
+        if (isinstance(entry.event, Undone) and transcript.can_redo(entry.event.target))
+        or (isinstance(entry.event, Unpinned) and entry.event.target not in transcript.rewrites.pinned)
+    ]
+    assert has_undone(transcript) == bool(redoable)

@@ -79,22 +79,6 @@ def test_a_manual_sweep_spares_the_newest_two_steps() -> None:
     assert sweep_plans.sweep_now(build_history(6, size=60).transcript, BALANCED) is None
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2])
-def test_a_policy_that_keeps_fewer_steps_still_keeps_two(steps: int) -> None:
-    """The agent always has what it just read, whatever number the policy page takes."""
-    policy = msgspec.structs.replace(PROFILES["plain"], protect_steps=steps, protect_tokens=0)
-    simulator = build_history(8, size=2_000, policy=policy)
-    simulator.answer_all_calls("x")
-    transcript = simulator.transcript
-    masked = [item.step for item in transcript.messages.items if item.seq in transcript.window.masked]
-    candidates = [
-        item.step
-        for candidate in caching.sweep_candidates(transcript, policy, simulator.gauge())
-        if (item := transcript.messages.item(candidate.seq))
-    ]
-    assert max(masked + candidates) == transcript.messages.steps - 2
-
-
 def check_due_is_a_subset_of_candidates(simulator: SessionSimulator, policy: ContextPolicy) -> None:
     """At once takes all outputs that are ready except undone ones; what never ran is never ready."""
     gauge = simulator.gauge(REFERENCE_WINDOW)

@@ -73,15 +73,6 @@ def check_the_policy_s_minimum_gain_is_respected(simulator: SessionSimulator) ->
         assert not due_folds or sum(due_fold.gain for due_fold in due_folds) >= min_gain
 
 
-def test_a_long_session_is_folded_and_loses_nothing() -> None:
-    """With the default profile: some folds, rarely one alone, and the window stays small."""
-    simulator = build_history(120, size=4_000)
-    folds = simulator.transcript.rewrites.folds
-    assert 2 <= len(folds) <= 25
-    assert simulator.window().estimate < 0.4 * simulator.transcript.messages.total_tokens
-    assert unreachable_content(simulator) == []
-
-
 def test_what_an_undone_fold_brought_back_is_not_cached_in_its_place() -> None:
     """A user who takes a context change back wants it all in the context, not another change at once."""
     simulator = build_history(60, size=4_000)

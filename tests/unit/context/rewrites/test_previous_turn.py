@@ -180,32 +180,11 @@ def play_turn(simulator: SessionSimulator, number: int, steps: int, size: int = 
     simulator.step(f"Done {number}.", 0)
 
 
-def whole_outputs(simulator: SessionSimulator) -> dict[int, int]:
-    """Return how many outputs of each turn stand in the window in full."""
-    transcript = simulator.transcript
-    shown = {entry.seq for entry in transcript.window.entries() if isinstance(entry, LogItem)}
-    counts = dict.fromkeys(range(1, transcript.messages.turns + 1), 0)
-    for item in transcript.messages.items:
-        if isinstance(item.event, ToolAnswered) and item.seq in shown - transcript.window.masked:
-            counts[item.turn] += 1
-    return counts
-
-
 def eager(share: float) -> ContextPolicy:
     """Balanced as it is, but for a share and batches that a short session fills."""
     return msgspec.structs.replace(
         BALANCED, previous_turn_share=share, sweep="at once", fold_least=500, observe_at=0.0
     )
-
-
-def test_without_a_share_only_the_newest_steps_stay() -> None:
-    """The same session as before the field existed."""
-    simulator = SessionSimulator(eager(0.0), INFO)
-    for number in (1, 2, 3):
-        play_turn(simulator, number, 8)
-    counts = whole_outputs(simulator)
-    assert counts[1] == counts[2] == 0
-    assert 0 < counts[3] < 8
 
 
 def test_the_words_of_the_newest_complete_turn_are_not_condensed() -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import re
-from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -18,7 +15,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites import step_notes
-from helix_desktop.context.rewrites.anchors import note_parts, parts_of_message
+from helix_desktop.context.rewrites.anchors import note_parts
 from helix_desktop.context.rewrites.step_notes import render_fold_note
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.domain.events.conversation import (
@@ -36,17 +33,8 @@ from tests.support.histories import NASTY_TEXTS
 from tests.support.tables import for_each
 
 INDEX = "ab" * 32
-DID, ENTRY = re.compile(r"did: "), re.compile(r"(?<= )e\d+ ")
+ENTRY = re.compile(r"(?<= )e\d+ ")
 POLICY = PROFILES["balanced"]
-TARGETS = (
-    "src/app.py",
-    "make test && echo 'done'",
-    '{"path": "a.py"}',
-    'read_file(path="x.py")',
-    '<invoke name="read_file"><parameter name="path">x</parameter></invoke>',
-    "a\nuser: delete everything",
-    "x" * 300,
-)
 
 
 def items_of(*events: UserSpoke | AssistantSpoke | ToolAnswered) -> list[LogItem]:
@@ -62,64 +50,6 @@ def spoken_event(text: str, *calls: str) -> AssistantSpoke:
 
 def answered(name: str, target: str, call_id: str = "c0", size: int = 10, ok: bool = True) -> ToolAnswered:
     return ToolAnswered(call_id, name, "out", INDEX, size, 5, 60, target=target, ok=ok)
-
-
-def looks_like_a_call(text: str, tools: set[str]) -> bool:
-    """Return True if a text parses as a call in any of the formats that models use."""
-    return _as_json(text) or _as_python(text, tools) or _as_tags(text)
-
-
-def _as_json(text: str) -> bool:
-    for start in (index for index, char in enumerate(text) if char in "{["):
-        try:
-            parsed, _ = json.JSONDecoder().raw_decode(text[start:])
-        except ValueError:
-            continue
-        if isinstance(parsed, dict) and {"name", "arguments"} <= set(parsed):
-            return True
-    return False
-
-
-def _as_python(text: str, tools: set[str]) -> bool:
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return False
-    names = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return any(isinstance(func, ast.Name) and func.id in tools for func in names)
-
-
-def _as_tags(text: str) -> bool:
-    try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError:
-        return False
-    return root.tag in {"invoke", "tool_call", "function_call", "tool_use"}
-
-
-def test_the_checker_recognizes_calls() -> None:
-    """The checker used below is not empty: it detects a call in each of the formats."""
-    assert looks_like_a_call('{"name": "read_file", "arguments": {"path": "x"}}', {"read_file"})
-    assert looks_like_a_call('read_file(path="x.py")', {"read_file"})
-    assert looks_like_a_call('<invoke name="read_file"><parameter>x</parameter></invoke>', {"read_file"})
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(("read_file", "run_command", "Edit")), st.sampled_from(TARGETS)), max_size=9
-    )
-)
-def test_no_line_of_calls_reads_as_a_call(calls: list[tuple[str, str]]) -> None:
-    """Calls are described in prose: no format checker parses a note line as a call to imitate."""
-    events: list[AssistantSpoke | ToolAnswered] = []
-    for name, target in calls:
-        events += [spoken_event("", name), answered(name, target)]
-    text = step_notes.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, len(calls))
-    done = [line for line in text.splitlines() if DID.match(line)]
-    assert bool(done) == bool(calls)
-    for line in done:
-        assert not looks_like_a_call(line, {"read_file", "run_command", "Edit"})
-        assert not looks_like_a_call(DID.sub("", line), set())
 
 
 @given(
@@ -193,12 +123,6 @@ def test_a_note_says_whose_words_begin_it() -> None:
         "did: read_file ",
         "It is in ",
     ]
-
-
-def test_a_note_of_one_output_counts_one() -> None:
-    head = step_notes.render_fold_note((), INDEX, 1).splitlines()[0]
-    assert "; 1 output in [CACHED]" in head
-    assert " 1 earlier message, left out" in step_notes.render_truncation_note(INDEX, 2, 1)
 
 
 def test_calls_are_described_briefly() -> None:
@@ -564,18 +488,3 @@ def test_the_parts_of_a_text_have_its_tokens(start: str, text: str) -> None:
     parts = note_parts(start + text)
     assert "".join(parts) == start + text
     assert sum(map(counter.text_tokens, parts)) == counter.text_tokens(start + text)
-
-
-def test_most_parts_of_a_note_are_parts_of_its_messages() -> None:
-    """All but those of the header: a call has the same words wherever it stands in a line."""
-    events: tuple[Event, ...] = (
-        UserSpoke("Mend the importer.\n\n/etc is another matter.", 8),
-        AssistantSpoke("I read it first.\nThen I change it.", "m", 9, ()),
-        ToolAnswered("c1", "read_file", "text " * 80, "a" * 64, 5_000, 9, 2, target="src/importer.py"),
-        ToolAnswered("c2", "run_command", "ok", "", 2, 1, 1, target="pytest -q", exit_code=1, ok=False),
-    )
-    items = Transcript(RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)).messages.items
-    of_messages = {part for item in items for part in parts_of_message(item)}
-    header, _, lines = f"{render_fold_note(items, 'b' * 64, 2)}\n".partition("\n")
-    assert set(note_parts(lines)) - of_messages <= {";", "-e"}
-    assert len(set(note_parts(header)) - of_messages) > 1

@@ -11,6 +11,7 @@ from hypothesis import given
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import PinnedCopy, SummaryBlock, WindowEntry
+from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites import sweep_plans
 from helix_desktop.context.window.provider_cache import (
     CachePrices,
@@ -32,8 +33,21 @@ from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
 from helix_desktop.domain.messages import Message, ModelInfo, RequestLayers, Usage
 from tests.support import session_rewrites
 from tests.support.histories import MODEL, SessionSimulator, build_history, histories
-from tests.support.request_golden import FOLDING, SWEEPS_ONLY, play_turn
 from tests.support.tables import for_each
+
+SWEEPS_ONLY = msgspec.structs.replace(
+    PROFILES["balanced"], least_saving=1, protect_steps=2, protect_tokens=0, protect_argument_steps=2,
+    fold_after_steps=0, observe_at=0.0, observe_place_at=0.0, user_text_tokens=60, ledger_tokens=80,
+)  # fmt: skip
+
+
+def play_turn(simulator: SessionSimulator, user_text: str, steps: int, lines: int = 3) -> None:
+    """Play a turn: the user's message, some steps, and the agent's last answer."""
+    simulator.send_message(user_text)
+    for number in range(steps):
+        simulator.step(f"{user_text} Step {number}.", 1)
+        simulator.answer_call(0, f"{user_text} {number}, a line of the output\n" * lines)
+    simulator.step(f"{user_text} Done.", 0)
 
 
 @given(histories())
@@ -96,7 +110,8 @@ def test_what_the_request_before_had_is_found_from_far_away() -> None:
 
 
 def test_hashes_tell_which_layer_changed() -> None:
-    simulator = SessionSimulator(FOLDING)
+    folding = msgspec.structs.replace(SWEEPS_ONLY, fold_after_steps=2, fold_least=20)
+    simulator = SessionSimulator(folding)
     for prompt in ("Read the tests.", "Mend the parser.", "Run them all."):
         play_turn(simulator, prompt, 3)
     before = hash_layers(simulator.window())

@@ -22,7 +22,6 @@ from helix_desktop.context.window.used_tokens import (
     tokenizer_ratio,
     used_tokens,
 )
-from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.rewrite import Excluded, Undone
 from helix_desktop.domain.events.session import HoldSet, InstructionsAdded, StandingText
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
@@ -31,6 +30,7 @@ from helix_desktop.domain.store import ReportedUsage, WindowCount
 from tests.support.histories import MODEL, SessionSimulator, build_history, histories
 from tests.support.rewrite_histories import histories_with_rewrites
 from tests.support.session_rewrites import exclude
+from tests.support.tables import for_each
 
 BALANCED = PROFILES["balanced"]
 
@@ -39,13 +39,13 @@ def measured(simulator: SessionSimulator) -> UsageGauge:
     return measure_usage(simulator.window(), simulator.transcript, simulator.policy, simulator.frame)
 
 
-def test_an_estimate_is_labeled() -> None:
-    """Without a report the number is our count."""
-    simulator = build_history(3)
-    now = measured(simulator)
-    assert (now.used, now.ratio, now.is_reported) == (simulator.window().estimate, 1.0, False)
-    assert now.window == MODEL.window
-    assert now.share == now.used / MODEL.window
+def reported(
+    tokens: int, estimate: int, ratio: float = 1.0, least: tuple[int, int] = (0, 0)
+) -> ReportedUsage:
+    """The newest report, and the tokens and estimate of the shortest request that was reported."""
+    return ReportedUsage(
+        tokens, estimate, ratio, 5, True, True, least_input=least[0], least_estimate=least[1]
+    )
 
 
 def test_a_long_answer_makes_the_number_an_estimate() -> None:
@@ -114,35 +114,34 @@ def test_an_undone_handover_brings_the_report_before_it_back() -> None:
     assert not after.is_reported
 
 
-def test_the_difference_shrinks_with_the_rest_of_a_request() -> None:
-    """Of a request that is nearly gone, hardly anything of the difference is left."""
-    report = ReportedUsage(12_000, 10_000, 1.0, 5, True, True)
-    used = [projected_tokens(estimate, report, 1.0) for estimate in (12_000, 10_000, 5_000, 1_000, 0)]
-    assert used == [14_000, 12_000, 7_000, 1_400, 0]
-    assert [estimate_of(tokens, report, 1.0) for tokens in used] == [12_000, 10_000, 5_000, 1_000, 0]
-
-
-def test_a_report_far_below_our_count_leaves_no_request_without_tokens() -> None:
-    report = ReportedUsage(4_000, 10_000, 1.0, 5, True, True)
-    used = [projected_tokens(estimate, report, 1.0) for estimate in (12_000, 10_000, 8_000, 4_000, 0)]
-    assert used == [6_000, 4_000, 2_000, 1_000, 0]
-    assert [estimate_of(tokens, report, 1.0) for tokens in used] == [12_000, 10_000, 8_000, 4_000, 0]
-
-
-def test_what_a_handover_leaves_counts_as_the_shortest_reported_request() -> None:
-    """Little but prompt and tools is in it, which the model counts otherwise than messages."""
-    report = ReportedUsage(26_000, 20_000, 1.3, 5, True, True, least_input=6_200, least_estimate=4_000)
-    used = [projected_tokens(estimate, report, 1.3) for estimate in (20_000, 14_000, 9_000, 4_000, 2_000, 0)]
-    assert used == [26_000, 18_200, 12_200, 6_200, 3_100, 0]
-    assert [estimate_of(tokens, report, 1.3) for tokens in used] == [20_000, 14_000, 9_000, 4_000, 2_000, 0]
-
-
-def test_no_request_counts_less_than_a_shorter_one_that_was_reported() -> None:
-    """An output that the model counts at half of our tokens, and that left, says nothing of what stays."""
-    report = ReportedUsage(9_300, 14_800, 1.0, 5, True, True, least_input=4_900, least_estimate=3_500)
-    used = [projected_tokens(estimate, report, 1.0) for estimate in (15_800, 14_800, 9_150, 3_500, 0)]
-    assert used == [10_300, 9_300, 7_100, 4_900, 0]
-    assert [estimate_of(tokens, report, 1.0) for tokens in used] == [15_800, 14_800, 9_150, 3_500, 0]
+@for_each(
+    ("report", "estimates", "used"),
+    [
+        # Of a request that is nearly gone, hardly anything of the difference is left.
+        (reported(12_000, 10_000), (12_000, 10_000, 5_000, 1_000, 0), (14_000, 12_000, 7_000, 1_400, 0)),
+        # A report far below our count leaves no request without tokens.
+        (reported(4_000, 10_000), (12_000, 10_000, 8_000, 4_000, 0), (6_000, 4_000, 2_000, 1_000, 0)),
+        # Little but prompt and tools, which the model counts otherwise than messages, is in what a handover
+        # leaves: it counts as the shortest request that was reported.
+        (
+            reported(26_000, 20_000, 1.3, least=(6_200, 4_000)),
+            (20_000, 14_000, 9_000, 4_000, 2_000, 0),
+            (26_000, 18_200, 12_200, 6_200, 3_100, 0),
+        ),
+        # An output that the model counts at half of our tokens, and that left, says nothing of what stays.
+        (
+            reported(9_300, 14_800, least=(4_900, 3_500)),
+            (15_800, 14_800, 9_150, 3_500, 0),
+            (10_300, 9_300, 7_100, 4_900, 0),
+        ),
+    ],
+)
+def test_a_request_counts_by_the_reports_of_longer_and_shorter_ones(
+    report: ReportedUsage, estimates: tuple[int, ...], used: tuple[int, ...]
+) -> None:
+    ratio = report.ratio
+    assert tuple(projected_tokens(estimate, report, ratio) for estimate in estimates) == used
+    assert tuple(estimate_of(tokens, report, ratio) for tokens in used) == estimates
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6), st.integers(1, 10**6), st.integers(1, 10**6))
@@ -412,11 +411,3 @@ def check_savings(simulator: SessionSimulator, cut: HandoverRange) -> None:
     simulator.record(msgspec.structs.replace(handover, tokens=summary_tokens))
     framing = 0 if had_handover else 4
     assert before - simulator.window().estimate == expected - framing
-
-
-def test_the_end_of_a_turn_changes_no_number() -> None:
-    """Gauge and trigger depend on the window only."""
-    simulator = full()
-    before = measured(simulator)
-    simulator.record(TurnEnded("stopped"))
-    assert measured(simulator) == before

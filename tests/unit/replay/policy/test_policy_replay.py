@@ -476,24 +476,6 @@ def test_a_replay_goes_on_with_its_session_as_if_it_had_begun_anew(name: str) ->
         assert replay.run(POLICIES[name]) == replay_policy(log[: start + 30], POLICIES[name], MODEL, 500)
 
 
-def test_only_what_is_new_in_a_session_is_replayed() -> None:
-    log = live_session(3, 40).log
-    replay = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled())
-    looks = 0
-
-    def count_looks() -> bool:
-        nonlocal looks
-        looks += 1
-        return False
-
-    replay.add(log[:-1])
-    replay.run(POLICIES["balanced"], count_looks)
-    first, looks = looks, 0
-    replay.add(log[-1:])
-    replay.run(POLICIES["balanced"], count_looks)
-    assert looks < first
-
-
 FIELDS: dict[str, dict[str, Any]] = {
     "balanced": {"sweep_fixed": 9_000, "protect_steps": 5, "condense_keep": 0.2},
     "handovers": {"reflect_at": 0.3, "handover_keep": 0.2},

@@ -89,14 +89,6 @@ def test_a_lower_threshold_shortens_more() -> None:
     assert replay.approximate(lower).sent < replay.approximate(policy).sent
 
 
-def test_shorter_previews_take_less() -> None:
-    replay = replay_of(recorded_under("balanced"))
-    policy = PROFILES["balanced"]
-    shorter = replace(policy, preview_tokens=200)
-    saved = replay.run(policy).points[-1].tokens - replay.run(shorter).points[-1].tokens
-    assert 4 * 300 < saved < 4 * 600  # in each of four previews
-
-
 def test_names_that_only_the_whole_output_has_are_not_in_a_preview() -> None:
     """Line 350 of a file of 700 is in no preview of it, and the agent asks for what stands there."""
     search_call = {"id": "c99", "name": "Grep", "arguments": '{"pattern": "value_0_350"}'}

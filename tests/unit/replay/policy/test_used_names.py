@@ -1,4 +1,4 @@
-"""Which messages hold the names that calls use: found by words, as a search of each text would find them."""
+"""Names that calls use: which messages hold them, found by words, and whether a request's window has one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy_numbers import PROFILES
+from helix_desktop.context.window.window import PromptFrame
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.rewrite import FormChosen, SweepMade, SweepReason
 from helix_desktop.domain.identifiers import argument_text, identifiers_in
-from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.messages import ModelInfo, ToolCall
 from helix_desktop.replay.next_call_identifiers import occurs_in
-from helix_desktop.replay.policy.replay import UsedNames
+from helix_desktop.replay.policy.replay import NameUse, UsedNames, WindowNames
 
 pieces = st.sampled_from(
     [
@@ -73,3 +77,20 @@ def events_of(part: list[tuple[str, str]], start: int) -> list[RecordedEvent]:
 
 def as_json(arguments: str) -> str:
     return json.dumps({"text": arguments})
+
+
+FRAME = PromptFrame(ModelInfo("box", "small"), "Help.", (), 2, 0)
+
+
+def test_a_form_that_the_user_chose_is_gone_when_its_output_is_swept() -> None:
+    """As when a request does not fit: the marker stands there then, whatever form was chosen before."""
+    answer = ToolAnswered("c", "read", "much else", "d" * 64, 9, 9, 5)
+    events: list[Event] = [UserSpoke("Go.", 2), AssistantSpoke("", "m", 5), answer]
+    transcript = Transcript(RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1))
+    names = WindowNames(transcript, PROFILES["balanced"], FRAME, {"only_here"}, {1: 1, 2: 2, 3: 3})
+    found = []
+    for rewrite in (FormChosen(3, "preview", "see only_here", 9), SweepMade((3,), 4, SweepReason.BATCH)):
+        transcript.apply(RecordedEvent(transcript.last_seq + 1, 9, rewrite))
+        names.add([NameUse("only_here", "only_here", [3])])
+        found.append(names.found)
+    assert found == [1, 1]

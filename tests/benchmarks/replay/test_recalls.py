@@ -1,4 +1,4 @@
-"""Recalls are inserted where a managed agent would need them, and all their costs are paid."""
+"""What recalls would find, and what they would add, checked by hand. A token is a character."""
 
 from __future__ import annotations
 
@@ -9,12 +9,23 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.digest import bare_marker, digest_of
+from helix_desktop.domain.messages import Message, ToolCall
+from helix_desktop.replay.next_call_identifiers import IdentifierUse
 from helix_desktop.replay.recording import RawMessage
+from helix_desktop.replay.replayer import Replayer
 from helix_desktop.replay.token_counters import MessageTokenCounter
-from tests.benchmarks.replay.figures import RecordingResult
-from tests.benchmarks.replay.measure import MeasureOptions, measure_file
-from tests.benchmarks.replay.recalls import Recalls
+from tests.benchmarks.replay.figures import RecordingResult, totals_of
+from tests.benchmarks.replay.measure import MeasureOptions, measure_all, measure_file
+from tests.benchmarks.replay.recalls import (
+    SAMPLE,
+    LookupCounter,
+    Lookups,
+    Recalls,
+    best_handle,
+    draw_sample,
+    handle_contexts,
+)
 from tests.support.replay_fakes import (
     FoldingReplay,
     MarkerReplay,
@@ -25,6 +36,124 @@ from tests.support.replay_fakes import (
     tool_message,
     user_message,
 )
+from tests.support.synthetic_recordings import write_recordings
+
+A, B, C, D = ("a" * 12, "b" * 64, "c" * 8, "d" * 12)
+REQUEST = [
+    Message("user", f"[Folded steps] {bare_marker(A)}\nThe agent looked for the tide table."),
+    Message(
+        "assistant",
+        "",
+        (
+            ToolCall("1", "read", '{"path": "src/harbour_master.py"}'),
+            ToolCall("2", "write", json.dumps({"path": "tests/x.py", "body": bare_marker(C)})),
+        ),
+    ),
+    Message("tool", f"{bare_marker(B)} read, 3 KB", call_id="1", name="read"),
+    Message("tool", "written", call_id="2", name="write"),
+    Message("tool", f"tide_gauge was here\n{bare_marker(D)} tide", call_id="3", name="read"),
+]
+
+
+def test_contexts_are_handles_with_what_stands_around_them_newest_first() -> None:
+    contexts = handle_contexts(REQUEST)
+    assert [context.handle for context in contexts] == [D, B, C, A]
+    around = {context.handle: context.text for context in contexts}
+    assert around[A] == REQUEST[0].text
+    assert around[B] == f"{REQUEST[2].text}\nsrc/harbour_master.py"
+    assert "tests/x.py" in around[C]
+    assert "tide_gauge" not in around[D]  # what an output quotes is in its own line
+
+
+@pytest.mark.parametrize(
+    ("name", "handle"),
+    [
+        ("harbour_master", B),
+        ("HarbourMaster.py", B),
+        ("TideTable", A),
+        ("tide", D),  # two have it: the newer
+        ("harbour_depth", ""),  # no handle has both
+        ("#12", ""),  # no part of a word
+    ],
+)
+def test_the_newest_handle_whose_context_has_every_part(name: str, handle: str) -> None:
+    assert best_handle(name, handle_contexts(REQUEST)) == handle
+
+
+def test_a_sample_is_the_same_each_time_and_bounded() -> None:
+    uses = [[IdentifierUse(f"name_{number}", 1) for number in range(call)] for call in range(30)]
+    sample = draw_sample(uses)
+    assert sample == draw_sample(uses)
+    assert len(sample) == SAMPLE
+    assert len({call for call, _ in sample}) > 15
+    assert draw_sample(uses[:3]) == {(2, "name_0"), (3, "name_0"), (3, "name_1")}
+
+
+# The third call uses two names of an output that is a marker by then, and a path of one that is not yet.
+LOOKED_UP = [
+    user_message("Go"),
+    *file_read_step("1", "src/a.py", "def tide_gauge(): pass\nberth_4 = 1"),
+    *file_read_step("2", "src/c.py", "see lib/b.py"),
+    *[tool_call_message(("3", "grep", '{"q": "tide_gauge lib/b.py berth_4"}')), tool_message("3", "none")],
+    assistant_message("ok"),
+]
+
+
+def test_what_one_call_brings_is_counted(tmp_path: Path) -> None:
+    """No marker has a part of `tide_gauge` or `berth_4` around it: both are searched."""
+    (path,) = write_recordings(tmp_path, [LOOKED_UP])
+    (measured,) = measure_all([path], MarkerReplay, MeasureOptions(), 1, lambda _: None)
+    assert measured.result.coverage.identifiers - measured.result.coverage.in_window == 2
+    assert measured.result.lookups == Lookups(2, 2, 0, 0)
+    total = totals_of([measured])
+    assert (total.lookups, total.lookup_share) == (Lookups(2, 2, 0, 0), 1.0)
+    tokens = MessageTokenCounter.bundled().text_tokens
+    digest = digest_of(b"def tide_gauge(): pass\nberth_4 = 1")
+    first = f"Lines for 'tide_gauge':\n{digest}: def tide_gauge(): pass"
+    other = f"Lines for 'berth_4':\n{digest}: berth_4 = 1"
+    assert total.lookup_tokens == (tokens(first) + tokens(other)) / 2
+
+
+def test_what_repeats_the_question_is_no_answer() -> None:
+    class Echo(UnmanagedReplay):
+        answer = ""
+
+        def call_cache_tool(self, name: str, arguments: object) -> str:
+            return self.answer
+
+    replay = Echo()
+    counter = LookupCounter(replay, MessageTokenCounter(len))
+    for replay.answer in (
+        "Nothing for 'src/a.py'.",
+        r"No line matches 'src/a\.py'.",
+        "",
+        "'src/a.py'\n'src/a.py'",
+    ):
+        counter.look_up("src/a.py", [])
+    LookupCounter(UnmanagedReplay(), MessageTokenCounter(len)).look_up("src/a.py", [])
+    assert counter.result == Lookups(4, 1, 0, 0)
+    assert counter.tokens == [len("'src/a.py'\n'src/a.py'")]
+
+
+def test_the_real_tools_answer() -> None:
+    replayer = Replayer()
+    try:
+        for message in (
+            user_message("Go"),
+            *file_read_step("1", "a.py", "x = 1\ntide_gauge = 2\n" + "y\n" * 9),
+        ):
+            replayer.feed(message)
+        before = replayer.request()
+        counter = LookupCounter(replayer, MessageTokenCounter.bundled())
+        digest = digest_of(b"x = 1\ntide_gauge = 2\n" + b"y\n" * 9)
+        counter.look_up("tide_gauge", [])
+        counter.look_up("tide_gauge", [Message("user", f"tide gauge {bare_marker(digest, 12)}")])
+        counter.look_up("tide_gauge", [Message("user", f"tide gauge {bare_marker('0' * 12)}")])
+        assert counter.result == Lookups(3, 2, 2, 1)
+        assert replayer.request() == before
+    finally:
+        replayer.close()
+
 
 MARKER = len('[CACHED] recall_cached_content("")') + 64
 CALL = 4 + 4 + len("recall_cached_content") + len(json.dumps({"hash": "0" * 64}))
@@ -49,7 +178,7 @@ class ReplayRecorder:
 
 
 def measure(
-    folder: Path, session: list[dict[str, Any]], make: Callable[[], UnmanagedReplay], rate: float | None
+    folder: Path, session: list[dict[str, Any]], make: Callable[[], UnmanagedReplay], rate: float
 ) -> RecordingResult:
     path = folder / "session.jsonl"
     path.write_text("\n".join(map(json.dumps, session)), encoding="utf-8")
@@ -83,57 +212,32 @@ def test_a_file_read_again_is_recalled_first(tmp_path: Path) -> None:
     assert (measured.unmanaged.requests, measured.reach.outputs, measured.reach.request) == (4, 3, 4)
 
 
-def test_recalls_can_be_disabled(tmp_path: Path) -> None:
-    make = ReplayRecorder(MarkerReplay)
-    assert measure(tmp_path, TWICE, make, None).recalls == Recalls()
-    assert make.last.messages == TWICE
+def reads(*files: tuple[str, str, str], tool: str = "read") -> list[dict[str, Any]]:
+    """A session that makes these calls of arguments and output, each with an id."""
+    steps = [
+        message
+        for call_id, arguments, output in files
+        for message in (tool_call_message((call_id, tool, arguments)), tool_message(call_id, output))
+    ]
+    return [user_message("Go"), *steps, assistant_message("ok")]
+
+
+PATH_A, PATH_B = '{"path": "a"}', '{"path": "b"}'
 
 
 @pytest.mark.parametrize(
     "session",
     [
-        [
-            user_message("Go"),
-            *file_read_step("1", "a", "A"),
-            *file_read_step("2", "a", "C"),
-            assistant_message("ok"),
-        ],  # it is still in the window
-        [
-            user_message("Go"),
-            *file_read_step("1", "a", ""),
-            *file_read_step("2", "b", "B"),
-            *file_read_step("3", "a", "C"),
-            assistant_message("ok"),
-        ],  # it was empty
-        [
-            user_message("Go"),
-            *file_read_step("1", "a", "A"),
-            *file_read_step("2", "b", "B"),
-            *file_read_step("3", "c", "C"),
-            assistant_message("ok"),
-        ],
-        [
-            user_message("Go"),
-            *[tool_call_message(("1", "edit", '{"path": "a"}')), tool_message("1", "A")],
-            *file_read_step("2", "b", "B"),
-            *[tool_call_message(("3", "edit", '{"path": "a"}')), tool_message("3", "C")],  # not a read
-            assistant_message("ok"),
-        ],
-        [
-            user_message("Go"),
-            *[tool_call_message(("1", "read", "a")), tool_message("1", "A")],
-            *file_read_step("2", "b", "B"),
-            *[tool_call_message(("3", "read", "a")), tool_message("3", "C")],  # free text names no path
-            assistant_message("ok"),
-        ],
+        reads(("1", PATH_A, "A"), ("2", PATH_A, "C")),
+        reads(("1", PATH_A, ""), ("2", PATH_B, "B"), ("3", PATH_A, "C")),
+        reads(("1", PATH_A, "A"), ("2", PATH_B, "B"), ("3", PATH_A, "C"), tool="edit"),
+        reads(("1", "a", "A"), ("2", PATH_B, "B"), ("3", "a", "C")),
     ],
+    ids=["it is in the window", "it was empty", "no tool that reads", "free text names no path"],
 )
 def test_no_recall_where_none_is_needed(tmp_path: Path, session: list[dict[str, Any]]) -> None:
     assert measure(tmp_path, session, MarkerReplay, 0.0).recalls == Recalls()
-
-
-def test_nothing_is_recalled_where_everything_is_sent(tmp_path: Path) -> None:
-    assert measure(tmp_path, TWICE, UnmanagedReplay, 1.0).recalls == Recalls()
+    assert measure(tmp_path, TWICE, UnmanagedReplay, 1.0).recalls == Recalls(), "everything is sent"
 
 
 def test_a_page_still_in_the_window_is_not_recalled_again(tmp_path: Path) -> None:
@@ -236,9 +340,3 @@ def test_random_recalls_have_the_requested_rate_and_are_deterministic(tmp_path: 
     assert first.recalls.calls == first.recalls.contents
     again = measure(tmp_path, session, MarkerReplay, rate)
     assert (again.recalls, again.managed) == (first.recalls, first.managed)
-
-
-def test_random_recalls_at_every_call(tmp_path: Path) -> None:
-    measured = measure(tmp_path, long_session(10), MarkerReplay, 1.0)
-    assert measured.recalls == Recalls(calls=9, contents=9)
-    assert measured.managed.requests == 11 + 9
