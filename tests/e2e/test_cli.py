@@ -46,7 +46,6 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
-from tests.support.read_only_program import IGNORE_TEMP_BYTECODE
 from tests.support.store.damage import compact_tables, flip_bit_near
 
 PARTS = 21  # of the self-check
@@ -329,7 +328,9 @@ async def test_the_timeline_lists_handovers_in_text_and_json(cli: Cli) -> None:
 @pytest.mark.timeout(1_200)
 async def test_self_check_names_the_problem(cli: Cli, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
-    shutil.copytree(ROOT / "helix_desktop", broken / "helix_desktop", ignore=IGNORE_TEMP_BYTECODE)
+    shutil.copytree(
+        ROOT / "helix_desktop", broken / "helix_desktop", ignore=shutil.ignore_patterns("*.pyc.*")
+    )
     (broken / "resources").mkdir()
     for part in (ROOT / "resources").iterdir():
         if part.name not in {"tokenizers", "icons"}:

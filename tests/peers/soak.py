@@ -17,8 +17,7 @@ sys.path[:0] = [str(_ROOT), str(_ROOT / "packaging")]
 
 from tests.support.model_servers.llmock import run_llmock  # noqa: E402 - found by the path above
 from tests.support.peer_processes import missing_module_reason  # noqa: E402 - found by the path above
-from tests.support.soak.resource_monitor import ResourceSample, memory_slope  # noqa: E402 - found by the path above
-from tests.support.soak.run import SoakRun  # noqa: E402 - found by the path above
+from tests.support.soak import ResourceSample, SoakRun, memory_slope  # noqa: E402 - found by the path above
 
 WARM, ENOUGH = 600, 1_000  # turns in which caches fill, and those after which memory is judged
 FLAT = 10.0  # KiB of its own that a turn may add for good

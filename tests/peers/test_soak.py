@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.model_servers.llmock import run_llmock
-from tests.support.soak.plan import TURN_KIND_WEIGHTS, plan_turns
-from tests.support.soak.resource_monitor import ResourceSample, memory_slope
-from tests.support.soak.run import SoakRun
+from tests.support.soak import TURN_KIND_WEIGHTS, ResourceSample, SoakRun, memory_slope, plan_turns
 
 TURNS, PER_SESSION, SEED = 60, 15, 42
 

@@ -28,7 +28,6 @@ from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
     Delta,
-    Finish,
     OpaqueReasoning,
     PlainReply,
     Raw,
@@ -177,22 +176,6 @@ async def test_an_overloaded_server_is_retried(http: HttpClient) -> None:
     assert retries[0].reason == "Overloaded", "no status that was not sent"
 
 
-async def test_input_counts_cache_reads_and_writes(http: HttpClient) -> None:
-    usage = {
-        "input_tokens": 10,
-        "cache_creation_input_tokens": 200,
-        "cache_read_input_tokens": 3_000,
-        "output_tokens": 1,
-    }
-    start = Delta({"type": "message_start", "message": {"usage": usage}})
-    end = Delta(
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 45}}
-    )
-    async with serving(StreamedReply(start, Text("ok"), end, finish="", usage=None)) as server:
-        answer = await final_response(model(server, http), ModelRequest(QUESTION))
-    assert answer.usage == Usage(3_210, 45, 3_000, 200, reports_cache=True, reports_writes=True)
-
-
 async def test_an_answer_that_was_not_streamed(http: HttpClient) -> None:
     message = {
         "type": "message",
@@ -329,8 +312,3 @@ async def test_calls_of_other_providers_get_legal_ids_of_their_own(http: HttpCli
     assert [block["id"] for block in uses] == result_ids
     assert len(set(result_ids)) == 2
     assert uses[0]["input"] == {"malformed": '{"path": '}
-
-
-async def test_the_finish_reason_may_arrive_before_the_end(http: HttpClient) -> None:
-    async with serving(StreamedReply(Text("ok"), Finish("stop"))) as server:
-        assert (await final_response(model(server, http), ModelRequest(QUESTION))).text == "ok"

@@ -1,13 +1,16 @@
-"""Answers that break their API in ways that public bug reports of agents name: what can be read is read."""
+"""Answers that break their API, as public bug reports have them or drawn: what can be read is read."""
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.errors import ContextWindowExceeded, ModelError, ModelRequestRejected
@@ -20,6 +23,13 @@ from helix_desktop.domain.messages import (
     TextDelta,
     ToolSpec,
 )
+from helix_desktop.providers.anthropic import MessagesAssembler, encode_request
+from helix_desktop.providers.dialect import AnswerAssembler, StreamedError
+from helix_desktop.providers.http import HttpError
+from helix_desktop.providers.openai_chat import ChatAssembler
+from helix_desktop.providers.openai_chat import request_body as chat_body
+from helix_desktop.providers.openai_responses import ResponsesAssembler
+from helix_desktop.providers.openai_responses import request_body as responses_body
 from helix_desktop.providers.streaming import StreamedModel
 from tests.support.model_contract import final_response
 from tests.support.model_servers.canned_http import CannedHttp
@@ -116,6 +126,10 @@ TEXTS: dict[str, tuple[DialectName, bytes]] = {
     "a block that nobody started": (
         "anthropic",
         stream(START, delta(0, "text_delta", "text", "Fine."), *END, done=""),
+    ),
+    "blocks of unknown kinds": (
+        "anthropic",
+        stream(START, block(0, type=["text"], text="x"), block(1, text="x"), *said("Fine."), *END, done=""),
     ),
     "a block of nothing": (
         "anthropic",
@@ -410,3 +424,131 @@ async def test_a_refusal_without_a_mark_stays_one() -> None:
     refused = stream(chat({"refusal": "I won't."}), done="")
     answer = await final_response(model_on("openai-chat", RepliesHttp(refused, refused)), REQUEST)
     assert (answer.text, answer.stop) == ("I won't.", "refusal")
+
+
+CHAT_STREAM: list[dict[str, Any]] = [
+    {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "<think>a"}}]},
+    {"choices": [{"index": 0, "delta": {"content": "b</think>Text."}}]},
+    {
+        "choices": [
+            {"delta": {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "re", "arguments": ""}}]}}
+        ]
+    },
+    {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"name": "ad", "arguments": "{}"}}]}}]},
+    {
+        "choices": [{"delta": {}, "finish_reason": "tool_calls"}],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 2},
+    },
+]
+RESPONSES: list[dict[str, Any]] = [
+    {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message"}},
+    {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": "Text."},
+    {"type": "response.output_item.done", "output_index": 0, "item": {"type": "message", "content": []}},
+    {
+        "type": "response.output_item.added",
+        "output_index": 1,
+        "item": {"type": "function_call", "name": "read"},
+    },
+    {"type": "response.function_call_arguments.delta", "output_index": 1, "delta": "{}"},
+    {
+        "type": "response.completed",
+        "response": {"status": "completed", "output": [], "usage": {"input_tokens": 5}},
+    },
+]
+MESSAGES: list[dict[str, Any]] = [
+    {"type": "message_start", "message": {"usage": {"input_tokens": 5}}},
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Text."}},
+    {
+        "type": "content_block_start",
+        "index": 1,
+        "content_block": {"type": "tool_use", "id": "a", "name": "read"},
+    },
+    {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": "{}"}},
+    {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 2}},
+    {"type": "message_stop"},
+]
+DIALECTS: dict[str, tuple[Callable[[], AnswerAssembler], list[dict[str, Any]]]] = {
+    "chat": (lambda: ChatAssembler("x", lambda: "new", tools=frozenset({"read"})), CHAT_STREAM),
+    "responses": (lambda: ResponsesAssembler("x", "m", lambda: "new"), RESPONSES),
+    "messages": (lambda: MessagesAssembler("x", lambda: "new", {}), MESSAGES),
+}
+COMPLETE: dict[str, dict[str, Any]] = {
+    "chat": {
+        "choices": [{"message": {"content": "Text.", "tool_calls": [
+            {"id": "a", "function": {"name": "read", "arguments": "{}"}},
+        ]}}],
+        "usage": {"prompt_tokens": 5},
+    },
+    "responses": {
+        "status": "completed", "usage": {"input_tokens": 5}, "output": [
+            {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "hm"}]},
+            {"type": "message", "content": [{"type": "output_text", "text": "Text."}, {"type": "refusal"}]},
+            {"type": "function_call", "call_id": "a", "name": "read", "arguments": "{}"},
+        ],
+    },
+    "messages": {
+        "content": [
+            {"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "Text."},
+            {"type": "tool_use", "id": "a", "name": "read", "input": {}},
+        ],
+        "stop_reason": "tool_use", "usage": {"input_tokens": 5},
+    },
+}  # fmt: skip
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 9) | st.floats(allow_nan=False) | st.text(max_size=6),
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.text(max_size=6), parts, max_size=3),
+    max_leaves=5,
+)
+
+
+def places_in(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place, *(inner for key, part in parts for inner in places_in(part, (*place, key)))]
+
+
+def change(chunk: dict[str, Any], data: st.DataObject) -> dict[str, Any]:
+    """Return a chunk with an odd value, or nothing, at one place."""
+    changed = copy.deepcopy(chunk)
+    *way, last = data.draw(st.sampled_from(places_in(chunk)[1:] or [("type",)]))
+    holder: Any = changed
+    for key in way:
+        holder = holder[key]
+    if data.draw(st.booleans()):
+        holder[last] = data.draw(ODD)
+    else:
+        del holder[last]
+    return changed
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@given(data=st.data())
+def test_a_broken_stream_gives_an_answer_or_an_error_of_ours(name: str, data: st.DataObject) -> None:
+    create, chunks = DIALECTS[name]
+    order = data.draw(
+        st.lists(st.integers(0, len(chunks) - 1), max_size=10) | st.just(list(range(len(chunks))))
+    )
+    assembler = create()
+    try:
+        if data.draw(st.integers(0, 3)) == 0:
+            assembler.add_full_response(change(change(COMPLETE[name], data), data))
+        else:
+            for number in order:
+                chunk = chunks[number]
+                assembler.add(change(chunk, data) if data.draw(st.booleans()) else copy.deepcopy(chunk))
+        answer = assembler.answer()
+    except (ModelError, StreamedError, HttpError):
+        return
+    assert isinstance(answer, ModelResponse)
+    assert answer.text.strip() or answer.calls
+    assert all(call.id and call.name for call in answer.calls)
+    message = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
+    results = (Message("tool", "x", call_id=call.id, name=call.name) for call in answer.calls)
+    request = ModelRequest((Message("user", "x"), message, *results))
+    info = ModelInfo("x", "m")
+    for body in (
+        chat_body(info, request),
+        responses_body(info, request),
+        encode_request(info, request, max_output_tokens=9).body,
+    ):
+        assert json.loads(body), "it can be sent back"

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from helix_desktop.domain.errors import (
-    ContextWindowExceeded,
     ModelError,
     ModelRequestRejected,
     ModelUnreachable,
@@ -46,11 +45,6 @@ KEY = "sk-very-secret-0123456789"
 INFO = ModelInfo("local", "small")
 QUESTION = ModelRequest((Message("user", "How many?"),))
 READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
-
-
-@pytest.fixture
-def sleeps() -> SleepRecorder:
-    return SleepRecorder()
 
 
 def model(
@@ -216,18 +210,6 @@ class TestRefusals:
         failure = await failure_of(PlainReply(307, "", {"location": "http://127.0.0.1:9/v1"}), http=http)
         assert isinstance(failure, ModelRequestRejected)
         assert "127.0.0.1:9" in failure.what
-
-    async def test_a_limit_per_minute_is_waited_for_unless_the_request_alone_is_above_it(
-        self, http: HttpClient, sleeps: SleepRecorder
-    ) -> None:
-        limit = "Limit reached for gpt on tokens per minute: Limit 9000, Used 8000, Requested 2000"
-        assert isinstance(await failure_of(api_error(429, limit), http=http, sleeps=sleeps), ModelUnreachable)
-        waits = len(sleeps.durations_s)
-        limit = "Request too large for gpt on tokens per minute; context length is fine"
-        failure = await failure_of(api_error(429, limit), http=http, sleeps=sleeps)
-        assert isinstance(failure, ContextWindowExceeded)
-        assert failure.is_rate
-        assert len(sleeps.durations_s) == waits
 
 
 class TestNonsense:

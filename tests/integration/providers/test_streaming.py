@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
-import socket
 from contextlib import aclosing
 from typing import Any
 
@@ -23,15 +21,10 @@ from helix_desktop.domain.messages import (
     ModelInfo,
     ModelRequest,
     ModelResponse,
-    ReasoningDelta,
     RetryScheduled,
     TextDelta,
-    ToolCall,
-    ToolSpec,
 )
-from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, Timeouts
-from helix_desktop.providers.model_list import list_models
 from helix_desktop.providers.streaming import StreamedModel
 from tests.support.model_contract import collect_stream, final_response
 from tests.support.model_servers.chat_server import (
@@ -41,14 +34,12 @@ from tests.support.model_servers.chat_server import (
     Finish,
     Hang,
     KeepAlives,
-    OpaqueReasoning,
     PlainReply,
     Raw,
     Reasoning,
     Reply,
     StreamedReply,
     Text,
-    TokenCounts,
     Wait,
     api_error,
     html_page,
@@ -60,7 +51,6 @@ from tests.support.model_servers.dialects import DIALECTS, DialectCase, SleepRec
 KEY = "sk-very-secret-0123456789"
 INFO = ModelInfo("local", "small")
 QUESTION = ModelRequest((Message("user", "How many?"),))
-READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
 MAX_ROUNDS = 50
 TRIED_AGAIN = [TextDelta, RetryScheduled, TextDelta, ModelResponse]
 
@@ -105,58 +95,17 @@ def rig(dialect: DialectCase, http: HttpClient, sleeps: SleepRecorder) -> Rig:
 
 
 class TestAnswers:
-    async def test_thought_and_text_arrive_in_deltas_and_complete_at_the_end(self, rig: Rig) -> None:
-        parts = (
-            Reasoning("Let me "),
-            Reasoning("count."),
-            OpaqueReasoning("s"),
-            Text("For"),
-            Text("ty-two."),
-        )
-        async with rig.serving(StreamedReply(*parts, usage=TokenCounts(90, 12, 64))) as server:
-            arrivals = await collect_stream(rig.model(server), QUESTION)
-        assert arrivals[:-1] == [
-            ReasoningDelta("Let me "),
-            ReasoningDelta("count."),
-            TextDelta("For"),
-            TextDelta("ty-two."),
-        ]
-        answer = arrivals[-1]
-        assert isinstance(answer, ModelResponse)
-        assert (answer.text, answer.reasoning, answer.stop) == ("Forty-two.", "Let me count.", "end")
-        assert answer.usage is not None
-        assert (answer.usage.input, answer.usage.output, answer.usage.cached) == (90, 12, 64)
-
     async def test_deltas_arrive_before_the_answer_ends(self, rig: Rig) -> None:
-        more = asyncio.Event()
+        """Signs of life are no part of it."""
+        more, beat = asyncio.Event(), Raw(rig.dialect.wire_format.keep_alive)
         async with (
-            rig.serving(StreamedReply(Text("a"), Wait(more), Text("b"))) as server,
+            rig.serving(StreamedReply(beat, Text("a"), Wait(more), beat, beat, Text("b"), beat)) as server,
             aclosing(rig.model(server).stream(QUESTION)) as arrivals,
         ):
             assert await anext(arrivals) == TextDelta("a")
             assert not more.is_set()
             more.set()
             assert await anext(arrivals) == TextDelta("b")
-
-    async def test_parallel_calls_are_put_together(self, rig: Rig) -> None:
-        calls = (
-            Call("read_file", '{"path": "größe.py"}', "c1"),
-            Call("read_file", '{"path": "b.py"}', "c2", piece_length=1),
-            Call("now", "{}", "c3"),
-        )
-        async with rig.serving(StreamedReply(Text("Looking."), *calls)) as server:
-            answer = await final_response(rig.model(server), ModelRequest(QUESTION.messages, (READ,)))
-        assert answer.calls == tuple(ToolCall(call.id, call.name, call.arguments) for call in calls)
-        assert (answer.text, answer.stop) == ("Looking.", "calls")
-
-    async def test_the_request_carries_the_key_and_no_sampling_parameters(self, rig: Rig) -> None:
-        async with rig.serving(text_reply("ok")) as server:
-            await collect_stream(rig.model(server), ModelRequest(QUESTION.messages, (READ,)))
-            sent = server.requests[0]
-        assert KEY in sent.headers["authorization"]
-        assert sent.json["model"] == "small"
-        assert sent.json["stream"] is True
-        assert not {"temperature", "top_p", "top_k", "presence_penalty", "seed"} & set(sent.json)
 
     async def test_one_connection_serves_many_steps(self, rig: Rig) -> None:
         async with rig.serving(text_reply("ok")) as server:
@@ -183,19 +132,21 @@ class TestAnswers:
         assert isinstance(arrivals[-1], ModelResponse)
         assert (arrivals[-1].text, arrivals[-1].stop) == ("whole", "end")
 
-    async def test_signs_of_life_are_no_part_of_an_answer(self, rig: Rig) -> None:
-        beat = Raw(rig.dialect.wire_format.keep_alive)
-        async with rig.serving(StreamedReply(beat, Text("a"), beat, beat, Text("b"), beat)) as server:
-            assert (await final_response(rig.model(server), QUESTION)).text == "ab"
-
     async def test_an_answer_cut_at_its_limit_is_marked(self, rig: Rig) -> None:
         async with rig.serving(StreamedReply(Text("half an"), finish="length")) as server:
             assert (await final_response(rig.model(server), QUESTION)).stop == "length"
 
 
 class TestRetries:
-    async def test_a_cut_stream_is_discarded_and_retried(self, rig: Rig) -> None:
-        cut = StreamedReply(Text("half an"), Call("write_file", '{"path": "x"}'), Disconnect())
+    @pytest.mark.parametrize(
+        "cut",
+        [
+            StreamedReply(Text("half an"), Call("write_file", '{"path": "x"}'), Disconnect()),
+            StreamedReply(Text("half"), finish="", send_done=False),
+        ],
+        ids=["broken off", "without its end"],
+    )
+    async def test_a_cut_stream_is_discarded_and_retried(self, rig: Rig, cut: Reply) -> None:
         async with rig.serving(cut, text_reply("whole")) as server:
             arrivals = await collect_stream(rig.model(server), QUESTION)
         assert [type(arrival) for arrival in arrivals] == TRIED_AGAIN
@@ -206,16 +157,8 @@ class TestRetries:
         assert (arrivals[-1].text, arrivals[-1].calls) == ("whole", ())
         assert rig.sleeps.durations_s == [0.5]
 
-    async def test_a_stream_without_its_end_counts_as_cut(self, rig: Rig) -> None:
-        async with rig.serving(
-            StreamedReply(Text("half"), finish="", send_done=False), text_reply("whole")
-        ) as server:
-            arrivals = await collect_stream(rig.model(server), QUESTION)
-        assert [type(arrival) for arrival in arrivals] == TRIED_AGAIN
-
-    @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503])
-    async def test_busy_servers_are_retried(self, rig: Rig, status: int) -> None:
-        busy = PlainReply(status, {"error": {"message": "slow down"}})
+    async def test_a_busy_server_is_asked_again(self, rig: Rig) -> None:
+        busy = PlainReply(503, {"error": {"message": "slow down"}})
         async with rig.serving(busy, busy, busy, text_reply("ok")) as server:
             arrivals = await collect_stream(rig.model(server), QUESTION)
         assert [type(arrival) for arrival in arrivals] == [RetryScheduled] * 3 + [TextDelta, ModelResponse]
@@ -288,16 +231,6 @@ class TestRefusals:
         assert failure.what == "local rejected the API key."
         assert failure.why == "The key is wrong, has expired, or was revoked."
         assert failure.details == "Incorrect API key: [key]."
-        assert rig.sleeps.durations_s == []
-
-    async def test_an_unknown_model(self, rig: Rig) -> None:
-        failure = await rig.failure_of(api_error(404, "The model `small` does not exist"))
-        assert isinstance(failure, ModelRequestRejected)
-        assert "small" in failure.what
-
-    async def test_no_credit_is_not_retried(self, rig: Rig) -> None:
-        failure = await rig.failure_of(api_error(429, "You exceeded your quota", "insufficient_quota"))
-        assert isinstance(failure, ModelRequestRejected)
         assert rig.sleeps.durations_s == []
 
     async def test_overflow_before_and_inside_a_stream(self, rig: Rig) -> None:
@@ -438,32 +371,6 @@ class TestCanceling:
             async with asyncio.timeout(300):
                 await server.abandoned.wait()
         await http.aclose()
-
-
-@pytest.mark.parametrize("rounds", range(5))
-async def test_no_socket_of_a_test_server_outlives_it(rounds: int) -> None:
-    """Its client has gone some rounds of the loop after it came: the server has accepted it, or serves it."""
-    async with ChatServer(lambda _: StreamedReply(Hang())) as server:
-        with socket.create_connection(("127.0.0.1", server.port)) as client:
-            client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}")
-            for _ in range(rounds):
-                await asyncio.sleep(0)
-        port = server.port
-    assert _open_sockets(port) == []
-
-
-def _open_sockets(port: int) -> list[socket.socket]:
-    sockets = [found for found in gc.get_objects() if isinstance(found, socket.socket)]
-    return [found for found in sockets if found.fileno() >= 0 and found.getsockname()[1:] == (port,)]
-
-
-async def test_the_models_of_a_server_are_sorted(rig: Rig) -> None:
-    async with ChatServer(
-        lambda _: text_reply("ok"), models=("b", "a"), wire_format=rig.dialect.wire_format
-    ) as server:
-        models = await list_models(Endpoint("local", server.base_url, KEY, rig.http, rig.dialect.name))
-        assert tuple(models) == ("a", "b")
-        assert KEY in server.requests[0].headers["authorization"]
 
 
 async def test_the_key_is_in_no_log_and_no_repr(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:

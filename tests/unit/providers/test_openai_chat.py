@@ -22,7 +22,6 @@ from helix_desktop.domain.messages import (
     StopReason,
     TextDelta,
     ToolCall,
-    ToolSpec,
     Usage,
 )
 from helix_desktop.providers.answers import MalformedCall
@@ -31,24 +30,6 @@ from tests.support.image_bytes import image_and_bytes
 from tests.support.tables import for_each
 
 INFO = ModelInfo("here", "m")
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
-ARGUMENTS = st.one_of(
-    st.just("{}"), st.just('{"path": "a\\n字"}'), st.just("{broken"), st.just("[1]"), st.just("")
-)
-
-
-@st.composite
-def conversations(draw: st.DrawFn) -> tuple[Message, ...]:
-    """Draw windows: closed steps of calls and their results between messages."""
-    messages = [Message("system", draw(TEXT)), Message("user", draw(TEXT))]
-    for step in range(draw(st.integers(0, 5))):
-        names = draw(st.lists(st.sampled_from(["read_file", "run_command"]), max_size=3))
-        calls = tuple(ToolCall(f"c{step}_{n}", name, draw(ARGUMENTS)) for n, name in enumerate(names))
-        text = draw(st.one_of(TEXT, st.just(""))) if calls else draw(TEXT)
-        messages.append(Message("assistant", text, calls, verbatim=draw(st.sampled_from(VERBATIMS))))
-        messages += [Message("tool", draw(TEXT), call_id=call.id, name=call.name) for call in calls]
-        messages.append(Message("user", draw(TEXT)))
-    return tuple(messages)
 
 
 VERBATIMS: list[dict[str, Any] | None] = [
@@ -101,48 +82,6 @@ def messages_of(*messages: Message) -> list[dict[str, Any]]:
     body = json.loads(request_body(INFO, ModelRequest(messages)))
     encoded: list[dict[str, Any]] = body["messages"]
     return encoded
-
-
-def lint(body: dict[str, Any]) -> None:
-    """Check the rules of OpenAI's reference, implemented independently of the code."""
-    assert not {"temperature", "top_p", "presence_penalty", "frequency_penalty", "seed"} & set(body)
-    assert body["stream"] is True
-    open_calls: list[str] = []
-    for message in body["messages"]:
-        if open_calls:
-            assert message["role"] == "tool"
-        if message["role"] == "tool":
-            assert message["tool_call_id"] == open_calls.pop(0)
-            assert set(message) == {"role", "tool_call_id", "content"}
-            continue
-        assert message["role"] in {"system", "user", "assistant"}
-        if message["role"] != "assistant":
-            assert set(message) == {"role", "content"}
-            assert isinstance(message["content"], str)
-            assert message["content"]
-            continue
-        assert message["content"] or message["tool_calls"]
-        assert message["content"] != ""
-        for call in message.get("tool_calls", []):
-            assert call["type"] == "function"
-            assert isinstance(json.loads(call["function"]["arguments"]), dict)
-            open_calls.append(call["id"])
-    assert not open_calls
-
-
-@given(conversations())
-def test_every_request_has_valid_order_and_shape(messages: tuple[Message, ...]) -> None:
-    tools = (ToolSpec("read_file", "Reads.", {"type": "object"}),)
-    raw = request_body(INFO, ModelRequest(messages, tools))
-    lint(json.loads(raw))
-    assert raw == request_body(INFO, ModelRequest(messages, tools))
-
-
-def test_without_tools_or_usage_the_fields_are_absent() -> None:
-    body = json.loads(
-        request_body(INFO, ModelRequest((Message("user", "x"),)), RequestVariant(asks_usage=False))
-    )
-    assert set(body) == {"model", "messages", "stream"}
 
 
 def test_an_unchanged_assistant_message_is_sent_back_verbatim() -> None:
@@ -439,10 +378,6 @@ def test_parts_instead_of_text() -> None:
     assert (answer.reasoning, answer.text) == ("hm", "x")
 
 
-def test_a_refusal_is_text() -> None:
-    assert assemble({"content": None, "refusal": "I cannot."}).text == "I cannot."
-
-
 @pytest.mark.parametrize("finish", ["tool_calls", "MALFORMED_FUNCTION_CALL"])
 def test_a_call_that_did_not_arrive_is_named_with_the_server_s_reason(finish: str) -> None:
     with pytest.raises(MalformedCall) as raised:
@@ -460,13 +395,6 @@ def test_names_of_tools_tell_pieces_of_a_name_from_two_calls() -> None:
     for part in (piece(0, "x", "list", ""), piece(0, "y", "list_all", "")):
         assembly.add({"choices": [{"index": 0, "delta": {"tool_calls": [part]}}]})
     assert [call.name for call in assembly.answer().calls] == ["list", "list_all"]
-
-
-def test_thinking_between_tags_is_no_text_and_stays_in_what_is_sent_back() -> None:
-    answer = assemble({"content": "<think>a pl"}, {"content": "an</think>\n\nDone."})
-    assert (answer.text, answer.reasoning) == ("Done.", "a plan")
-    assert answer.verbatim is not None
-    assert answer.verbatim["message"]["content"] == "<think>a plan</think>\n\nDone."
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The demo model follows its script with the real tools, honestly, whatever happens to its calls."""
+"""The demo model follows its script with the real tools, honestly; its summaries are extracts and cite."""
 
 from __future__ import annotations
 
@@ -10,12 +10,32 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import parse_handover
 from helix_desktop.context.summaries.sections import TITLES
+from helix_desktop.context.summaries.summary_task import (
+    full_request,
+    handover_task,
+    merge_task,
+    split_task,
+    transcript_lines,
+)
 from helix_desktop.context.window.side_question_text import TITLE_OPENING
-from helix_desktop.domain.messages import Message, ModelRequest, TextDelta, ToolCall
-from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel, RequestReader, reply_to, write_handover
+from helix_desktop.domain.events.summary import Observation, ObservationsMade
+from helix_desktop.domain.messages import Message, ModelRequest, ModelResponse, TextDelta, ToolCall
+from helix_desktop.providers.demo.model import (
+    DemoModel,
+    RequestReader,
+    reply_to,
+    write_extract,
+    write_handover,
+    write_observations,
+    write_reflection,
+    write_summary,
+)
 from helix_desktop.providers.demo.script import (
     ScriptedRecall,
     ScriptPosition,
@@ -24,6 +44,7 @@ from helix_desktop.providers.demo.script import (
     read_scripts,
 )
 from tests.support.demo_loop import DEMO_DIR, DemoLoop, copy_sample_project
+from tests.support.histories import SessionSimulator, histories
 from tests.support.tables import for_each
 
 (TIDEWATCH,) = read_scripts(DEMO_DIR)
@@ -35,11 +56,6 @@ def run_sample_tests(root: Path) -> str:
         [sys.executable, "-m", "unittest"], cwd=root, capture_output=True, text=True, check=False
     )
     return ran.stderr.strip().splitlines()[-1]
-
-
-def test_the_sample_has_its_bug_at_first() -> None:
-    assert (DEMO_DIR / "tidewatch" / "README.md").is_file()
-    assert len(TIDEWATCH.user_messages) == 9
 
 
 def test_the_session_of_the_script_has_its_title() -> None:
@@ -61,13 +77,6 @@ async def test_the_script_finds_and_fixes_the_bug_with_old_outputs_as_markers(tm
     assert len({call.id for call in loop.calls}) == len(loop.calls)
     recalls = [call for call in loop.calls if call.name == "recall_cached_content"]
     assert len(recalls) == 3
-
-
-async def test_calls_are_parallel_where_that_is_natural(tmp_path: Path) -> None:
-    loop = DemoLoop(copy_sample_project("tidewatch", tmp_path))
-    await loop.run_turn(TIDEWATCH.user_messages[0])
-    counts = [len(message.calls) for message in loop.messages if message.role == "assistant"]
-    assert counts == [3, 4, 4, 4, 4, 2, 0]
 
 
 async def test_a_denied_command_is_reported_and_nothing_is_claimed(tmp_path: Path) -> None:
@@ -192,12 +201,6 @@ def test_an_answer_speaks_its_own_step_only() -> None:
             assert (position.task, position.steps_done) == (task, number)
 
 
-async def test_the_same_request_gets_the_same_answer(tmp_path: Path) -> None:
-    loop = DemoLoop(copy_sample_project("tidewatch", tmp_path))
-    loop.messages.append(Message("user", TIDEWATCH.user_messages[0]))
-    assert await loop.request_response() == await loop.request_response()
-
-
 async def test_the_stream_can_be_abandoned_at_any_piece() -> None:
     model = DemoModel(DEMO_DIR, pause_s=0)
     stream = model.stream(ModelRequest((Message("user", "Hello"),)))
@@ -212,11 +215,6 @@ async def test_the_stream_can_be_abandoned_at_any_piece() -> None:
 async def _slowly(model: DemoModel) -> None:
     async for _ in model.stream(ModelRequest((Message("user", "Hello"),))):
         pass
-
-
-def test_the_demo_model_is_marked_as_a_demo() -> None:
-    info = DemoModel(DEMO_DIR).info
-    assert (info.label, info.demo, info.window, info.reserve) == (DEMO_LABEL, True, 20_000, 1_500)
 
 
 LOG = ScriptedRecall(tool="read_file", target="logs/a.log", pattern="x")
@@ -353,3 +351,136 @@ def test_a_handover_early_in_a_session_says_enough() -> None:
         f"[Write a handover]\nThe messages to hand over:\ne3 user: Look.\ne4 assistant: {report}"
     )
     assert 800 < len(text) < 2_600
+
+
+REQUEST = "[Extract] Take this.\n{}\n\nWrite at most 90 words. No more.\n<output x>\n{}\n</output x>\n"
+
+
+@pytest.mark.parametrize(
+    ("instructions", "expected"),
+    [
+        ("the lines with `notice|WARN` only", "NOTICE a\nWARN b"),
+        ("the notices", "Not in the output: lines with `notices`."),
+        ("Keep `(a+)+$`.", "Not in the output: lines with `(a+)+$`."),
+        ("`|`", "Not in the output: lines with ``."),
+    ],
+)
+def test_an_extract_has_the_lines_with_the_words(instructions: str, expected: str) -> None:
+    """No pattern is tried, which could take for ever on a long line."""
+    output = "NOTICE a\n" + "a" * 5_000 + "!\nWARN b\nelse"
+    assert write_extract(REQUEST.format(instructions, output)) == expected
+
+
+OBSERVED_RECORD = """[Write observations]
+The messages to observe:
+e3 user: Find the bug. Do not touch the data.
+e4 assistant: I begin with the README. -> calls read_file {"path":"README.md"}
+e5 tool read_file README.md: # Thing
+|
+| It does a thing with 3 parts.
+e6 assistant: The cause is an offset of 12 bytes in `src/a.py`. Now let me see how `src/b.py` is read.
+e7 tool edit_file src/a.py: Edited src/a.py: 1 place
+e8 tool run_command make test exit 1 FAILED: Ran 9 tests in 0.1s
+| FAIL: test_offset (tests.A)
+| FAILED (failures=1)
+e9 assistant: -> calls edit_file {"path":"src/a.py","old_text":"offset = 12 bytes"}"""
+
+
+def observations_with(*facts: Observation) -> ObservationsMade:
+    return ObservationsMade(1, 99, facts, (), "", "d" * 64, 0, 60, 400, 8, "m")
+
+
+def reflected(*facts: Observation) -> str:
+    return write_reflection(
+        full_request(observation.reflection_task("", [observations_with(*facts)])).messages[1].text
+    )
+
+
+def test_important_facts_are_noted_in_order() -> None:
+    """Request, cause, change and failure, each with its entry and its priority."""
+    assert write_observations(OBSERVED_RECORD).splitlines() == [
+        "- (1) The user asked: Find the bug. Do not touch the data. [e3]",
+        "- (1) Find the bug. Do not touch the data. [e3]",
+        "- (2) The cause is an offset of 12 bytes in `src/a.py`. [e6]",
+        "- (3) Changed src/a.py [e7]",
+        "- (2) `make test` ended with 1: FAIL: test_offset (tests.A) [e8]",
+    ]
+
+
+def test_known_facts_are_not_repeated() -> None:
+    known = "Known already:\nknown 1: observed (3) 2026-01-01: Changed src/a.py [e7]\nThe messages"
+    assert "Changed src/a.py" not in write_observations(OBSERVED_RECORD.replace("The messages", known, 1))
+
+
+def test_a_reflection_has_each_fact_once_and_at_most_half_of_them() -> None:
+    fact = "The cause is an offset of 12 bytes."
+    remaining = reflected(
+        Observation(1, 1, "The user asked: Find the bug", (3,)),
+        Observation(2, 2, fact, (6,)),
+        Observation(3, 3, "It is a remark of no weight at all that goes on for a while.", (19,)),
+        Observation(4, 2, fact, (21,)),
+    )
+    assert remaining.splitlines() == ["- (1) The user asked: Find the bug [e3]", f"- (2) {fact} [e6, e21]"]
+
+
+@given(histories(), st.integers(800, 4_000))
+def test_the_demo_s_output_can_be_parsed(simulator: SessionSimulator, max_chars: int) -> None:
+    """Observations, a reflection of them, a handover in parts: each is accepted, and cites its input."""
+    items = simulator.transcript.messages.items
+    seqs = {item.seq for item in items}
+    brief = observation.observation_task("Note.", transcript_lines(items), ())
+    facts = observation.parse_observations(write_summary(full_request(brief).messages[1].text), items)
+    assert {seq for fact in facts for seq in fact.sources} <= seqs
+    twice = full_request(
+        observation.reflection_task("Refine.", [observations_with(*facts), observations_with(*facts)])
+    )
+    fewer = observation.parse_observations(write_summary(twice.messages[1].text), items)
+    assert len(fewer) <= len(facts)
+    assert {fact.text for fact in fewer} <= {fact.text for fact in facts}
+    full_brief = handover_task("Write.", transcript_lines(items), None, "")
+    if divided := split_task(full_brief, max_chars):
+        texts = [write_summary(full_request(part).messages[1].text) for part in divided]
+        merged_handover = write_summary(full_request(merge_task(full_brief, texts)).messages[1].text)
+        assert [section.title for section in parse_handover(merged_handover, frozenset(seqs))] == [*TITLES]
+
+
+def test_a_handover_of_observations_keeps_their_facts() -> None:
+    """Each under its section, with its own entries."""
+    facts = (
+        Observation(1, 1, "The user asked: Find the bug", (3,)),
+        Observation(2, 2, "Changed src/a.py", (17,)),
+        Observation(3, 3, "The cause is an offset of 12 bytes.", (6, 9)),
+    )
+    record = "\n".join(
+        line.text for line in observation.reflection_task("", [observations_with(*facts)]).lines
+    )
+    text = write_handover(f"[Write a handover]\nThe messages to hand over:\n{record}\ne20 user: And now?")
+    sections = {section.title: section.bullets for section in parse_handover(text, frozenset(range(99)))}
+    assert [bullet.text for bullet in sections["Project Background"]] == ["The user asked: Find the bug"]
+    assert sections["Completed Work"][0].sources == (17,)
+    assert sections["Technical Details"][0].sources == (6, 9)
+    assert "And now?" in sections["TODO Items"][0].text
+
+
+def test_when_parts_are_merged_what_is_open_is_as_the_later_one_says() -> None:
+    first = "## Completed Work\n- Changed src/a.py [e7]\n## TODO Items\n- Find it. [e3]"
+    second = "## Completed Work\n- Changed src/b.py [e17]\n## TODO Items\n- Ship it. [e20]"
+    brief = handover_task("Write.", (), None, "")
+    text = write_handover(full_request(merge_task(brief, [first, second])).messages[1].text)
+    assert "Changed src/a.py [e7]" in text
+    assert "Changed src/b.py [e17]" in text
+    assert "- Ship it. [e20]" in text
+    assert "Find it" not in text
+
+
+@pytest.mark.parametrize("opening", [observation.OBSERVE, observation.REFINE, "[Write a handover]"])
+async def test_the_demo_model_answers_each_kind(opening: str) -> None:
+    """Streamed like all its answers, and deterministic."""
+    request = full_request(
+        msgspec.structs.replace(observation.observation_task("Note.", (), ()), opening=opening)
+    )
+    answers = []
+    for _ in range(2):
+        arrivals = DemoModel(DEMO_DIR, pause_s=0).stream(ModelRequest(request.messages))
+        answers += [arrival.text async for arrival in arrivals if isinstance(arrival, ModelResponse)]
+    assert answers[0] == answers[1] == write_summary(request.messages[1].text) != ""

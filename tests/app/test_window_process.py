@@ -1,18 +1,27 @@
-"""What is written and said of a crash."""
+"""The process of the window: its frame, its garbage, the file of its sizes, and what is said of a crash."""
 
 from __future__ import annotations
 
+import gc
 import os
+import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from PySide6.QtCore import QCoreApplication, QObject, QTimer, QTranslator
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from helix_desktop.app.crash_log import close_window_logs, open_window_logs
 from helix_desktop.app.crash_recovery import LastRun, RunMarker, crash_report, find_unfinished
+from helix_desktop.app.qt_language import QtLanguage
+from helix_desktop.app.run import MainThreadCollector, collect_due_generation
+from helix_desktop.app.window_frame import set_application_identity
+from helix_desktop.app.window_state import WindowStateFile
 from helix_desktop.config.log_file import close_log, log, open_log
 from helix_desktop.config.paths import LOG_FILE, STACKS_FILE, DataDir
 from helix_desktop.domain.events.conversation import MessageQueued, UserSpoke
@@ -22,7 +31,115 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.window.quit import RecoverySummary
+from helix_desktop.words.english import English
+from helix_desktop.words.translation import use_language
 from tests.support.store.builders import make_summary
+
+
+@pytest.fixture
+def app(qapp: QApplication) -> Iterator[QApplication]:
+    """Return the application, which speaks English again in the end."""
+    yield qapp
+    use_language(English())
+    for translator in qapp.findChildren(QTranslator):
+        qapp.removeTranslator(translator)
+        translator.setParent(None)
+
+
+def _cancel() -> str:
+    return QCoreApplication.translate("QPlatformTheme", "Cancel")
+
+
+def test_dialogs_of_qt_speak_the_language_of_the_window(app: QApplication) -> None:
+    """In English nothing is loaded for them."""
+    set_application_identity(app)
+    assert (_cancel(), app.findChildren(QTranslator)) == ("Cancel", [])
+    use_language(QtLanguage("de", QTranslator()))
+    set_application_identity(app)
+    assert _cancel() == "Abbrechen"
+
+
+def test_the_first_frame_waits_for_no_engine_no_loop_no_structs_of_events_and_no_source_files() -> None:
+    """Each of them took a tenth of the time to it.
+
+    The engine and the structs came when a module of the frame imported one of their types, the source of
+    every module by PySide's hook on the import statement.
+    """
+    code = (
+        "import linecache, sys\n"
+        "from helix_desktop.main import resolve_command\n"
+        "from helix_desktop.cli.parsers.command_line import build_parser\n"
+        "resolve_command(build_parser().parse_args([]))\n"
+        "assert 'helix_desktop.app.window_frame' in sys.modules\n"
+        "early = ('helix_desktop.context', 'helix_desktop.services.app_services')\n"
+        "early += ('asyncio', 'msgspec', 'markdown_it', 'helix_desktop.ui.kit.boxes')\n"
+        "modules = [name for name in early if name in sys.modules]\n"
+        "print(modules + [path for path in linecache.cache if 'helix_desktop' in path])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+class Node(QObject):
+    """A Qt object with a running timer that holds itself."""
+
+    deaths: list[int]
+
+    def __init__(self, deaths: list[int]) -> None:
+        super().__init__()
+        self.me, self.deaths, self.clock = self, deaths, QTimer(self)
+        self.clock.start(60_000)
+
+    def __del__(self) -> None:
+        self.deaths.append(threading.get_ident())
+
+
+@pytest.fixture
+def owner(qapp: object) -> QObject:
+    return QObject()
+
+
+def test_a_worker_that_allocates_ends_no_qt_object(qtbot: QtBot, owner: QObject) -> None:
+    MainThreadCollector(owner)
+    deaths: list[int] = []
+    Node(deaths)
+    worker = threading.Thread(target=lambda: [[n] for n in range(200_000)])
+    worker.start()
+    worker.join()
+    assert deaths == []
+    gc.collect()
+    assert deaths == [threading.get_ident()]
+
+
+def test_what_is_due_is_collected(owner: QObject) -> None:
+    MainThreadCollector(owner)
+    deaths: list[int] = []
+    Node(deaths)
+    # Python reuses lists that were let go, eighty at most, without counting them.
+    alive = [[n] for n in range(gc.get_threshold()[0] + 1_000)]
+    collect_due_generation()
+    assert deaths == [threading.get_ident()]
+    assert alive
+
+
+def test_a_damaged_file_means_default_sizes_and_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "window.toml"
+    path.write_text("geometry = [")
+    state = WindowStateFile(path)
+    assert state.get("geometry") == b""
+    state.put("geometry", b"\2")
+    state.save()
+    assert WindowStateFile(path).get("geometry") == b"\2"
+
+
+def test_what_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
+    """As on a disk that is not there now; here a link that leads to itself."""
+    path = tmp_path / "window.toml"
+    path.symlink_to(path)
+    state = WindowStateFile(path)
+    state.put("geometry", b"\3")
+    state.save()
+    assert path.is_symlink()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="has no device that is always full")

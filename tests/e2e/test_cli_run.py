@@ -1,19 +1,22 @@
-"""Trust and modes on the command line: nothing of a folder runs before the user allows it."""
+"""A turn on the command line: trust and modes, the session's budget and effort, prompt files."""
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.session import ModeChanged
+from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.session import BudgetSet, EffortChosen, ModeChanged, SessionRenamed
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
     StreamedReply,
+    Text,
+    TokenCounts,
     replies_in_order,
     text_reply,
 )
@@ -99,8 +102,70 @@ async def test_plan_and_auto_on_the_command_line(cli: Cli) -> None:
         assert not (cli.project / "ran.txt").exists()
 
 
-async def test_help_explains_trust(cli: Cli) -> None:
-    help_text = " ".join((await cli("run", "--help")).out.decode().split())
-    assert "fails with exit code 2" in help_text
-    assert "--trust trust the folder from now on" in help_text
-    assert "--mode {ask,plan,auto}" in help_text
+def three_reads(request: dict[str, list[dict[str, str]]]) -> StreamedReply:
+    """Three reads, then an answer; each step costs 1,000 tokens."""
+    done = sum(message["role"] == "assistant" for message in request["messages"])
+    if done < 3:
+        return StreamedReply(
+            Call("list_directory", json.dumps({"path": "."}), id=f"r{done}"), usage=TokenCounts(900, 100)
+        )
+    return StreamedReply(Text("Read."), usage=TokenCounts(900, 100))
+
+
+async def test_a_turn_ends_where_the_budget_does(tmp_path: Path) -> None:
+    """It fails with what, why and what to do; with a larger one the session continues."""
+    cli = Cli.create(tmp_path)
+    async with ChatServer(three_reads) as server:
+        url = server.base_url
+        first = await cli.run_with_server(url, "Go", "--budget-tokens", "2000", "--budget-usd", "0.5")
+        assert first.code == 1
+        assert "The session budget is used up. Used: 2,000 of 2,000 tokens and $0.00 of $0.50" in first.err
+        assert "--budget-tokens" in first.err
+        events = [line.event for line in first.lines]
+        assert BudgetSet(2_000, 0.5) in events
+        assert [event.cause for event in events if isinstance(event, TurnEnded)] == ["budget"]
+        again = await cli.run_with_server(url, "Go on", "--session", "last", "--budget-tokens", "0")
+        assert (again.code, again.err) == (0, "")
+        assert again.lines[0].event == BudgetSet(0, 0.5)
+        assert len(server.bodies) == 4
+
+
+async def test_an_effort_holds_for_the_session(tmp_path: Path) -> None:
+    cli = Cli.create(tmp_path)
+    async with ChatServer(lambda _: text_reply("Done.")) as server:
+        first = await cli.run_with_server(server.base_url, "Go", "--effort", "high")
+        again = await cli.run_with_server(server.base_url, "Go on", "--session", "last")
+        assert (first.code, again.code) == (0, 0)
+        assert EffortChosen("high") in [line.event for line in first.lines]
+        assert [body["reasoning_effort"] for body in server.bodies] == ["high", "high"]
+
+
+OFFLINE_RUN = ("run", "--workspace", "ws", "--trust", "--model", "demo/offline", "--json", "--message")
+
+
+async def test_a_prompt_file_is_sent_and_what_is_no_command_is_refused(tmp_path: Path) -> None:
+    """With its arguments and the files that it mentions; of the workspace, and of the user."""
+    cli = Cli.create(tmp_path)
+    (cli.project / "app.py").write_text("print(1)\n", encoding="utf-8")
+    for folder, name, text in (
+        (cli.project / ".agents" / "commands", "fix.md", "---\ndescription: Fix it\n---\nFix @$1.\n!ls\n"),
+        (cli.data / "commands", "daily.md", "Say hello."),
+    ):
+        folder.mkdir(parents=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    result = await cli(*OFFLINE_RUN, "/fix app.py")
+    (title,) = [line.event.title for line in result.lines if isinstance(line.event, SessionRenamed)]
+    assert title == "/fix app.py"
+    (user_message,) = [line.event for line in result.lines if isinstance(line.event, UserSpoke)]
+    assert user_message.text == "Fix @app.py.\n!ls"
+    assert [attachment.path for attachment in user_message.attachments] == ["app.py"]
+    assert user_message.prompt is not None
+    assert user_message.prompt.path == ".agents/commands/fix.md"
+    assert "nothing is run" in result.err
+
+    (await cli(*OFFLINE_RUN, "/fx app.py")).assert_refused(
+        2, "/fx isn't a command.", "/fix", "space before the slash"
+    )
+    listed = (await cli("commands", "--workspace", "ws")).out.decode()
+    assert "Fix it · .agents/commands/fix.md" in listed
+    assert all(f"\n/{name} " in listed for name in ("daily", "undo"))
