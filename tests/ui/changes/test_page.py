@@ -1,19 +1,25 @@
-"""The page of changes: what it lists, how it is filtered, folded and used by keyboard."""
+"""The page of changes: what it lists, how it is filtered, folded and used by keyboard; moved files."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.file_history.changes import FileChange, FileState, RecordedChanges, RevertScope
+from helix_desktop.domain.file_history.changes import (
+    FileChange,
+    FileState,
+    FileSummary,
+    RecordedChanges,
+    RevertScope,
+    SessionChanges,
+)
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.changes.change_groups import (
@@ -59,7 +65,7 @@ def listed(page: ChangesPage) -> list[str]:
 def test_steps_that_the_file_history_does_not_have_are_said_to_be_missing(page: ChangesPage) -> None:
     """As of an imported session: no empty turns; one among others can't be accepted or reverted."""
     first, *others = samples.session_changes().captures
-    removed = msgspec.structs.replace(first, changes=(), is_removed=True)
+    removed = replace(first, changes=(), is_removed=True)
     page.set_state(ChangesState(group_changes(samples.session_changes([removed])), samples.COVERAGE))
     assert not page.list.isVisible()
     assert page.empty.sentence.text().startswith("1 step of this session changed files. The file history")
@@ -134,63 +140,12 @@ def press(page: ChangesPage, name: str) -> None:
     button.click()
 
 
-@pytest.mark.parametrize("width", [900, 760, 700, 650])
-def test_more_actions_stand_beside_the_count(page: ChangesPage, qtbot: QtBot, width: int) -> None:
-    """The button went alone into a row below it."""
-    page.resize(width, 700)
-    bar = page.filter_bar
-
-    def middle(part: QWidget) -> int:
-        return part.mapTo(bar, part.rect().center()).y()
-
-    qtbot.waitUntil(lambda: bar.width() == width)
-    assert bar.counter.isVisible()
-    assert abs(middle(bar.counter) - middle(bar.more)) <= 1
-
-
 def test_turns_stand_newest_first_with_their_files_in_order(page: ChangesPage) -> None:
     rows = listed(page)
     assert rows[:2] == ["You: Revert", "tests/ui/chat/test_stream.py"]
     assert rows[2:4] == ["Move the parser into its own module, and delete the old one", "README.md"]
     assert rows.index("Re-render only what changed while the answer streams in") == 9
     assert rows[-1] == "build/cache.bin"
-
-
-def test_until_its_diff_is_there_the_selected_file_is_said_to_be_read(page: ChangesPage) -> None:
-    page.select("file:src/helix/ui/chat/stream.py")
-    detail = page.detail
-    assert not detail.has_diff
-    assert detail.body.currentWidget() is detail.diff
-    assert detail.diff.words.text() == "Reading the changes…"
-    assert detail.diff.words.isVisible()
-
-
-def test_the_diff_of_a_change_that_was_reverted_offers_no_revert_of_its_parts(page: ChangesPage) -> None:
-    assert page.state.grouped is not None
-    row = next(
-        row
-        for group in page.state.grouped.by_turn
-        for row in group.rows
-        if row.status == "open" and row.is_covered and row.last.source == "tool" and row.kind == "changed"
-    )
-    page.select(row.key)
-    page.detail.show_diff(row, diff_contents(b"one\n", b"two\n"))
-    page.detail.show_entry(replace(row, status="reverted"))
-    assert not page.detail.has_diff, "it is shown anew"
-
-
-def test_the_selected_file_offers_what_its_new_state_allows(page: ChangesPage) -> None:
-    press(page, "group-by-file")
-    grouped, changes = page.state.grouped, page.state.changes
-    assert grouped is not None
-    assert changes is not None
-    row = next(group for group in grouped.by_file if group.status == "open" and group.can_accept)
-    page.select(row.key)
-    assert page.detail.accept.isEnabled()
-    path = row.paths[0]
-    files = [replace(file, status="accepted") if file.path == path else file for file in changes.files]
-    page.set_state(replace(page.state, grouped=group_changes(replace(changes, files=tuple(files)))))
-    assert not page.detail.accept.isEnabled()
 
 
 def test_by_file_each_file_is_listed_once_and_unfolds_to_its_steps(page: ChangesPage) -> None:
@@ -271,10 +226,8 @@ def test_the_total_is_of_files_as_they_are_now_and_adds_up_with_their_rows(page:
 
 def test_a_session_whose_files_are_all_back_says_so(page: ChangesPage) -> None:
     there_and_back = [
-        msgspec.structs.replace(samples.CAPTURES[0], changes=(samples.change("a.py"),)),
-        msgspec.structs.replace(
-            samples.CAPTURES[1], changes=(samples.change("a.py", samples.AFTER, samples.BEFORE),)
-        ),
+        replace(samples.CAPTURES[0], changes=(samples.change("a.py"),)),
+        replace(samples.CAPTURES[1], changes=(samples.change("a.py", samples.AFTER, samples.BEFORE),)),
     ]
     grouped = group_changes(samples.session_changes(there_and_back))
     page.set_state(replace(samples.changes_state(), grouped=grouped))
@@ -297,16 +250,8 @@ def test_a_turn_shows_what_its_files_gained_and_lost_once_all_are_counted(page: 
     )
 
 
-def test_a_binary_file_says_so_in_place_of_its_lines(page: ChangesPage) -> None:
-    capture = next(each for each in samples.CAPTURES if len(each.changes) == 1)
-    capture = msgspec.structs.replace(capture, added_lines=0, removed_lines=0, binary=1)
-    page.set_state(ChangesState(group_changes(samples.session_changes([capture])), samples.COVERAGE))
-    (row,) = [row for group in page.state.grouped.by_turn for row in group.rows] if page.state.grouped else []
-    assert row.accessible_text(page.counts_of(row)).split(", ").count("binary") == 1
-
-
 def test_a_change_that_was_found_after_a_crash_says_when_it_was_found(page: ChangesPage) -> None:
-    found = msgspec.structs.replace(samples.CAPTURES[0], is_after_crash=True)
+    found = replace(samples.CAPTURES[0], is_after_crash=True)
     grouped = group_changes(samples.session_changes([found]))
     page.set_state(replace(samples.changes_state(), grouped=grouped))
     page.list.select(f"step:{found.capture_id}:{found.changes[0].path}")
@@ -321,7 +266,7 @@ def test_list_and_heading_of_a_change_say_the_same_age_as_time_goes_by(qtbot: Qt
     qtbot.addWidget(page)
     page.resize(826, 700)
     page.show()
-    recent = msgspec.structs.replace(samples.CAPTURES[0], at_ms=NOW_MS - 120_000)
+    recent = replace(samples.CAPTURES[0], at_ms=NOW_MS - 120_000)
     grouped = group_changes(samples.session_changes([recent]))
     page.set_state(replace(samples.changes_state(), grouped=grouped))
     page.list.select(f"step:{recent.capture_id}:{recent.changes[0].path}")
@@ -336,7 +281,7 @@ def test_list_and_heading_of_a_change_say_the_same_age_as_time_goes_by(qtbot: Qt
 def test_what_is_selected_stays_so_when_more_is_recorded(page: ChangesPage) -> None:
     page.select("step:c5:src/legacy/render.py")
     page.set_state(samples.changes_state())
-    later = msgspec.structs.replace(samples.CAPTURES[0], capture_id="c9", turn=3)
+    later = replace(samples.CAPTURES[0], capture_id="c9", turn=3)
     more = samples.session_changes([*samples.CAPTURES, later])
     page.set_state(replace(samples.changes_state(), grouped=group_changes(more)))
     entry = page.entry
@@ -360,31 +305,68 @@ def test_what_differs_from_the_last_commit_can_be_read_but_not_reverted(
     assert chosen.args == ["session"]
 
 
-@pytest.mark.parametrize(
-    ("state", "words"),
-    [
+def test_an_empty_page_says_why_and_the_strip_what_can_be_undone(page: ChangesPage) -> None:
+    assert page.coverage.text.text == "Changes here can be undone"
+    assert page.coverage.places.isVisible()
+    for state, words in (
         ("changes, none", "No files changed yet."),
         ("changes, not trusted", "This folder isn't trusted"),
         ("changes, no folder", "The folder of this workspace is missing."),
         ("changes, first copy", "Your files are being copied"),
         ("changes, copy paused", "Copying files is paused."),
-    ],
-)
-def test_an_empty_page_says_why(page: ChangesPage, state: str, words: str) -> None:
-    page.set_state(samples.STATES[state])
-    assert page.empty.isVisible()
-    assert page.empty.sentence.text().startswith(words)
-    assert not page.list.isVisible()
-
-
-def test_the_strip_names_what_is_covered_and_what_is_not(page: ChangesPage) -> None:
-    assert page.coverage.text.text == "Changes here can be undone"
-    assert page.coverage.places.isVisible()
+    ):
+        page.set_state(samples.STATES[state])
+        assert page.empty.isVisible()
+        assert page.empty.sentence.text().startswith(words)
+        assert not page.list.isVisible()
+    assert page.coverage.text.text == "Copying files paused: 40 %"
     page.set_state(replace(samples.EMPTY, coverage=samples.COPYING))
     assert page.coverage.text.text == "Copying files: 40 %"
     assert page.coverage.places.isHidden()
-    page.set_state(samples.STATES["changes, copy paused"])
-    assert page.coverage.text.text == "Copying files paused: 40 %"
+
+
+def test_a_selected_file_is_read_and_offers_what_its_state_allows(page: ChangesPage) -> None:
+    grouped, changes = page.state.grouped, page.state.changes
+    assert grouped is not None
+    assert changes is not None
+    rows = (row for group in grouped.by_turn for row in group.rows)
+    row = next(
+        row for row in rows if row.status == "open" and row.is_covered and row.last.source == "tool"
+        and row.kind == "changed"
+    )  # fmt: skip
+    page.select(row.key)
+    detail = page.detail
+    assert not detail.has_diff
+    assert detail.body.currentWidget() is detail.diff
+    assert (detail.diff.words.text(), detail.diff.words.isVisible()) == ("Reading the changes…", True)
+    detail.show_diff(row, diff_contents(b"one\n", b"two\n"))
+    detail.show_entry(replace(row, status="reverted"))
+    assert not detail.has_diff, "it is shown anew, without a revert of its parts"
+    press(page, "group-by-file")
+    group = next(group for group in grouped.by_file if group.status == "open" and group.can_accept)
+    page.select(group.key)
+    assert detail.accept.isEnabled()
+    files = [
+        replace(file, status="accepted") if file.path == group.paths[0] else file for file in changes.files
+    ]
+    page.set_state(replace(page.state, grouped=group_changes(replace(changes, files=tuple(files)))))
+    assert not detail.accept.isEnabled()
+
+
+def test_folders_and_binary_files_have_no_lines(page: ChangesPage) -> None:
+    first, folder = samples.CAPTURES[0], FileState("folder", mode=0o755)
+    made = FileChange("empty", None, folder)
+    capture = replace(first, changes=(made,))
+    assert group_changes(samples.session_changes([capture])).by_turn[0].files_text == "1 folder"
+    both = group_changes(samples.session_changes([replace(capture, changes=(made, first.changes[0]))]))
+    assert both.by_turn[0].files_text == "1 file, 1 folder"
+    assert changes_total_text(both, None).startswith("1 file")
+    capture = next(each for each in samples.CAPTURES if len(each.changes) == 1)
+    binary = replace(capture, added_lines=0, removed_lines=0, binary=1)
+    grouped = group_changes(samples.session_changes([binary]))
+    page.set_state(ChangesState(grouped, samples.COVERAGE))
+    (row,) = [row for group in grouped.by_turn for row in group.rows]
+    assert row.accessible_text(page.counts_of(row)).split(", ").count("binary") == 1
 
 
 def test_the_list_takes_its_share_of_a_large_window_until_its_handle_moves(page: ChangesPage) -> None:
@@ -397,16 +379,14 @@ def test_the_list_takes_its_share_of_a_large_window_until_its_handle_moves(page:
     assert abs(page.splitter.sizes()[0] - 400) < 10
 
 
-def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(
-    page: ChangesPage, qtbot: QtBot
-) -> None:
+def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(page: ChangesPage) -> None:
     edit = samples.CAPTURES[0]
     (path, *_) = {change.path for change in edit.changes}
     change = next(change for change in edit.changes if change.path == path)
     back = FileChange(path, change.after, change.before)
 
     def reverted(capture_id: str, scope: RevertScope, change: FileChange) -> RecordedChanges:
-        return msgspec.structs.replace(
+        return replace(
             edit,
             capture_id=capture_id,
             source="revert",
@@ -422,7 +402,7 @@ def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(
         reverted("r2", "redo", change),
         reverted("r3", "rewind", back),
     ]
-    captures[2] = msgspec.structs.replace(captures[2], reverted=(path,))
+    captures[2] = replace(captures[2], reverted=(path,))
     grouped = group_changes(samples.session_changes(captures))
     page.set_state(replace(samples.changes_state(), grouped=grouped))
     names = [group.title for group in grouped.by_turn]
@@ -436,19 +416,6 @@ def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(
     with performed(page) as intents:
         page.list.accept()
     assert not intents
-
-
-def test_a_folder_is_no_file(page: ChangesPage) -> None:
-    folder = FileState("folder", mode=0o755)
-    capture = msgspec.structs.replace(samples.CAPTURES[0], changes=(FileChange("empty", None, folder),))
-    grouped = group_changes(samples.session_changes([capture]))
-    assert grouped.by_turn[0].files_text == "1 folder"
-    change = samples.CAPTURES[0].changes[0]
-    both = group_changes(
-        samples.session_changes([msgspec.structs.replace(capture, changes=(*capture.changes, change))])
-    )
-    assert both.by_turn[0].files_text == "1 file, 1 folder"
-    assert changes_total_text(both, None).startswith("1 file")
 
 
 def test_the_layout_of_diffs_is_remembered(qtbot: QtBot) -> None:
@@ -470,3 +437,49 @@ def test_the_layout_of_diffs_is_remembered(qtbot: QtBot) -> None:
         return 4 - rows  # of a changed line, both sides stand in one row or below each other
 
     assert [columns("side_by_side"), columns("inline"), columns("inline")] == [1, 2, 1]
+
+
+A, B = FileState("file", "a", 1, 0o644), FileState("file", "b", 1, 0o644)
+CAPTURE = RecordedChanges("", "s", 1, 1, 1, 1, "", "command")
+
+
+def _heads(*lists: tuple[FileChange, ...]) -> dict[str, FileRow]:
+    """Return the rows by file of captures, each by its list of changes."""
+    captures = tuple(
+        replace(CAPTURE, capture_id=f"c{at}", changes=changes) for at, changes in enumerate(lists)
+    )
+    files: dict[str, FileSummary] = {}
+    for change in (change for changes in lists for change in changes):
+        file = files.get(change.path, FileSummary(change.path, change.before, None, ()))
+        files[change.path] = replace(file, after=change.after)
+    grouped = group_changes(SessionChanges("s", captures, tuple(files.values())))
+    return {group.head.path: group.head for group in grouped.by_file if group.head is not None}
+
+
+def _moved(source: str, path: str, state: FileState) -> tuple[FileChange, ...]:
+    return FileChange(source, state, None), FileChange(path, None, state, source)
+
+
+def test_a_moved_file_is_one_row_without_lines() -> None:
+    [head] = _heads(_moved("x", "y", A), _moved("y", "z/y", A)).values()
+    assert (head.path, head.kind, head.moved_from, head.contents) == ("z/y", "moved", "x", ("a", "a"))
+    assert head.capture_ids == ("c0", "c1")
+
+
+def test_what_was_changed_before_or_after_it_was_moved_is_in_its_row() -> None:
+    [head] = _heads((FileChange("x", A, B),), _moved("x", "y", B)).values()
+    assert (head.kind, head.contents, head.paths) == ("moved", ("a", "b"), ("y", "x"))
+    [head] = _heads(_moved("x", "y", A), (FileChange("y", A, B),)).values()
+    assert (head.kind, head.contents, head.capture_ids) == ("moved", ("a", "b"), ("c0", "c1"))
+
+
+def test_a_file_that_is_back_or_was_new_is_no_other_ones_origin() -> None:
+    back = _heads(_moved("x", "y", A), (FileChange("x", None, B),))
+    assert {path: (head.kind, head.contents) for path, head in back.items()} == {
+        "x": ("changed", ("a", "b")),
+        "y": ("created", ("", "a")),
+    }
+    new = _heads((FileChange("x", None, A),), _moved("x", "y", A))
+    assert {path: head.kind for path, head in new.items()} == {"x": "same", "y": "created"}
+    gone = _heads(_moved("x", "y", A), (FileChange("y", A, None),))
+    assert {path: head.kind for path, head in gone.items()} == {"x": "deleted", "y": "same"}

@@ -1,6 +1,9 @@
-"""The conversation next to the composer: typing over it, suggestions below it, copying out of it."""
+"""The conversation next to the composer: typing over it, suggestions below it, the seconds until a retry."""
 
 from __future__ import annotations
+
+import re
+import time
 
 import pytest
 from PySide6.QtCore import Qt
@@ -8,18 +11,28 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.domain.messages import QueuedMessage
+from helix_desktop.domain.messages import QueuedMessage, RetryScheduled
 from helix_desktop.ui.chat.composer.strips import NextMessages
+from helix_desktop.ui.chat.items.assistant_message import waiting_text
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, QuestionRow, Row, ToolRow, ToolState, UserRow
+from helix_desktop.ui.chat.presenter import ArrivingAnswer
+from helix_desktop.ui.chat.rows.row_types import (
+    AssistantRow,
+    ChatModel,
+    NoticeRow,
+    QuestionRow,
+    Row,
+    ToolRow,
+    ToolState,
+    UserRow,
+)
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.focus import TabsInReadingOrder
 from helix_desktop.ui.design.labels import ElidedLabel, TextLine
 from helix_desktop.ui.design.layout import column
-from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import DARK
 from tests.support.galleries.chat_gallery import QUESTION
-from tests.support.window.buttons import find_button
+from tests.support.manual_clock import ManualClock
 from tests.support.window.chat_geometry import row_key, tool_row
 from tests.support.window.keyboard_focus import focused_widget
 from tests.support.window.looks import ShowLook
@@ -29,16 +42,6 @@ def _pairs(count: int) -> list[Row]:
     questions: list[Row] = [UserRow(row_key(f"u{number}"), f"question {number}") for number in range(count)]
     answers: list[Row] = [AssistantRow(row_key(f"a{number}"), "Some words. " * 40) for number in range(count)]
     return [row for pair in zip(questions, answers, strict=True) for row in pair]
-
-
-def test_a_proposal_has_the_colors_of_the_theme_in_force(qtbot: QtBot, show_look: ShowLook) -> None:
-    page = ChatPage()
-    qtbot.addWidget(page)
-    show_look(DARK)
-    page.next_messages.show_suggestion("Go on")
-    button = find_button(page.next_messages, "send_suggestion")
-    expected = icon("corner-down-left", DARK.muted, 13).pixmap(13, 13).toImage()
-    assert button.icon().pixmap(17, 13).toImage().copy(0, 0, 13, 13) == expected
 
 
 def test_what_stands_below_the_conversation_is_as_wide_at_every_text_size(
@@ -108,13 +111,13 @@ def test_tab_leaves_a_conversation_that_asks_something(qtbot: QtBot) -> None:
     assert _press_tab(Qt.Key.Key_Backtab) == "option:1", "the first one, as of an approval"
 
 
-def test_tasks_are_copied_verbatim(qtbot: QtBot, view: ChatView) -> None:
+def test_tasks_are_copied_verbatim(view: ChatView) -> None:
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), "- [ ] open\n- [x] done\n- plain")])
     view.select_all()
     assert view.selected_text() == "- [ ] open\n- [x] done\n- plain"
 
 
-def test_typing_on_the_page_goes_to_the_composer(qtbot: QtBot, view: ChatView) -> None:
+def test_typing_on_the_page_goes_to_the_composer(view: ChatView) -> None:
     typed: list[str] = []
     view.typed.connect(typed.append)
     view.chat_viewport.model.reset(_pairs(3))
@@ -213,3 +216,63 @@ def test_the_newest_list_of_the_turn_that_runs_stands_above_the_message(qtbot: Q
     assert not panel.isVisible()
     panel.set_running(False)
     assert not panel.isVisible()
+
+
+class _Chat:
+    """A chat that notes what each new state of its notice counts, and when the request was sent."""
+
+    def __init__(self) -> None:
+        self.clock, self.model, self.words = ManualClock(), ChatModel(), list[str]()
+        self.answer = ArrivingAnswer(self.model, lambda: self.words.append("sent"), self.clock)
+        self.model.row_added.connect(self._note)
+        self.model.rows_changed.connect(lambda indexes: self._note(indexes[0]))
+
+    def _note(self, index: int) -> None:
+        row = self.model.row(index)
+        assert isinstance(row, NoticeRow)
+        self.words += re.findall(r"in (\d+) s|(now)", row.what)[0]
+
+    def retry(self, wait_s: float) -> None:
+        self.answer.show_retry(RetryScheduled(2, wait_s, "Overloaded."))
+
+    @property
+    def states(self) -> list[str]:
+        return [word for word in self.words if word]
+
+
+@pytest.fixture
+def chat(qtbot: QtBot) -> _Chat:
+    return _Chat()
+
+
+def test_it_reports_each_second_once_and_ends(chat: _Chat) -> None:
+    chat.retry(2.4)
+    for _ in range(17):
+        chat.clock.now += 0.3
+        chat.answer.tick()
+    assert chat.states[:4] == ["3", "2", "1", "now"]
+    assert chat.states[-1] == "sent"
+    assert not len(chat.model)
+
+
+def test_a_new_countdown_replaces_the_previous_one(chat: _Chat) -> None:
+    chat.retry(5)
+    chat.retry(0.5)
+    chat.clock.now += 1
+    chat.answer.tick()
+    assert chat.states == ["5", "1", "now"]
+    chat.answer.drop()
+    assert not len(chat.model)
+
+
+def test_it_ticks_on_its_own(qtbot: QtBot, chat: _Chat) -> None:
+    chat.retry(0.05)
+    chat.clock.now += 60
+    qtbot.waitUntil(lambda: chat.states == ["1", "sent"])
+
+
+def test_a_long_wait_for_the_first_text_says_what_can_be_done() -> None:
+    now_ms = int(time.time() * 1_000)
+    assert waiting_text(0) == ""
+    assert waiting_text(now_ms - 5_000).startswith("Waiting for the model… 0:0")
+    assert waiting_text(now_ms - 90_000).startswith("No answer from the model for 1:3")

@@ -86,10 +86,19 @@ def test_to_revert_a_part_of_a_revert_is_a_redo(view: DiffView) -> None:
     assert verbs() == {("Redo", "Redo this change")}
 
 
-def test_a_hunk_that_is_over_says_so_and_offers_the_opposite_where_it_is(view: DiffView) -> None:
+def test_a_hunk_that_is_over_says_so_and_offers_the_opposite_where_it_is(
+    qtbot: QtBot, view: DiffView
+) -> None:
     def heads() -> list[str]:
         return [head.text() for head in view.findChildren(PushButton, "revert-hunk") if head.isVisible()]
 
+    button = next(
+        button for button in view.findChildren(PushButton, "revert-hunk")
+        if "Line 20" in button.accessibleName()
+    )  # fmt: skip
+    with qtbot.waitSignal(view.hunk_revert_requested) as signal:
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert signal.args == [0]
     QTest.keyClick(view.text, Qt.Key.Key_F7)
     row = view.text.current_row
     before = view.text.viewport().grab().toImage()
@@ -104,25 +113,6 @@ def test_a_hunk_that_is_over_says_so_and_offers_the_opposite_where_it_is(view: D
     assert "Removed line 50 · Changed since, in conflict" in words
     view.text.show_marks(())
     assert heads() == ["Revert", "Revert"]
-
-
-def test_a_fold_opens_on_a_click(view: DiffView) -> None:
-    rows = len(view.text.rows)
-    fold = next(fold for fold in view.findChildren(CollapsedRow) if fold.text() == "16 unchanged lines")
-    QTest.mouseClick(fold, Qt.MouseButton.LeftButton)
-    assert len(view.text.rows) == rows + 15
-    assert _words(view) == "Line 1: line 1"
-
-
-def test_a_hunk_is_reverted_by_its_button(view: DiffView, qtbot: QtBot) -> None:
-    button = next(
-        button
-        for button in view.findChildren(PushButton, "revert-hunk")
-        if "Line 20" in button.accessibleName()
-    )
-    with qtbot.waitSignal(view.hunk_revert_requested) as signal:
-        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert signal.args == [0]
 
 
 def test_tab_goes_through_folds_and_hunks_from_above_also_after_scrolling(view: DiffView) -> None:
@@ -157,7 +147,11 @@ def test_a_ring_shows_that_the_lines_have_the_keyboard(view: DiffView) -> None:
 
 
 def test_side_by_side_has_less_rows_and_falls_back_where_it_is_narrow(view: DiffView) -> None:
+    folded = len(view.text.rows)
+    fold = next(fold for fold in view.findChildren(CollapsedRow) if fold.text() == "16 unchanged lines")
+    QTest.mouseClick(fold, Qt.MouseButton.LeftButton)
     inline = len(view.text.rows)
+    assert (inline, _words(view)) == (folded + 15, "Line 1: line 1")
     view.set_side_by_side(True)
     assert len(view.text.rows) == inline - 1  # a removed and an added line stand in one row
     view.resize(500, 420)

@@ -19,18 +19,15 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.agent.compaction.handover_writer import CountedPart, HandoverScope
-from helix_desktop.context.summaries.handover import HandoverPart
+from helix_desktop.agent.compaction.handover_writer import HandoverScope
 from helix_desktop.context.summaries.handover_revision import fields_to_markdown, markdown_to_fields
 from helix_desktop.context.summaries.legal_ranges import HandoverRange, legal_ranges
 from helix_desktop.context.summaries.sections import TITLES
-from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.design.cards import Disclosure, Pill
 from helix_desktop.ui.design.focus import tab_stops
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.handover.drafts import sizes_as_sent, sweep_note
+from helix_desktop.ui.handover.drafts import sweep_note
 from helix_desktop.ui.handover.range_choice import RangeItem, range_items
 from helix_desktop.ui.handover.versions import DRAFT, FORMER_DRAFT, NOW
 from helix_desktop.ui.handover.window import HandoverWindow
@@ -331,17 +328,6 @@ def test_the_ranges_are_whole_in_their_list(qapp: QApplication, window: Handover
     box.hidePopup()
 
 
-@at("now")
-def test_what_shows_something_behind_the_window_closes_it(window: HandoverWindow, opener: Opener) -> None:
-    press(window, "copy")
-    assert window.isVisible()
-    press(window, "start_session")
-    assert not window.isVisible()
-    copied, started = opener.intents
-    assert isinstance(copied, CopyText)
-    assert started == ContinueSession(0)
-
-
 @at("edited")
 def test_a_copy_has_the_files_and_commands_too(
     window: HandoverWindow, opener: Opener, sample: SampleConversation
@@ -353,11 +339,14 @@ def test_a_copy_has_the_files_and_commands_too(
     assert "A sentence more." in copied.text
     assert sample.event.ledger
     assert copied.text.endswith(f"```\n{sample.event.ledger}\n```\n")
+    assert window.isVisible()
 
 
-def test_an_error_says_why_in_its_level(window: HandoverWindow) -> None:
-    window.show_error(InvalidInput(verbatim("It can't be read.")))
-    assert window.problem == "It can't be read."
+@at("now")
+def test_what_shows_something_behind_the_window_closes_it(window: HandoverWindow, opener: Opener) -> None:
+    press(window, "start_session")
+    assert not window.isVisible()
+    assert opener.intents == [ContinueSession(0)]
 
 
 @at("edited")
@@ -408,13 +397,6 @@ def test_sections_become_markdown_and_back() -> None:
     assert (left[TITLES[0]], left["TODO Items"]) == ("before\n## Nonsense\n- D.", "- E.")
 
 
-def test_the_parts_of_a_draft_add_up() -> None:
-    parts = [CountedPart(HandoverPart(kind, ""), 5) for kind in ("sections", "ledger", "missing")]
-    assert sizes_as_sent(parts) == (
-        "15 tokens: sections 5, files, commands and errors 5, what they leave out 5"
-    )
-
-
 def test_ranges_state_their_end_and_size() -> None:
     simulator = build_history(4)
     upto = simulator.transcript.messages.items[4].seq
@@ -429,12 +411,7 @@ def test_ranges_state_their_end_and_size() -> None:
     assert ranges[1].upto == upto
     assert f"” (e{upto}) · " in ranges[1].text
     assert ranges[1].text.endswith("messages, 2 tool calls")
-
-
-def test_the_range_of_the_active_handover_is_called_so() -> None:
-    simulator = build_history(9)
-    cut = HandoverRange(simulator.transcript.messages.items[-1].seq, 0, 5, 1_800)
-    (again,) = range_items([cut], simulator.transcript, is_same_first=True)
+    (again,) = range_items([HandoverRange(last, 0, 5, 1_800)], simulator.transcript, is_same_first=True)
     assert again.text.startswith("The same messages · ")
 
 

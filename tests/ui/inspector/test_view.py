@@ -22,7 +22,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.design.labels import SelectableText
-from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.inspector.from_window import cache_uses_text, provider_cache_state
 from helix_desktop.ui.inspector.request_groups import (
@@ -37,15 +37,12 @@ from helix_desktop.ui.inspector.request_list import (
 )
 from helix_desktop.ui.inspector.view import Inspector, KeyValue, ProviderCacheCard, ShowCacheUses
 from helix_desktop.ui.kit.intents import FocusComposer
-from helix_desktop.words.numbers import format_token_count, format_tokens
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.provider_cache import miss_text
-from helix_desktop.words.times import format_date_and_time, format_moment, format_relative_time
-from tests.support.galleries.panes_samples import NOW_MS, inspector_state, window_rows
+from helix_desktop.words.times import format_date_and_time, format_moment
+from tests.support.galleries.panes_samples import inspector_state, window_rows
 from tests.support.intents import performed
-from tests.support.tables import for_each
 from tests.support.window.buttons import find_button, find_buttons
-
-MINUTE, HOUR = 60_000, 3_600_000
 
 
 @pytest.fixture
@@ -102,17 +99,6 @@ def test_a_call_is_cut_between_words_where_its_end_has_room(qapp: QApplication) 
     assert metrics.horizontalAdvance(narrow) < metrics.horizontalAdvance(whole)
     path = "Read gauge-2025-03.log:169-194"
     assert cut_middle(metrics, path, metrics.horizontalAdvance(path) - 9).startswith("Read gauge-")
-
-
-def test_rows_of_the_request_follow_the_text_size(pane: Inspector, qapp: QApplication) -> None:
-    appearance = stylesheet.Appearance(qapp, "light")
-    appearance.changed.connect(pane.requests.apply_theme)
-    pane.requests.open_group(0)
-    index = pane.requests.model().index(0, 0)
-    for px in (20, fonts.BASE_PX):
-        appearance.set_text_px(px)
-        assert pane.requests.visualRect(index).height() == fonts.scaled(ROW_HEIGHT)
-    appearance.deleteLater()
 
 
 def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
@@ -250,15 +236,6 @@ def test_a_row_says_only_what_is_unusual() -> None:
     }  # fmt: skip
 
 
-def test_what_is_sent_says_that_it_is_outdated() -> None:
-    row = WindowRow(7, "output", "read_file a.py", 40, "cached", "", tool="read_file", changed_since=12)
-    assert row.shown_states == ["Cached"]
-    assert replace(row, state="repeated").shown_states != ["File changed"], "a marker is sent"
-    assert replace(row, state="full").shown_states == ["File changed"]
-    assert replace(row, state="preview").shown_states == ["File changed"]
-    assert "This is what it was then." in row.tooltip
-
-
 def test_who_hears_a_row_is_told_that_it_is_outdated_where_it_shows_that(pane: Inspector) -> None:
     """A cached or pinned row was outdated for those who hear it only."""
     states: tuple[WindowItemState, ...] = ("full", "preview", "cached", "repeated", "excluded", "pinned")
@@ -273,6 +250,7 @@ def test_who_hears_a_row_is_told_that_it_is_outdated_where_it_shows_that(pane: I
         "File changed" in row.shown_states for row in pane.requests.rows
     ]
     assert sum("File changed" in words for words in spoken_texts) == 2
+    assert "This is what it was then." in rows[0].tooltip
 
 
 def test_the_tokens_of_an_output_say_how_much_of_it_is_sent() -> None:
@@ -328,7 +306,7 @@ def test_the_total_is_about_unless_the_rows_add_up_to_it_or_a_line_says_why_not(
         assert (pane.used.text, pane.count.text(), pane.count.isHidden()) == (total, text, not text)
 
 
-def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
+def test_p_pins_only_outputs(pane: Inspector) -> None:
     rows = {row.kind: at for at, row in enumerate(pane.requests.rows)}
     pane.requests.setFocus()
     outputs: tuple[WindowItemKind, ...] = ("output", "recalled", "pinned")
@@ -371,7 +349,7 @@ def test_the_button_of_a_row_covers_neither_its_name_nor_its_tokens(pane: Inspec
     assert requests.button.isHidden()
 
 
-def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector) -> None:
+def test_a_rows_menu_offers_the_applicable_actions(pane: Inspector) -> None:
     rows = {row.kind: at for at, row in enumerate(pane.requests.rows)}
     offered: dict[str, list[str]] = {}
     pane.requests.open_group(0)
@@ -394,7 +372,7 @@ def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector
     }
 
 
-def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(qtbot: QtBot, pane: Inspector) -> None:
+def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(pane: Inspector) -> None:
     """The chat stays where the user reads until it is asked for the place."""
     index = pane.requests.model().index(3, 0)
     view, at = pane.requests.viewport(), pane.requests.visualRect(index).center()
@@ -452,23 +430,13 @@ def test_the_selection_goes_with_its_row(pane: Inspector) -> None:
     for rows in ((*state.rows[:2], *state.rows[at:]), state.rows, (row, *others)):
         pane.set_state(replace(state, rows=rows))
         assert pane.requests.current == row
+    pane.set_state(inspector_state(60))
+    assert pane.requests.model().rowCount() == 1 + 60, "a heading and the rows"
     pane.set_state(replace(state, rows=tuple(others)))
     assert not pane.requests.currentIndex().isValid()
 
 
-def test_updates_keep_the_selected_row(pane: Inspector) -> None:
-    """A request that grew keeps the selection; without the keyboard it goes with its row."""
-    pane.requests.setCurrentIndex(pane.requests.model().index(6, 0))
-    pane.set_state(inspector_state(60))
-    assert pane.requests.currentIndex().row() == 6
-    assert pane.requests.model().rowCount() == 1 + 60, "a heading and the rows"
-    pane.set_state(inspector_state(6))
-    assert pane.requests.model().rowCount() == 1 + 6
-    pane.set_state(inspector_state(3))
-    assert not pane.requests.currentIndex().isValid()
-
-
-def test_the_request_as_text_can_be_copied_and_left(qtbot: QtBot, pane: Inspector) -> None:
+def test_the_request_as_text_can_be_copied_and_left(pane: Inspector) -> None:
     """A page over the overview; Esc goes back."""
     pane.show_page("Next request", "system\nYou are an agent.")
     assert pane.reader.page.text.toPlainText() == "system\nYou are an agent."
@@ -483,15 +451,6 @@ def test_the_request_as_text_can_be_copied_and_left(qtbot: QtBot, pane: Inspecto
     assert pane.requests.isVisible()
 
 
-def test_nothing_is_said_until_the_state_is_known(qtbot: QtBot) -> None:
-    inspector = Inspector()
-    qtbot.addWidget(inspector)
-    inspector.show()
-    assert not inspector.empty.isVisible()
-    inspector.set_state(inspector_state())
-    assert inspector.requests.isVisible()
-
-
 def test_without_a_session_there_is_one_sentence_and_one_button(pane: Inspector) -> None:
     """The empty state leads to the composer."""
     pane.set_state(None)
@@ -499,35 +458,6 @@ def test_without_a_session_there_is_one_sentence_and_one_button(pane: Inspector)
     with performed(pane) as intents:
         pane.empty.button.click()
     assert intents == [FocusComposer()]
-
-
-@for_each(
-    ("tokens", "text"),
-    [(0, "0"), (812, "812"), (1_000, "1k"), (14_640, "14.6k"), (99_949, "99.9k"), (99_960, "100k"),
-     (128_000, "128k"), (999_499, "999k"), (999_500, "1.00M"), (1_240_000, "1.24M"),
-     (-9_800, "\N{MINUS SIGN}9.8k")],
-)  # fmt: skip
-def test_tokens_are_abbreviated(tokens: int, text: str) -> None:
-    """No number of tokens is longer than six signs."""
-    assert format_tokens(tokens) == text
-    assert format_token_count(tokens) == f"{text} tokens"
-    assert format_token_count(1) == "1 token"
-
-
-@pytest.mark.parametrize(
-    ("ago", "text"),
-    [(0, "now"), (-5, "now"), (59_000, "now"), (2 * MINUTE, "2 min ago"), (59 * MINUTE, "59 min ago")],
-)  # fmt: skip
-def test_recent_times_are_counted(ago: int, text: str) -> None:
-    """Minutes within the hour."""
-    assert format_relative_time(NOW_MS - ago, NOW_MS) == text
-
-
-def test_older_times_have_a_date() -> None:
-    """A day and more is a day's name, with its year when that is another."""
-    yesterday = format_relative_time(NOW_MS - 24 * HOUR, NOW_MS, with_time=True)
-    assert yesterday.startswith("Yesterday ")
-    assert format_relative_time(NOW_MS - 800 * 24 * HOUR, NOW_MS).endswith("2024")
 
 
 POLICY = PROFILES["balanced"]
@@ -581,20 +511,9 @@ def test_the_card_shows_bill_and_reasons(qtbot: QtBot) -> None:
         f"{TIMES[1]} · 0 read · 20k written · 0 new",
         "First request of the session.",
     ]
-    card.show_state(provider_cache_state(LOG[:1], spent, POLICY, 3_600))
-    assert shown_lines(card) == [
-        f"{TIMES[1]} · 0 read · 20k written · 0 new",
-        "First request of the session.",
-    ]
-
-
-def test_all_requests_can_be_read(qtbot: QtBot) -> None:
-    """A paragraph each, with its moment and its reason."""
-    card = ProviderCacheCard()
-    qtbot.addWidget(card)
     with performed(card) as intents:
         find_button(card, "show_requests").click()
-    assert intents == [ShowCacheUses()]
+    assert intents == [ShowCacheUses()], "a paragraph each, with its moment and its reason"
     newest, middle, first = cache_uses_text(LOG, POLICY).split("\n\n")
     assert " ".join(newest.splitlines()[2:]) == miss_text(MissCause("idle", 480, 300))
     assert middle.splitlines()[1:] == ["4k read · 11.7k written · 300 new", "Outputs were cached."]

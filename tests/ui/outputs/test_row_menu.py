@@ -19,7 +19,6 @@ from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.buttons import TabButton
-from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.kit.intents import Export, Recall
 from helix_desktop.ui.outputs.entry_actions import (
     CopyEntryLinks,
@@ -40,7 +39,6 @@ from tests.support.galleries.panes_gallery import settle
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 from tests.support.image_bytes import png
 from tests.support.intents import performed
-from tests.support.window.looks import ShowLook
 from tests.support.window.outputs_page import open_outputs_page, sample_cache, wait_until
 
 pytestmark = pytest.mark.qt_loop
@@ -387,15 +385,6 @@ async def test_the_word_of_the_copy_button_goes_before_the_facts_are_cut(content
     assert worded == sorted(worded, reverse=True)
     assert whole == sorted(whole, reverse=True)
     assert 0 < sum(worded) < sum(whole) < len(whole)
-
-
-async def test_the_copy_button_keeps_the_room_of_its_word_with_another_theme(
-    content: EntryContent, show_look: ShowLook
-) -> None:
-    content.show_entry(PreviewState(cache_row(2), CODE), "", "16 KB")
-    width = content.copy_button.width()
-    show_look(DARK)
-    assert (bool(content.copy_button.text()), content.copy_button.width()) == (True, width)
 
 
 async def test_a_row_taken_out_of_the_selection_looks_so(qtbot: QtBot, scope: TaskScope) -> None:

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.errors import StoreClosed, StoreError
@@ -136,7 +136,9 @@ async def test_the_filter_menu_offers_the_stored_tools(qtbot: QtBot, scope: Task
     menu.deleteLater()
 
 
-def test_the_filter_menu_offers_a_rare_state_once_an_entry_has_it(qtbot: QtBot) -> None:
+def test_the_filter_menu_sorts_tools_by_name_and_offers_a_rare_state_once_an_entry_has_it(
+    qtbot: QtBot,
+) -> None:
     bar = CacheFilterBar()
     qtbot.addWidget(bar)
 
@@ -146,26 +148,16 @@ def test_the_filter_menu_offers_a_rare_state_once_an_entry_has_it(qtbot: QtBot) 
         return [action.text() for action in menu.actions()]
 
     usual = ["In context", "Cached", "Compacted", "Left out"]
-    bar.set_available([], [("a", "Only one")])
+    bar.set_available(["run_command", "handover", "read_file"], [("a", "Only one")])
     assert states() == usual
+    tools = bar.filter_menu().actions()[1].menu()
+    assert isinstance(tools, QMenu)
+    assert [action.text() for action in tools.actions()] == ["List of compacted outputs", "Ran", "Read"]
     bar.set_available([], [("a", "One"), ("b", "Another")])
     bar.has_damaged = True
     assert states() == [*usual, "Not in session", "Damaged"]
     bar.toggle(state_option("in_trash"))
     assert states()[-1] == "In trash", "what filters now can be switched off"
-
-
-def test_the_filter_menu_sorts_tools_by_the_names_that_it_shows(qtbot: QtBot) -> None:
-    bar = CacheFilterBar()
-    qtbot.addWidget(bar)
-    bar.set_available(["run_command", "handover", "read_file"], [])
-    tools = bar.filter_menu().actions()[1].menu()
-    assert isinstance(tools, QMenu)
-    assert [action.text() for action in tools.actions()] == [
-        "List of compacted outputs",
-        "Ran",
-        "Read",
-    ]
 
 
 def hit_of(pane: OutputsPage) -> str:
@@ -272,18 +264,9 @@ async def test_a_search_that_fails_is_over_and_claims_no_result(qtbot: QtBot, sc
     QTest.keyClicks(pane.filter_bar.field, "stream")
     await wait_until(lambda: pane.filter_bar.counter.text == "Searching… 0 matches so far")
     source.go_on.set()
+    assert not pane.filter_bar.search_row.isVisible(), "its index is complete"
     await wait_until(lambda: "Searching" not in pane.filter_bar.counter.text)
     assert not pane.no_match.isVisible()
-
-
-async def test_a_search_with_a_complete_index_reports_no_indexing(qtbot: QtBot, scope: TaskScope) -> None:
-    source = PausedCache([cache_row(number) for number in range(300)])
-    pane = await open_outputs_page(qtbot, scope, source)
-    QTest.keyClicks(pane.filter_bar.field, "stream")
-    await wait_until(lambda: pane.filter_bar.counter.text == "Searching… 7 matches so far")
-    assert not pane.filter_bar.search_row.isVisible()
-    source.go_on.set()
-    await wait_until(lambda: "matches so far" not in pane.filter_bar.counter.text)
 
 
 async def test_a_hit_opens_at_the_matching_words(qtbot: QtBot, scope: TaskScope) -> None:
@@ -356,26 +339,6 @@ async def test_the_menu_of_a_row_filters_for_similar_rows(qtbot: QtBot, scope: T
     await wait_until(lambda: pane.model.rowCount() == same)
 
 
-def test_a_narrow_bar_keeps_whole_words_on_its_buttons(qtbot: QtBot) -> None:
-    """The filter's button falls back to its icon before another button is cut."""
-    host = QWidget()
-    qtbot.addWidget(host)
-    bar = CacheFilterBar()
-    bar.setParent(host)
-    bar.field.setText("gauge")
-    bar.changed.emit()
-    host.resize(800, 200)
-    bar.resize(700, 60)
-    with qtbot.waitExposed(host):
-        host.show()
-    assert bar.filters.text() == "Filter"
-    bar.resize(408, 60)
-    qtbot.waitUntil(lambda: bar.session.width() >= bar.session.sizeHint().width())
-    assert bar.filters.text() == ""
-    bar.resize(700, 60)
-    assert bar.filters.text() == "Filter"
-
-
 class SlowListing(SampleCache):
     """A cache with its first rows at hand, whose list is complete only after a while."""
 
@@ -406,25 +369,6 @@ async def test_the_first_rows_do_not_wait_for_the_whole_list(qtbot: QtBot, scope
     source.go_on.set()
     await wait_until(lambda: pane.model.rowCount() == 400)
     assert pane.table.current_digest() == source.all_rows[7].digest
-
-
-async def test_another_cache_does_not_wait_for_the_list_of_the_former_one(
-    qtbot: QtBot, scope: TaskScope
-) -> None:
-    """When that is complete at last, it changes nothing."""
-    former, source = (SlowListing([cache_row(number) for number in range(count)]) for count in (400, 300))
-    pane = OutputsPage(scope.start, lambda: NOW_MS)
-    qtbot.addWidget(pane)
-    pane.set_source(former)
-    await wait_until(lambda: pane.model.rowCount() == 20)
-    pane.set_source(source)
-    source.go_on.set()
-    await wait_until(lambda: pane.model.rowCount() == 300)
-    former.go_on.set()
-    source.all_rows.append(cache_row(300))
-    pane.refresh()
-    await wait_until(lambda: pane.model.rowCount() == 301)
-    assert pane.filter_bar.counter.text.startswith("301 outputs")
 
 
 async def test_a_store_that_has_not_answered_is_not_called_empty(qtbot: QtBot, scope: TaskScope) -> None:

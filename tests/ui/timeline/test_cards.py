@@ -1,4 +1,4 @@
-"""Cards of the timeline: outputs, failures, checkpoints, facts, and what the user did by hand."""
+"""Cards of the timeline: which are built, what they say and offer, and what models took."""
 
 from __future__ import annotations
 
@@ -6,28 +6,47 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
+from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context.log.steps import Step
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     HandoverTrigger,
     Pinned,
     PlacementReason,
+    SummaryProblem,
     Undone,
     Unpinned,
 )
 from helix_desktop.domain.events.session import HoldSet, SessionBranched
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, ObservationsPlaced
+from helix_desktop.domain.events.summary import (
+    Bullet,
+    HandoverFailed,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsPlaced,
+)
 from helix_desktop.domain.file_history.line_match import Span
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from helix_desktop.ui.chat.rows.rows_from_events import rows_from_log
 from helix_desktop.ui.kit.intents import ChooseForm, Redo, RetryFailed, ShowEvent, Undo, Unpin
-from helix_desktop.ui.timeline.bullet_view import BulletView, source_text
+from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_list import CardItem, card_menu
-from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
+from helix_desktop.ui.timeline.cards import (
+    FailureCard,
+    FormCard,
+    ManualActionCard,
+    SweepCard,
+    TimelineCard,
+    UndoCard,
+)
 from helix_desktop.ui.timeline.cards_from_events import build_cards
 from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from helix_desktop.ui.timeline.summary_cards import HandoverCard, PlacedCard
@@ -35,15 +54,17 @@ from helix_desktop.ui.timeline.usage_points import UsagePoint
 from tests.support import session_rewrites
 from tests.support.galleries.panes_samples import (
     NOW_MS,
+    SWEPT,
     checkpoint_card,
     handover_card,
     long_timeline_state,
     observations_card,
-    quiet_timeline_state,
     timeline_state,
+    usage_points,
 )
 from tests.support.histories import SessionSimulator, conversation_with
 from tests.support.intents import performed
+from tests.support.tables import for_each
 from tests.support.timeline_pane import (
     card,
     find_card,
@@ -53,6 +74,7 @@ from tests.support.timeline_pane import (
     pills,
     press,
     shown_seqs,
+    top,
     words,
 )
 
@@ -160,60 +182,6 @@ def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot
         assert list(pills(pane, 3)) == ([f"Undo “{inside}” first"] if inside else [])
 
 
-def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
-    checkpoint = checkpoint_card(2, 431, checkpoint="Compacted turns 1–10")
-    pane = open_timeline(qtbot, TimelineState((checkpoint,)))
-    pane.reveal(431)
-    assert "Read 5.4k tokens" not in pills(pane, 431), "it is not the one that the context has"
-    press(pane, 431, "fold:details")
-    said = words(pane, 431)
-    titles = [said.index(title) for title in ("Current Issues", "TODO Items")]
-    assert titles == sorted(titles)
-    assert titles[-1] < said.index("Read 5.4k tokens")
-    sources = ("No source", "Source", "Sources: 1", "2", "3", "4")
-    assert [text for text in pills(pane, 431) if text not in sources] == [
-        "For the next compaction",
-        "acme/swift",
-        "Read 5.4k tokens",
-        "Updates “Compacted turns 1–10”",
-        "Used 6.3k tokens · $0.0071",
-        "1.2 s",
-    ]
-    assert "Prepared summary" in card(pane, 431).accessible_name
-    assert "Of 12 messages, 41 tool calls" in said
-
-
-def test_it_changes_nothing_yet_and_stands_among_the_handovers_only(qtbot: QtBot) -> None:
-    pane = open_timeline(qtbot, TimelineState((checkpoint_card(2, 431),)))
-    assert shown_seqs(pane) == []
-    pane.reveal(431)
-    assert (pane.filter_bar.group, shown_seqs(pane)) == ("handovers", [431])
-
-
-def test_it_can_be_compared_edited_and_started_from_and_there_is_nothing_to_undo(qtbot: QtBot) -> None:
-    pane = open_timeline(qtbot, TimelineState((checkpoint_card(1, 118),)))
-    pane.reveal(118)
-    assert {"compare", "edit", "more"} <= set(names(pane, 118))
-    assert not has(pane, 118, "undo")
-    menu = card_menu(card(pane, 118).row, pane)
-    enabled = {action.text(): action.isEnabled() for action in menu.actions()}
-    assert enabled["Start new session"]
-    assert enabled["Share document…"]
-    assert not enabled["Run again…"]
-
-
-def test_a_handover_says_which_checkpoint_it_was_made_from(qtbot: QtBot) -> None:
-    pane = open_timeline(qtbot, TimelineState((handover_card(1, 200, checkpoint="Compacted turns 1–10"),)))
-    press(pane, 200, "fold:details")
-    assert "Updates “Compacted turns 1–10”" in pills(pane, 200)
-
-
-def test_checkpoints_are_found_with_handovers() -> None:
-    state = quiet_timeline_state()
-    groups = [one.filters for one in state.cards]
-    assert [group for group in groups if "compacted" in group]
-
-
 def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
     simulator = conversation_with(3)
     first = session_rewrites.write_checkpoint(simulator)
@@ -241,79 +209,6 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
 
 
 @pytest.fixture
-def pane(qtbot: QtBot) -> Timeline:
-    return open_timeline(qtbot)
-
-
-def test_observations_wait_for_their_place(pane: Timeline) -> None:
-    pane.set_state(TimelineState((observations_card(5),)))
-    assert card(pane, 5).accessible_name == "Prepared summary · For the next compaction"
-    assert not {"undo", "redo"} & set(names(pane, 5))
-
-
-@pytest.mark.parametrize(
-    ("changes", "state", "button"),
-    [
-        ({}, "", "undo"),
-        ({"is_undone": True}, "Undone", "redo"),
-        ({"inside": "Compacted turns 1–90"}, "Undo “Compacted turns 1–90” first", ""),
-    ],
-)
-def test_observations_are_undone_at_their_placement(
-    pane: Timeline, changes: dict[str, Any], state: str, button: str
-) -> None:
-    """Their card stands there alone, with what they say, and a link to them leads to it."""
-    placed = PlacedCard(
-        9,
-        NOW_MS,
-        observations_card(5),
-        ObservationsPlaced(5, PlacementReason.MANUAL, 0),
-        **{"before": 4_000, "after": 2_000} | changes,
-    )
-    pane.set_state(TimelineState((placed,)))
-    title = "Compacted turns 1–46 · Context: 4k → 2k · by you"
-    assert card(pane, 9).accessible_name == " · ".join(filter(None, (title, state)))
-    pane.reveal(5)
-    press(pane, 9, "fold:details")
-    assert "Finished blocks are frozen; only the open one is rebuilt." in words(pane, 9)
-    assert [name for name in names(pane, 9) if name in ("undo", "redo")] == [button] * bool(button)
-    if button:
-        with performed(pane) as intents:
-            press(pane, 9, button)
-        assert intents == [Redo((9,)) if button == "redo" else Undo((9,))]
-
-
-def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: Timeline) -> None:
-    """They may be undone, or part of a handover, by now."""
-    placed = PlacedCard(
-        468,
-        NOW_MS,
-        observations_card(5),
-        ObservationsPlaced(5, PlacementReason.THRESHOLD, 0),
-        before=42_000,
-        after=19_100,
-        inside="Compacted turns 1–90",
-    )
-    pane.set_state(TimelineState((placed,)))
-    assert card(pane, 468).accessible_name.startswith("Compacted turns 1–46")
-    assert placed.filters == ("compacted",)
-
-
-def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:
-    """In place of what they wait for usually: at 85 % the user expects a handover, and none follows."""
-    placed = PlacedCard(
-        468,
-        NOW_MS,
-        observations_card(5),
-        ObservationsPlaced(5, PlacementReason.THRESHOLD, 0, 0.38, averted_handover_at=0.85),
-        before=50_400,
-        after=19_200,
-    )
-    pane.set_state(TimelineState((placed,)))
-    assert card(pane, 468).accessible_name.endswith(" · context reached 85 %")
-
-
-@pytest.fixture
 def long_pane(qtbot: QtBot) -> Timeline:
     """A timeline on screen with every kind of card."""
     return open_timeline(qtbot, long_timeline_state())
@@ -330,25 +225,6 @@ def test_each_links_to_its_output_and_can_be_taken_back(qtbot: QtBot, long_pane:
     with performed(long_pane) as pin:
         press(long_pane, 495, "unpin")
     assert pin == [Unpin(37)]
-
-
-def test_only_the_newest_pin_of_an_output_is_taken_back() -> None:
-    """An earlier one is no more what keeps it, or lets it go."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Read it.")
-    simulator.step("I do.", 1)
-    output = simulator.transcript.messages.items[-1].seq
-
-    def reversals() -> list[str]:
-        cards = build_cards(simulator.log, simulator.transcript)
-        return [found.reversal for found in cards if isinstance(found, ManualActionCard)]
-
-    simulator.record(Pinned(output))
-    assert reversals() == ["unpin"]
-    simulator.record(Unpinned(output))
-    assert reversals() == ["pin", ""]
-    simulator.record(Pinned(output))
-    assert reversals() == ["unpin", "", ""]
 
 
 def test_a_change_names_the_context_only_where_its_size_is_known() -> None:
@@ -370,14 +246,6 @@ def test_a_change_names_the_context_only_where_its_size_is_known() -> None:
     assert text((measured,)) == f"{text()} · Context: 1k → 907"
 
 
-def test_a_resumed_compaction_is_no_pause() -> None:
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.record(HoldSet(True))
-    simulator.record(HoldSet(False))
-    cards = build_cards(simulator.log, simulator.transcript)
-    assert [found.kind for found in cards if isinstance(found, ManualActionCard)] == ["resume", "hold"]
-
-
 def test_a_branch_says_where_it_begins() -> None:
     """What stands above is its own, what stands below its parent's; nothing told them apart."""
     simulator = SessionSimulator(PROFILES["balanced"])
@@ -389,7 +257,242 @@ def test_a_branch_says_where_it_begins() -> None:
     assert (branch.kind, branch.text) == ("branch", "Version begins here: message edited")
 
 
-def test_the_links_to_what_a_sentence_comes_from_say_so() -> None:
-    """Bubbles without a word were behind each sentence."""
-    assert [source_text(1, 1)] == ["Source"]
-    assert [source_text(place, 3) for place in (1, 2, 3)] == ["Sources: 1", "2", "3"]
+def test_a_prepared_summary_is_read_edited_and_started_from_and_there_is_nothing_to_undo(
+    qtbot: QtBot,
+) -> None:
+    """What is open stands before what it took; among the handovers alone, as it changes nothing yet."""
+    checkpoint = checkpoint_card(2, 431, checkpoint="Compacted turns 1–10")
+    pane = open_timeline(qtbot, TimelineState((checkpoint,)))
+    assert shown_seqs(pane) == []
+    pane.reveal(431)
+    assert (pane.filter_bar.group, shown_seqs(pane)) == ("handovers", [431])
+    assert "Read 5.4k tokens" not in pills(pane, 431), "it is not the one that the context has"
+    press(pane, 431, "fold:details")
+    said = words(pane, 431)
+    assert said.index("Current Issues") < said.index("TODO Items") < said.index("Read 5.4k tokens")
+    sources = ("No source", "Source", "Sources: 1", "2", "3", "4")
+    assert [text for text in pills(pane, 431) if text not in sources] == [
+        "For the next compaction",
+        "acme/swift",
+        "Read 5.4k tokens",
+        "Updates “Compacted turns 1–10”",
+        "Used 6.3k tokens · $0.0071",
+        "1.2 s",
+    ]
+    assert "Prepared summary" in card(pane, 431).accessible_name
+    assert "Of 12 messages, 41 tool calls" in said
+    assert {"compare", "edit", "more"} <= set(names(pane, 431))
+    assert not has(pane, 431, "undo")
+    enabled = {action.text(): action.isEnabled() for action in card_menu(checkpoint, pane).actions()}
+    assert enabled["Start new session"]
+    assert enabled["Share document…"]
+    assert not enabled["Run again…"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "state", "button"),
+    [
+        ({}, "", "undo"),
+        ({"is_undone": True}, "Undone", "redo"),
+        ({"inside": "Compacted turns 1–90"}, "Undo “Compacted turns 1–90” first", ""),
+    ],
+)
+def test_observations_are_undone_at_their_placement(
+    qtbot: QtBot, changes: dict[str, Any], state: str, button: str
+) -> None:
+    """Their card stands there alone, with what they say, and a link to them leads to it."""
+    pane = open_timeline(qtbot, TimelineState((observations_card(5),)))
+    assert card(pane, 5).accessible_name == "Prepared summary · For the next compaction"
+    assert not {"undo", "redo"} & set(names(pane, 5))
+    placement = ObservationsPlaced(5, PlacementReason.MANUAL, 0)
+    sizes: dict[str, Any] = {"before": 4_000, "after": 2_000}
+    placed = PlacedCard(9, NOW_MS, observations_card(5), placement, **sizes | changes)
+    pane.set_state(TimelineState((placed,)))
+    title = "Compacted turns 1–46 · Context: 4k → 2k · by you"
+    assert card(pane, 9).accessible_name == " · ".join(filter(None, (title, state)))
+    assert placed.filters == ("compacted",)
+    pane.reveal(5)
+    press(pane, 9, "fold:details")
+    assert "Finished blocks are frozen; only the open one is rebuilt." in words(pane, 9)
+    assert [name for name in names(pane, 9) if name in ("undo", "redo")] == [button] * bool(button)
+    if button:
+        with performed(pane) as intents:
+            press(pane, 9, button)
+        assert intents == [Redo((9,)) if button == "redo" else Undo((9,))]
+    averted = ObservationsPlaced(5, PlacementReason.THRESHOLD, 0, 0.38, averted_handover_at=0.85)
+    pane.set_state(TimelineState((PlacedCard(9, NOW_MS, observations_card(5), averted, **sizes),)))
+    assert card(pane, 9).accessible_name.endswith(" · context reached 85 %"), "and no handover follows"
+
+
+def test_what_the_user_did_is_taken_back_where_it_still_holds() -> None:
+    """Only the newest pin of an output keeps it, or lets it go; compaction goes on after a pause."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Read it.")
+    simulator.step("I do.", 1)
+    output = simulator.transcript.messages.items[-1].seq
+
+    def actions() -> list[tuple[str, str]]:
+        cards = build_cards(simulator.log, simulator.transcript)
+        return [(found.kind, found.reversal) for found in cards if isinstance(found, ManualActionCard)]
+
+    for event, expected in (
+        (Pinned(output), ["unpin"]),
+        (Unpinned(output), ["pin", ""]),
+        (Pinned(output), ["unpin", "", ""]),
+    ):
+        simulator.record(event)
+        assert [reversal for _, reversal in actions()] == expected
+    simulator.record(HoldSet(True))
+    simulator.record(HoldSet(False))
+    assert [kind for kind, _ in actions()[:2]] == ["resume", "hold"]
+
+
+def test_cards_that_move_down_are_updated(qtbot: QtBot) -> None:
+    """Cards that come on top push others out of sight: they change too."""
+    pane = open_timeline(qtbot)
+    cards = tuple(
+        SweepCard(number, NOW_MS, 2, SWEPT, before=9_900, after=9_000, inside="Compacted turns 1–31")
+        for number in range(40, 0, -1)
+    )
+    pane.set_state(replace(timeline_state(), cards=cards))
+    newer = tuple(SweepCard(number, NOW_MS, 2, SWEPT, before=9_900, after=9_000) for number in (52, 51))
+    changed = tuple(replace(old, inside="Compacted turns 1–62") for old in cards)
+    pane.set_state(replace(timeline_state(), cards=(*newer, *changed)))
+    assert all("Undo “Compacted turns 1–62” first" in pills(pane, old.seq) for old in cards)
+
+
+def test_the_card_that_a_click_leads_to_stands_out(qtbot: QtBot) -> None:
+    pane = open_timeline(qtbot, timeline_state())
+    seq = timeline_state().cards[0].seq
+
+    def picture() -> QImage:
+        return pane.cards.rows.widget_pool.visible[seq].grab().toImage()
+
+    before = picture()
+    assert picture() == before
+    pane.reveal(seq)
+    assert picture() != before
+
+
+def _state(is_undone: bool, *newer: TimelineCard) -> TimelineState:
+    """Return a long timeline with a handover, event 100, in the middle."""
+    sweeps = [SweepCard(number, NOW_MS, 2, SWEPT, before=9_900, after=9_000) for number in range(40, 0, -1)]
+    cards = (*newer, *sweeps[:20], handover_card(1, 100, is_undone), *sweeps[20:])
+    return TimelineState(cards, usage_points(), 24_000)
+
+
+@pytest.fixture
+def pane(qtbot: QtBot) -> Timeline:
+    """Return a timeline on screen that shows the event 100, and is lower than its card."""
+    timeline = open_timeline(qtbot, _state(False))
+    timeline.resize(800, 420)
+    timeline.reveal(100)
+    return timeline
+
+
+def test_a_card_taller_than_the_page_is_revealed_from_its_top(qtbot: QtBot, pane: Timeline) -> None:
+    press(pane, 100, "fold:details")
+    assert card(pane, 100).height > pane.height()
+    pane.reveal(100)
+    place = top(pane, 100)
+    assert place is not None
+    assert -1 <= place < 100
+
+
+def test_a_card_stays_under_the_mouse_when_it_is_undone_and_redone(qtbot: QtBot, pane: Timeline) -> None:
+    """A line about it comes on top of the list, and it changes itself."""
+    bar, place = pane.cards.verticalScrollBar(), top(pane, 100)
+    assert place is not None
+    bar.setValue(round(bar.value() + place - 60))
+    before = top(pane, 100)
+    undone = UndoCard(200, NOW_MS, "undo", 100, "Compacted turns 1–31")
+    redone = UndoCard(201, NOW_MS, "redo", 100, "Compacted turns 1–31")
+    for state in (_state(True, undone), _state(False, redone, undone)):
+        pane.set_state(state)
+        assert top(pane, 100) == before
+
+
+def test_a_card_that_opens_stays_under_the_mouse(pane: Timeline) -> None:
+    before = top(pane, 100)
+    for _ in range(2):
+        press(pane, 100, "fold:details")
+        assert top(pane, 100) == before
+
+
+def test_cards_of_later_than_what_is_looked_at_are_pale_without_actions(qtbot: QtBot) -> None:
+    """The newest handover stood on top as if it held at that step, with its Undo."""
+    pane = open_timeline(qtbot, long_timeline_state())
+    cards, seqs = long_timeline_state().cards, shown_seqs(pane)
+
+    def later() -> list[int]:
+        return [seq for seq in shown_seqs(pane) if card(pane, seq).look.is_later]
+
+    handover = next(shown for shown in cards if isinstance(shown, HandoverCard)).seq
+    actions = {"compare", "edit", "more", "undo"}
+    assert actions <= {*names(pane, handover)}
+    pane.show_past(Step(handover - 1, 3, 1, 0))
+    assert later() == [seq for seq in seqs if seq >= handover]
+    assert not actions & {*names(pane, handover)}
+    pane.set_state(replace(long_timeline_state(), cards=(*cards[:1], *cards[2:])))
+    seqs.remove(cards[1].seq)
+    assert later() == [seq for seq in seqs if seq >= handover] != [], "also those that are made anew"
+    pane.show_past(Step(handover, 3, 1, 0))
+    assert actions <= {*names(pane, handover)}
+    pane.show_past(None)
+    assert later() == []
+
+
+@pytest.mark.parametrize(("is_demo", "price"), [(True, ""), (False, " · price unknown")])
+def test_only_of_a_real_model_a_card_says_that_its_price_is_unknown(is_demo: bool, price: str) -> None:
+    """The demo model costs nothing, and nothing is said of it."""
+    head = ("c", "read_file", "Extract.", "0" * 64, 9_000, 40, 12)
+    output = ToolAnswered(*head, form="compact", chosen="agent", intake_tokens=500)
+    events: tuple[Event, ...] = (
+        UserSpoke("Read it.", 3),
+        AssistantSpoke("", "demo/offline", 9, (ToolCall("c", "read_file", "{}"),), demo=is_demo),
+        output,
+        HandoverFailed("No summary was made.", spent=900),
+    )
+    log = [RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)]
+    failure, form = build_cards(log, Transcript(log))
+    assert isinstance(form, FormCard)
+    assert isinstance(failure, FailureCard)
+    assert form.cost == f"500 tokens{price}"
+    assert failure.cost == f"900 tokens{price}"
+
+
+@for_each(
+    ("event", "cost", "is_limit"),
+    [
+        (HandoverFailed("No summary.", spent=900, unpriced=0), "900 tokens · free", False),
+        (
+            HandoverFailed("No summary.", spent=900, cost=0.25, estimated=True),
+            "≈ 900 tokens · ≈ $0.25",
+            False,
+        ),
+        (TurnEnded("failed", "It ended.", cause="budget"), "", True),
+        (TurnEnded("failed", "It ended."), "", False),
+    ],
+)
+def test_a_failure_says_what_it_cost_and_whether_it_is_a_limit(
+    event: Event, cost: str, is_limit: bool
+) -> None:
+    log = [RecordedEvent(1, 0, UserSpoke("Go.", 1)), RecordedEvent(2, 0, event)]
+    (card,) = build_cards(log, Transcript(log))
+    assert isinstance(card, FailureCard)
+    assert (card.cost, card.is_limit) == (cost, is_limit)
+
+
+@pytest.mark.parametrize(("problem", "node"), [(None, ""), ("too_short", "failure")])
+def test_a_summary_that_came_too_late_is_no_error(problem: SummaryProblem | None, node: str) -> None:
+    """What it would replace had become as short by itself: nothing is wrong, and the chat says so calmly."""
+    failed = ObservationsFailed("A new summary wasn't used.", "It has 9 tokens.", 900, problem=problem)
+    log = [RecordedEvent(1, 0, UserSpoke("Go.", 1)), RecordedEvent(2, 0, failed)]
+    (card,) = build_cards(log, Transcript(log))
+    assert card.node(0) == node
+    _, rows = rows_from_log(log)
+    levels = [row.level for row in rows if isinstance(row, NoticeRow)]
+    lines = [row.text for row in rows if isinstance(row, DividerRow)]
+    assert (levels, lines) == (
+        (["warning"], []) if problem else ([], ["A new summary wasn't used. It has 9 tokens."])
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
@@ -16,7 +18,6 @@ from helix_desktop.domain.events.rewrite import (
     FoldMade,
     HandoverTrigger,
     PlacementReason,
-    Redone,
     SweepMade,
     SweepReason,
     Undone,
@@ -24,7 +25,7 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.kit.intents import Redo, Undo
-from helix_desktop.ui.timeline.cards import SweepCard, UndoCard
+from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
 from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from helix_desktop.ui.timeline.summary_cards import ChangeCard, ChangePart, HandoverCard, PlacedCard
@@ -95,13 +96,10 @@ def test_it_opens_onto_each_part_without_an_undo_of_its_own(pane: Timeline) -> N
     assert shown_seqs(pane) == []
 
 
-def test_a_part_is_brought_into_sight_wherever_it_is(pane: Timeline) -> None:
-    pane.reveal(14)
-    assert top(pane, 14) is not None
-
-
 def test_a_link_to_it_or_to_a_part_opens_that(pane: Timeline) -> None:
     """A second link leaves it open."""
+    pane.reveal(14)
+    assert top(pane, 14) is not None
     for _ in range(2):
         pane.reveal(12)
         assert shown_seqs(pane) == [12, 14, 15, 16]
@@ -173,8 +171,21 @@ def test_each_request_has_its_own_row() -> None:
     assert merged.title.startswith("Compacted turns 1–9")
 
 
-def test_a_sweep_says_with_what_it_was_undone(qtbot: QtBot) -> None:
-    """It holds and falls with that; undone by itself, it says no more than that."""
+@pytest.fixture
+def bare_pane(qtbot: QtBot) -> Timeline:
+    return open_timeline(qtbot)
+
+
+def _show_log(pane: Timeline, events: Sequence[Event]) -> tuple[tuple[TimelineCard, ...], Transcript]:
+    log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
+    transcript = Transcript(log)
+    cards = build_cards(log, transcript)
+    pane.set_state(TimelineState(cards))
+    return cards, transcript
+
+
+def test_a_sweep_falls_and_returns_with_what_it_was_recorded_with(bare_pane: Timeline) -> None:
+    """Undo says so before the click; undone by itself, the sweep says no more than that."""
     handover, sweep = 3, 4
     events: tuple[Event, ...] = (
         UserSpoke("Do this.", 3),
@@ -182,21 +193,24 @@ def test_a_sweep_says_with_what_it_was_undone(qtbot: QtBot) -> None:
         HandoverMade(2, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL),
         SweepMade((), 0, SweepReason.HANDOVER),
     )
-    pane = Timeline(lambda: NOW_MS)
-    qtbot.addWidget(pane)
-    pane.show()
-    for event, expected in (
-        (Undone(handover), ["Undone with “Compacted turn 1”"]),
-        (Redone(handover), []),
-        (Undone(sweep), ["Undone"]),
+    for later, button, tip, said in (
+        ((), "undo", "Undo also takes back: Cached 0 outputs", []),
+        (
+            (Undone(handover),),
+            "redo",
+            "Redo also repeats: Cached 0 outputs",
+            ["Undone with “Compacted turn 1”"],
+        ),
+        ((Undone(sweep),), "undo", "Undo also takes back: Cached 0 outputs", ["Undone"]),
     ):
-        events = (*events, event)
-        log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
-        pane.set_state(TimelineState(build_cards(log, Transcript(log))))
-        assert list(pills(pane, sweep)) == expected
+        _show_log(bare_pane, (*events, *later))
+        area = card(bare_pane, handover).hit_area(button)
+        assert area is not None
+        assert area.tip == tip
+        assert list(pills(bare_pane, sweep)) == said
 
 
-def test_what_was_undone_inside_a_later_rewrite_did_not_come_back(qtbot: QtBot) -> None:
+def test_what_was_undone_inside_a_later_rewrite_did_not_come_back(bare_pane: Timeline) -> None:
     """The sweep is undone with the handover, and its output is in the note all the same."""
     events: tuple[Event, ...] = (
         UserSpoke("Do this.", 3),
@@ -209,44 +223,15 @@ def test_what_was_undone_inside_a_later_rewrite_did_not_come_back(qtbot: QtBot) 
         SweepMade((5,), 60, SweepReason.HANDOVER),
         FoldMade(3, 6, "It was read.", 4, "e" * 64, 1, 1, 50),
     )
-    pane = Timeline(lambda: NOW_MS)
-    qtbot.addWidget(pane)
-    pane.show()
     sweep, fold = 8, 9
     for event, expected, changed in (
         (Undone(7), ["Undone with “Compacted turn 1”"], ""),
         (Undone(fold), ["Undone with “Compacted turn 1”"], "Together with it: Cached 1 output."),
     ):
         events = (*events, event)
-        log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
-        transcript = Transcript(log)
-        cards = build_cards(log, transcript)
-        pane.set_state(TimelineState(cards))
-        assert list(pills(pane, sweep)) == expected
+        cards, transcript = _show_log(bare_pane, events)
+        assert list(pills(bare_pane, sweep)) == expected
         assert also_changed(cards, transcript, (7,)) == changed
-
-
-def test_undo_says_before_the_click_what_it_takes_along(qtbot: QtBot) -> None:
-    """The sweep that was recorded with a handover falls and returns with it."""
-    events: tuple[Event, ...] = (
-        UserSpoke("Do this.", 3),
-        AssistantSpoke("Done.", "lab/m", 2),
-        HandoverMade(2, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL),
-        SweepMade((), 0, SweepReason.HANDOVER),
-    )
-    pane = Timeline(lambda: NOW_MS)
-    qtbot.addWidget(pane)
-    pane.show()
-    for event, name, expected in (
-        (None, "undo", "Undo also takes back: Cached 0 outputs"),
-        (Undone(3), "redo", "Redo also repeats: Cached 0 outputs"),
-    ):
-        events = (*events, event) if event is not None else events
-        log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
-        pane.set_state(TimelineState(build_cards(log, Transcript(log))))
-        area = card(pane, 3).hit_area(name)
-        assert area is not None
-        assert area.tip == expected
 
 
 _OBSERVED = ObservationsMade(1, 4, (), (), "", "e" * 64, 1, 50, 500, 4, "m")
@@ -262,7 +247,7 @@ _OBSERVED = ObservationsMade(1, 4, (), (), "", "e" * 64, 1, 50, 500, 4, "m")
 )
 @pytest.mark.parametrize("upto", [4, 3], ids=["whole", "in part"])
 def test_what_was_undone_under_a_later_rewrite_is_redone_after_it(
-    qtbot: QtBot, rewrite: tuple[Event, ...], upto: int
+    bare_pane: Timeline, rewrite: tuple[Event, ...], upto: int
 ) -> None:
     """Redoing it now would change no request: it is not offered until the later one is undone."""
     events: tuple[Event, ...] = (
@@ -274,16 +259,12 @@ def test_what_was_undone_under_a_later_rewrite_is_redone_after_it(
         Undone(placed := 4 + len(rewrite)),
         HandoverMade(upto, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL),
     )
-    pane = Timeline(lambda: NOW_MS)
-    qtbot.addWidget(pane)
-    pane.show()
     covering = "Compacted turn 1" if upto == 4 else "Compacted start of turn 1"
     for event, buttons, tip in (
         (None, False, f"Can be redone when “{covering}” is undone"),
         (Undone(placed + 2), True, ""),
     ):
         events = (*events, event) if event is not None else events
-        log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
-        pane.set_state(TimelineState(build_cards(log, Transcript(log))))
-        assert has(pane, placed, "redo") is buttons
-        assert pills(pane, placed)["Undone"] == tip
+        _show_log(bare_pane, events)
+        assert has(bare_pane, placed, "redo") is buttons
+        assert pills(bare_pane, placed)["Undone"] == tip

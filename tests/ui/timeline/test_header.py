@@ -11,7 +11,6 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.window.used_tokens import UsageGauge
-from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.plot import axis_ticks
@@ -20,10 +19,9 @@ from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from helix_desktop.ui.timeline.usage_chart import Scrubber, UsageChart, point_text
 from helix_desktop.ui.timeline.usage_points import UsagePoint
 from helix_desktop.words.steps import step_figures
-from helix_desktop.words.times import format_day, local_time
+from helix_desktop.words.times import format_day, format_exact_duration, local_time
 from tests.support.galleries.panes_samples import (
     NOW_MS,
-    fold_card,
     handover_card,
     quiet_timeline_state,
     steps,
@@ -31,7 +29,7 @@ from tests.support.galleries.panes_samples import (
     usage_points,
 )
 from tests.support.intents import performed
-from tests.support.timeline_pane import card, find_card, open_timeline, pills, press, words
+from tests.support.timeline_pane import card, find_card, open_timeline, pills, press
 
 CAPTION = "Drag the circle to see earlier requests"
 
@@ -122,19 +120,6 @@ def test_with_the_policy_off_the_chart_has_no_threshold(qtbot: QtBot) -> None:
     assert drawn(0.85, is_managed=True) != drawn(0.5, is_managed=True)
 
 
-@pytest.mark.parametrize(
-    ("kind", "why"),
-    [
-        ("fold", " · to save tokens"),
-        ("condense", " · to save tokens"),
-        ("truncate", " · no room for the answer"),
-    ],
-)
-def test_a_summary_without_a_model_says_why_it_was_made(qtbot: QtBot, kind: FoldKind, why: str) -> None:
-    pane = open_timeline(qtbot, TimelineState((fold_card(497, how=kind),)))
-    assert f"Compacted turns 1–9 · Context: 23.9k → 14.8k{why}" in words(pane, 497)
-
-
 KEYS, SHIFT = Qt.Key, Qt.KeyboardModifier.ShiftModifier
 
 
@@ -154,7 +139,7 @@ def place(scrubber: Scrubber) -> tuple[int, int] | None:
     return (scrubber.step.turn, scrubber.step.number) if scrubber.step is not None else None
 
 
-def test_keys_go_by_steps_and_by_turns_and_esc_comes_back_to_now(chart: UsageChart) -> None:
+def test_keys_go_by_steps_and_by_turns_and_esc_comes_back_to_now(qtbot: QtBot, chart: UsageChart) -> None:
     scrubber = chart.scrubber
     for key, modifier, there in (
         (KEYS.Key_Left, Qt.KeyboardModifier.NoModifier, (30, 3)),
@@ -170,6 +155,10 @@ def test_keys_go_by_steps_and_by_turns_and_esc_comes_back_to_now(chart: UsageCha
     ):
         QTest.keyClick(scrubber, key, modifier)
         assert place(scrubber) == there
+    scrubber.choose(steps()[40].seq)
+    with qtbot.waitSignal(chart.point_clicked) as click:
+        QTest.keyClick(scrubber, KEYS.Key_Return)
+    assert click.args == [steps()[40].seq], "Enter leads to the place in the chat"
 
 
 def test_a_drag_looks_at_what_is_under_it_and_its_right_end_is_now(qtbot: QtBot, chart: UsageChart) -> None:
@@ -182,13 +171,6 @@ def test_a_drag_looks_at_what_is_under_it_and_its_right_end_is_now(qtbot: QtBot,
         QTest.mouseMove(chart, QPoint(758, 45))
     QTest.mouseRelease(chart, Qt.MouseButton.LeftButton, pos=QPoint(758, 45))
     assert chosen.args == [0]
-
-
-def test_enter_leads_to_the_place_in_the_chat(qtbot: QtBot, chart: UsageChart) -> None:
-    chart.scrubber.choose(steps()[40].seq)
-    with qtbot.waitSignal(chart.point_clicked) as click:
-        QTest.keyClick(chart.scrubber, KEYS.Key_Return)
-    assert click.args == [steps()[40].seq]
 
 
 def test_a_screen_reader_reads_the_step_as_a_slider(chart: UsageChart) -> None:
@@ -210,14 +192,15 @@ def test_new_steps_leave_the_look_where_it_is_and_now_stays_now(chart: UsageChar
     assert scrubber.step == some[12]
 
 
-@pytest.mark.parametrize(("top", "ticks"), [(24_000, (0, 10_000, 20_000)), (1, (0, 1)), (200, (0, 100, 200))])
-def test_the_axis_has_round_numbers(top: int, ticks: tuple[int, ...]) -> None:
-    assert axis_ticks(top, 3) == ticks
-
-
 def test_a_point_of_another_day_and_its_step_name_the_day() -> None:
     """A session is looked at days later, too."""
     earlier = wall_clock_ms() - 3 * 86_400_000
     day = format_day(local_time(earlier), local_time(wall_clock_ms()))
     assert f" · {day} " in point_text(UsagePoint(2, 9, at_ms=earlier), 100)
     assert step_figures(Step(2, 1, 1, earlier)).startswith(f"{day} ")
+
+
+def test_axes_have_round_numbers_and_short_times_exact_ones() -> None:
+    assert [axis_ticks(top, 3) for top in (24_000, 1, 200)] == [(0, 10_000, 20_000), (0, 1), (0, 100, 200)]
+    times = [format_exact_duration(milliseconds) for milliseconds in (340, 1_240, 190_000)]
+    assert times == ["340 ms", "1.2 s", "3 min 10 s"]

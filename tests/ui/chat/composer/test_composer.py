@@ -1,33 +1,30 @@
-"""Writing, sending, queueing and stopping."""
+"""Writing, sending, queueing and stopping; how full the context is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
-from PySide6.QtGui import QColor, QInputMethodEvent
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QInputMethodEvent, QPainter
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.used_tokens import UsageGauge
-from helix_desktop.ui.chat.composer.attachment_chips import (
-    AttachmentChip,
-    OpenAttachment,
-    RemoveAttachment,
-)
+from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, OpenAttachment, RemoveAttachment
 from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.composer.context_gauge import ContextGauge, paint_usage_bar
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.style import SMALL
 from helix_desktop.ui.design.focus import tab_stops
 from helix_desktop.ui.design.style.stylesheet import stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
-from helix_desktop.ui.kit.boxes import face
-from helix_desktop.ui.kit.intents import StopAgent
+from helix_desktop.ui.kit.boxes import PaintState, Pen, face
+from helix_desktop.words.next_compaction import gauge_compaction_text
 from tests.support.intents import performed
-from tests.support.window.buttons import find_button, find_buttons, press
+from tests.support.window.buttons import find_button, press
 from tests.support.window.chips import sample_chip
 from tests.support.window.looks import ShowLook
 
@@ -66,9 +63,6 @@ def test_enter_sends_and_shift_enter_breaks_the_line(qtbot: QtBot, composer: Com
         QTest.keyClick(composer.editor, Qt.Key.Key_Return)
     assert sent.args == ["one\ntwo"]
     assert composer.text() == ""
-
-
-def test_enter_breaks_the_line_when_configured(qtbot: QtBot, composer: Composer) -> None:
     composer.set_enter_sends(False)
     QTest.keyClicks(composer.editor, "a")
     QTest.keyClick(composer.editor, Qt.Key.Key_Return)
@@ -77,7 +71,7 @@ def test_enter_breaks_the_line_when_configured(qtbot: QtBot, composer: Composer)
         QTest.keyClick(composer.editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
 
 
-def test_nothing_is_sent_during_input_method_composition(qtbot: QtBot, composer: Composer) -> None:
+def test_nothing_is_sent_during_input_method_composition(composer: Composer) -> None:
     sent: list[str] = []
     composer.submitted.connect(sent.append)
     composer.set_text("ni")
@@ -157,7 +151,7 @@ def test_the_placeholder_makes_room_for_a_composition(composer: Composer) -> Non
     assert composer.editor.placeholderText() == before != ""
 
 
-def test_an_empty_text_is_not_sent_but_an_attachment_is(qtbot: QtBot, composer: Composer) -> None:
+def test_an_empty_text_is_not_sent_but_an_attachment_is(composer: Composer) -> None:
     sent: list[str] = []
     composer.submitted.connect(sent.append)
     QTest.keyClicks(composer.editor, "  ")
@@ -167,22 +161,6 @@ def test_an_empty_text_is_not_sent_but_an_attachment_is(qtbot: QtBot, composer: 
     composer.set_attachments((sample_chip("bash output 9f3a1c", "9 tokens"),))
     press(composer, "send")
     assert len(sent) == 1
-
-
-def test_stop_has_its_own_button_and_text_is_queued_meanwhile(qtbot: QtBot, composer: Composer) -> None:
-    assert not find_buttons(composer, "stop")
-    composer.set_running(True)
-    assert not find_button(composer, "send").isEnabled()
-    with performed(composer) as intents:
-        press(composer, "stop")
-    assert intents == [StopAgent()]
-    QTest.keyClicks(composer.editor, "next")
-    with performed(composer) as intents, qtbot.waitSignal(composer.submitted) as sent:
-        press(composer, "send")
-    assert (intents, sent.args) == ([], ["next"])
-    assert find_button(composer, "stop")
-    composer.set_running(False)
-    assert not find_buttons(composer, "stop")
 
 
 def test_keys_that_have_nothing_to_scroll_here_scroll_the_conversation(
@@ -199,12 +177,6 @@ def test_keys_that_have_nothing_to_scroll_here_scroll_the_conversation(
     composer.set_text("\n" * 40)
     QTest.keyClick(composer.editor, Qt.Key.Key_PageUp)
     assert keys == [Qt.Key.Key_Home, Qt.Key.Key_PageUp]
-
-
-def test_a_pause_saves_the_draft(qtbot: QtBot, composer: Composer) -> None:
-    with qtbot.waitSignal(composer.text_paused) as paused:
-        QTest.keyClicks(composer.editor, "draft")
-    assert paused.args == ["draft"]
 
 
 def test_grows_to_eight_lines_and_no_further(composer: Composer) -> None:
@@ -231,16 +203,6 @@ def test_a_text_that_fits_is_in_sight_from_its_first_line(qtbot: QtBot, composer
     two_lines = 2 * composer.editor.fontMetrics().lineSpacing()
     qtbot.waitUntil(lambda: composer.editor.height() >= two_lines)
     assert composer.editor.verticalScrollBar().value() == 0
-
-
-def test_chips_can_be_removed(composer: Composer) -> None:
-    composer.set_attachments((sample_chip("one", "1 token"), sample_chip("two", "2 tokens")))
-    chips, (_, second) = composer._chips, composer._chips._chips
-    with performed(composer) as intents:
-        QTest.mouseClick(second.buttons[-1], Qt.MouseButton.LeftButton)
-    assert intents == [RemoveAttachment(second.key)]
-    composer.set_attachments(())
-    assert chips.height() == 0
 
 
 def test_a_click_on_a_chip_leaves_the_keyboard_to_the_text(composer: Composer) -> None:
@@ -294,22 +256,6 @@ def test_a_long_name_of_a_model_is_cut_in_its_middle(composer: Composer) -> None
     assert (composer.model_button.text(), composer.model_button.toolTip()) == ("small", "For this session")
 
 
-def test_estimate_model_and_theme_are_displayed(composer: Composer, show_look: ShowLook) -> None:
-    composer.set_estimate("≈ 12 tokens")
-    composer.set_model("Opus")
-    show_look(DARK)
-    assert composer._status.full_text() == "≈ 12 tokens"
-    assert find_button(composer, "send").toolTip() == "Send (Enter)"
-    assert composer.editor.placeholderText() == "Message"
-    composer.show_asks(0, is_first=True)
-    assert composer.editor.placeholderText().startswith("Message: @ for files")
-    composer.resize(320, 160)
-    assert composer.editor.placeholderText() == "Message"
-    assert composer.editor.accessibleName() == "Message"
-    composer.set_estimate("")
-    assert composer._status.full_text() == ""
-
-
 class _Paints(QObject):
     count = 0
 
@@ -343,6 +289,10 @@ def test_the_empty_field_says_how_to_answer(composer: Composer) -> None:
     assert composer.editor.placeholderText() == "The offline demo model answers"
     composer.set_reasons()
     assert composer.editor.placeholderText() == "Message"
+    composer.show_asks(0, is_first=True)
+    assert composer.editor.placeholderText().startswith("Message: @ for files")
+    composer.resize(320, 160)
+    assert composer.editor.placeholderText() == composer.editor.accessibleName() == "Message"
 
 
 def test_words_while_a_call_waits_for_approval_are_said_to_deny_it(composer: Composer) -> None:
@@ -465,3 +415,56 @@ def _left_edge(button: QWidget) -> list[QColor]:
     """Return the colors of the first pixels in the middle of the left edge."""
     image = button.grab().toImage()
     return [image.pixelColor(x, image.height() // 2) for x in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("used", "is_managed", "is_on_hold", "text"),
+    [
+        (19_900, True, False, "compaction in ≈ 500"),
+        (20_400, True, False, "above 85 %"),
+        (23_000, True, False, "above 85 %"),
+        (23_000, True, True, "paused"),
+        (19_900, False, True, "compaction off"),
+    ],
+)
+def test_the_gauge_says_how_far_the_next_compaction_is(
+    used: int, is_managed: bool, is_on_hold: bool, text: str
+) -> None:
+    gauge = UsageGauge(used, 24_000, 0, 20_400, is_reported=True, panic_threshold=22_800)
+    assert gauge_compaction_text(gauge.trigger, is_managed, is_on_hold) == text
+
+
+def test_a_bar_above_its_window_is_drawn_to_scale(qapp: QApplication) -> None:
+    """Twice the window: full, with a gap where the window ends; a bar that fits has none."""
+
+    def painted(share: float) -> list[str]:
+        image = QImage(100, 8, QImage.Format.Format_RGB32)
+        painter = QPainter(image)
+        pen = Pen(painter, LIGHT, PaintState(QRectF()))
+        paint_usage_bar(pen, QRectF(0, 0, 100, 8), share, "error")
+        painter.end()
+        return [image.pixelColor(x, 4).name() for x in (25, 50, 75)]
+
+    color, free, gap = (QColor(name).name() for name in (LIGHT.error, LIGHT.seg_free, LIGHT.surface))
+    assert painted(2.0) == [color, gap, color]
+    assert painted(0.4) == [color, free, free]
+    assert painted(1.0) == [color, color, color]
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_the_gauge_has_a_color_from_70_percent_on(qtbot: QtBot, show_look: ShowLook, theme: Theme) -> None:
+    gauge = ContextGauge()
+    qtbot.addWidget(gauge)
+    assert gauge.isHidden(), "without a window no number is claimed"
+    show_look(theme)
+    colors, widths = [], set()
+    for used in (690, 700, 849, 1_000):
+        gauge.show_usage(UsageGauge(used, 1_000, 0, 850, is_reported=True), ContextPolicy())
+        gauge.resize(gauge.sizeHint())
+        image = gauge.grab().toImage()
+        colors.append(image.pixelColor(20, image.height() // 2).name())
+        widths.add(gauge.width())
+    assert colors == [QColor(name).name() for name in (theme.accent, theme.warn, theme.warn, theme.error)]
+    assert len(widths) == 1, "nothing moves as it fills"
+    assert gauge.text() == "100 %"
+    assert "Context: 100 % · 1k / 1k" in gauge.accessibleName()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Iterator
+from typing import get_args
+
 import pytest
+from msgspec.structs import replace
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
@@ -34,66 +37,59 @@ _CONFINED = ApprovalRequest(
 )
 
 
-def _shown(qtbot: QtBot, request: ApprovalRequest) -> tuple[ApprovalRow, ApprovalItem]:
-    view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(view)
-    view.show_answer_tips(frozenset({("once", "Ctrl+1"), ("deny", "Ctrl+2")}))
+@pytest.fixture
+def view(qtbot: QtBot) -> Iterator[ChatView]:
+    chat_view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(chat_view)
+    chat_view.show_answer_tips(frozenset({("once", "Ctrl+1"), ("deny", "Ctrl+2")}))
+    yield chat_view
+    chat_view.highlighter.finish()
+
+
+def _shown(view: ChatView, request: ApprovalRequest, width: float = 900) -> tuple[ApprovalRow, ApprovalItem]:
+    """Show a card alone; return it."""
+    view.chat_viewport.model.reset([])
     AskRows(view.chat_viewport.model).show(request)
     row, item = view.chat_viewport.model.raw_rows()[0], view.chat_viewport.item(0)
-    view.highlighter.finish()
     assert isinstance(row, ApprovalRow)
     assert isinstance(item, ApprovalItem)
+    item.layout(width)
     return row, item
 
 
-def _more(qtbot: QtBot, request: ApprovalRequest) -> str:
+def _words(view: ChatView, **facts: object) -> str:
+    """Return what stands below the command of a card."""
+    return _shown(view, replace(_CONFINED, **facts))[1].texts[1].text()
+
+
+def _more(view: ChatView, request: ApprovalRequest) -> str:
     """Return what a click on “More” shows."""
-    view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(view)
-    AskRows(view.chat_viewport.model).show(request)
-    row = view.chat_viewport.model.raw_rows()[0]
-    before = {text.text() for text in view.chat_viewport.item(0).texts}
+    row, item = _shown(view, request)
+    before = {text.text() for text in item.texts}
     view.toggle(row.key, "more")
     return "".join(text.text() for text in view.chat_viewport.item(0).texts if text.text() not in before)
 
 
 def _keys(item: ApprovalItem) -> list[str]:
     """Return what the tooltips of its answers say."""
-    item.layout(900)
     return [area.tip for area in item.hit_areas if area.name in ("decide:once", "decide:deny")]
 
 
-def test_its_title_asks_in_plain_words(qtbot: QtBot) -> None:
-    titles = {"command": "Run this command?", "edit": "Make this change?", "other": "git needs your approval"}
-    for kind, title in titles.items():
-        request = msgspec.structs.replace(_CONFINED, tool="git", kind=kind)
-        assert _shown(qtbot, request)[1].title == title
-
-
-def test_it_says_which_button_allows_one_call_of_the_demo_and_which_all(qtbot: QtBot) -> None:
-    demo = msgspec.structs.replace(_CONFINED, offers_demo_calls=True)
-    _, item = _shown(qtbot, demo)
-    item.layout(900)
+def test_it_says_which_button_allows_one_call_of_the_demo_and_which_all(view: ChatView) -> None:
+    demo = replace(_CONFINED, offers_demo_calls=True)
+    _, item = _shown(view, demo)
     answers = [area.label for area in item.hit_areas if area.name.startswith("decide:")]
     assert answers == ["Run all demo calls", "Allow", "Deny", "Always allow “git push” in this workspace"]
     assert item.backward_entry == "decide:demo"
     assert _keys(item) == ["Ctrl+1", "Ctrl+2"], "the keys never allow more than a call"
-    _, plain = _shown(qtbot, _CONFINED)
-    plain.layout(900)
+    _, plain = _shown(view, _CONFINED)
     assert plain.hit_areas[0].label == "Allow"
 
 
-def test_it_offers_rules_in_words_that_hold_for_each_answer(qtbot: QtBot) -> None:
-    row, _ = _shown(qtbot, _CONFINED)
-    assert row.offers == ("Run: git push", "Run commands like: git push *")
-    assert row.is_rule_confined, "the label above says where they allow"
-
-
-def test_the_command_comes_first_and_whole(qtbot: QtBot) -> None:
+def test_the_command_comes_first_and_whole(view: ChatView) -> None:
     command = "\n".join(f"echo {number}" for number in range(13))
-    request = msgspec.structs.replace(_CONFINED, detail=command, effect="Writes only in the workspace.")
-    _, item = _shown(qtbot, request)
-    item.layout(900)
+    request = replace(_CONFINED, detail=command, effect="Writes only in the workspace.")
+    _, item = _shown(view, request)
     first = min(item.texts, key=lambda text: text.y)
     assert first.text() == command
     assert [text.text() for text in sorted(item.texts, key=lambda text: text.y)][
@@ -102,37 +98,14 @@ def test_the_command_comes_first_and_whole(qtbot: QtBot) -> None:
     assert not any(area.name == "open:detail" for area in item.hit_areas)
 
 
-def test_a_button_saves_the_rule_that_its_tooltip_says(qtbot: QtBot) -> None:
-    rules = suggest_command_rules("cd web && npm test 2>&1 | tail -20", confined=True)
-    _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, suggested_rules=rules))
-    item.layout(900)
-    (always,) = (area for area in item.hit_areas if area.name == "decide:always")
-    assert always.label == "Always allow “npm test” in this workspace"
-    assert always.tip == "Saves a rule: Run commands like: npm test *, in the sandbox"
-    assert always.action == Decide("p", "always", 1)
-    exact = suggest_command_rules("python3 -c 1", confined=True)
-    _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, suggested_rules=exact))
-    item.layout(900)
-    (always,) = (area for area in item.hit_areas if area.name == "decide:always")
-    assert always.label == "Always allow this command in this workspace"
-    assert always.tip == "Saves a rule: Run: python3 -c 1, in the sandbox"
-    script = suggest_command_rules("python3 - <<'E'\nprint(1)\nE", confined=True)
-    _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, suggested_rules=script))
-    item.layout(900)
-    assert not any(area.name == "decide:always" for area in item.hit_areas), (
-        "nobody repeats a script word by word"
-    )
-
-
 @pytest.mark.parametrize(
     ("refusal", "why"),
     [("destroys", "Can destroy files or commits."), ("leaves", "Reaches outside the sandbox.")],
 )
 def test_what_destroys_or_leaves_the_sandbox_is_never_allowed_always(
-    qtbot: QtBot, refusal: LastingRefusal, why: str
+    view: ChatView, qtbot: QtBot, refusal: LastingRefusal, why: str
 ) -> None:
-    row, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, lasting_refusal=refusal))
-    item.layout(900)
+    row, item = _shown(view, replace(_CONFINED, lasting_refusal=refusal))
     assert not any(area.name == "decide:always" for area in item.hit_areas)
     assert item.texts[1].text().startswith(why), "not only where a click shows it"
     menu = QMenu()
@@ -142,112 +115,70 @@ def test_what_destroys_or_leaves_the_sandbox_is_never_allowed_always(
     assert names == ["never:0", "never:1"]
 
 
-def test_it_says_why_a_saved_rule_does_not_cover_a_command(qtbot: QtBot) -> None:
-    near = msgspec.structs.replace(
-        _CONFINED, variables=("PYTHONPATH",), uncovering_rule="python3 -m unittest *"
-    )
-    words = _more(qtbot, near)
-    assert "Your rule “python3 -m unittest *” doesn't cover it: PYTHONPATH can change what runs." in words
+def test_it_calls_a_sandbox_with_network_what_it_is(view: ChatView) -> None:
+    assert _shown(view, _CONFINED)[1].sandbox_text == "Sandboxed"
+    networked = replace(_CONFINED, confined=False, has_network=True)
+    assert _shown(view, networked)[1].sandbox_text == "Sandboxed, with network"
+    said = replace(_CONFINED, effect="Sandboxed: no network.")
+    assert _shown(view, said)[1].sandbox_text == "", "once"
+    free = replace(networked, is_sandboxed=False)
+    assert _shown(view, free)[1].sandbox_text == "Not sandboxed"
 
 
-def test_it_says_that_a_saved_rule_covers_only_a_part_of_a_command(qtbot: QtBot) -> None:
-    words = _more(qtbot, msgspec.structs.replace(_CONFINED, uncovering_rule="pytest *"))
-    assert "Your rule “pytest *” doesn't cover it: it may do more than that." in words
-
-
-def test_it_calls_a_sandbox_with_network_what_it_is(qtbot: QtBot) -> None:
-    assert _shown(qtbot, _CONFINED)[1].sandbox_text == "Sandboxed"
-    networked = msgspec.structs.replace(_CONFINED, confined=False, has_network=True)
-    assert _shown(qtbot, networked)[1].sandbox_text == "Sandboxed, with network"
-    said = msgspec.structs.replace(_CONFINED, effect="Sandboxed: no network.")
-    assert _shown(qtbot, said)[1].sandbox_text == "", "once"
-    free = msgspec.structs.replace(networked, is_sandboxed=False)
-    assert _shown(qtbot, free)[1].sandbox_text == "Not sandboxed"
-
-
-def test_it_names_what_a_call_destroys_and_not_what_it_leaves(qtbot: QtBot) -> None:
+def test_it_names_what_a_call_destroys_and_not_what_it_leaves(view: ChatView) -> None:
     places = tuple(UncoveredPlace(f"{number}.log", "ignored") for number in range(7))
     coverage = FileCoverage(places=places, uncovered=7, is_complete=True)
-    few = msgspec.structs.replace(_CONFINED, coverage=coverage, data_loss=places[:2])
-    row, item = _shown(qtbot, few)
+    few = replace(_CONFINED, coverage=coverage, data_loss=places[:2])
+    row, item = _shown(view, few)
     assert item.texts[1].text() == "Destroys what can't be undone: 0.log, 1.log. Run it"
     assert row.uncovered == ""
-    many = msgspec.structs.replace(few, data_loss=places[:6])
-    assert ": 0.log, 1.log, 2.log, 3.log, 4.log and 1 more place." in _shown(qtbot, many)[1].texts[1].text()
-    assert all(f"{number}.log · " in _more(qtbot, many) for number in range(6))
-    _, item = _shown(qtbot, msgspec.structs.replace(few, data_loss=()))
+    many = replace(few, data_loss=places[:6])
+    assert ": 0.log, 1.log, 2.log, 3.log, 4.log and 1 more place." in _shown(view, many)[1].texts[1].text()
+    assert all(f"{number}.log · " in _more(view, many) for number in range(6))
+    _, item = _shown(view, replace(few, data_loss=()))
     assert item.texts[1].text() == "Can't be undone in 0.log, 1.log, 2.log and 4 more places. Run it"
 
 
-def test_what_it_may_do_is_one_line_with_the_gravest_first(qtbot: QtBot) -> None:
+def test_what_it_may_do_is_one_line_with_the_gravest_first(view: ChatView) -> None:
     """Why it is asked, and why no rule is offered, is behind “More”."""
-    coverage = FileCoverage(places=(UncoveredPlace(".git", "git"),), uncovered=1, is_complete=True)
+    coverage = FileCoverage(places=(UncoveredPlace(".git\u202e", "git"),), uncovered=1, is_complete=True)
     effect = "Sandboxed: writes only in the workspace; no network."
-    request = msgspec.structs.replace(
+    request = replace(
         _CONFINED, effect=effect, coverage=coverage, lasting_refusal="destroys", asking_rule="Ask: rm *",
         secrets=(".env",), effect_details=("It can read what .agentignore excludes.",),
     )  # fmt: skip
-    _, item = _shown(qtbot, request)
+    _, item = _shown(view, request)
     assert [text.text() for text in item.texts] == [
         "git push",
         "Can destroy files or commits. May show keys or passwords to the model: .env. "
-        f"Can't be undone in .git. {effect}",
+        f"Can't be undone in .git\\u202e. {effect}",
     ]
-    assert _more(qtbot, request).splitlines() == [
+    assert _more(view, request).splitlines() == [
         "Approval required by rule: Ask: rm *",
         "Always allow isn't offered for what can destroy files or commits.",
         "It can read what .agentignore excludes.",
-        ".git · Belongs to git",
+        ".git\\u202e · Belongs to git",
     ]
-    free = msgspec.structs.replace(request, effect="Not sandboxed.", confined=False, is_sandboxed=False)
-    words = _shown(qtbot, free)[1].texts[1].text()
+    free = replace(request, effect="Not sandboxed.", confined=False, is_sandboxed=False)
+    words = _shown(view, free)[1].texts[1].text()
     assert words.startswith("Can destroy files or commits. Not sandboxed. May show"), "it is a warning itself"
-    plain = msgspec.structs.replace(_CONFINED, effect=effect)
-    _, item = _shown(qtbot, plain)
+    plain = replace(_CONFINED, effect=effect)
+    _, item = _shown(view, plain)
     assert item.texts[1].text() == effect
-    assert not _more(qtbot, plain)
+    assert not _more(view, plain)
 
 
-def test_it_says_that_a_server_is_held_by_no_sandbox(qtbot: QtBot) -> None:
-    _, item = _shown(
-        qtbot, msgspec.structs.replace(_CONFINED, kind="mcp", confined=False, is_sandboxed=False)
-    )
-    assert item.sandbox_text == "Not sandboxed"
-    assert item.texts[1].text().endswith("only files in this folder can be undone.")
-
-
-def test_it_says_that_a_command_is_too_long_to_be_checked(qtbot: QtBot) -> None:
-    _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, is_too_long=True))
-    assert item.texts[1].text().startswith("Too long or too nested to be checked.")
-
-
-def test_it_says_that_other_programs_may_run_what_is_written(qtbot: QtBot) -> None:
-    _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, auto_executed=(".envrc", ".npmrc")))
-    assert item.texts[1].text().startswith("Other programs may run what it writes: .envrc, .npmrc.")
-    hooks = tuple(f".husky/{number}" for number in range(7))
-    _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, auto_executed=hooks))
-    assert ".husky/4 and 2 more places." in item.texts[1].text()
-
-
-def test_it_says_which_keys_or_passwords_a_command_may_show(qtbot: QtBot) -> None:
-    _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, secrets=(".env",)))
-    assert item.texts[1].text().startswith("May show keys or passwords to the model: .env.")
-
-
-def test_the_first_of_several_cards_alone_names_the_keys(qtbot: QtBot) -> None:
-    view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(view)
-    view.show_answer_tips(frozenset({("once", "Ctrl+1")}))
+def test_the_first_of_several_cards_alone_names_the_keys(view: ChatView) -> None:
     rows = AskRows(view.chat_viewport.model)
     for call_id in "pq":
-        rows.show(msgspec.structs.replace(_CONFINED, call_id=call_id))
+        rows.show(replace(_CONFINED, call_id=call_id))
     hints = []
     for number in range(2):
         item = view.chat_viewport.item(number)
         assert isinstance(item, ApprovalItem)
+        item.layout(900)
         hints.append(_keys(item))
-    assert hints == [["Ctrl+1", ""], ["", ""]]
-    view.highlighter.finish()
+    assert hints == [["Ctrl+1", "Ctrl+2"], ["", ""]]
 
 
 def test_deny_says_that_it_takes_what_is_typed_as_the_reason(qtbot: QtBot) -> None:
@@ -277,31 +208,26 @@ def test_deny_says_that_it_takes_what_is_typed_as_the_reason(qtbot: QtBot) -> No
     page.view.highlighter.finish()
 
 
-def test_each_card_offers_to_allow_all_if_each_is_safe(qtbot: QtBot) -> None:
-    view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(view)
+def test_each_card_offers_to_allow_all_if_each_is_safe(view: ChatView) -> None:
     model = view.chat_viewport.model
-    safe = msgspec.structs.replace(_CONFINED, is_safe=True)
+    safe = replace(_CONFINED, is_safe=True)
     for other, offered in (
         (safe, ("p", "q")),
         (_CONFINED, ()),
-        (msgspec.structs.replace(safe, subagent_title="Read the log"), ()),
+        (replace(safe, subagent_title="Read the log"), ()),
     ):
         model.reset([])
         rows = AskRows(model)
-        rows.show(msgspec.structs.replace(safe, call_id="p"))
-        rows.show(msgspec.structs.replace(other, call_id="q"))
+        rows.show(replace(safe, call_id="p"))
+        rows.show(replace(other, call_id="q"))
         allowed = [row.allowed_together for row in model.raw_rows() if isinstance(row, ApprovalRow)]
         assert allowed == [offered, offered]
         for at in range(2):
             words = view.chat_viewport.item(at).accessible_text()
             assert ("“Allow both” also allows: git push" in words) == bool(offered)
-    view.highlighter.finish()
 
 
-def test_a_card_has_its_number_after_a_switch_of_sessions(qtbot: QtBot) -> None:
-    view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(view)
+def test_a_card_has_its_number_after_a_switch_of_sessions(view: ChatView) -> None:
     model = view.chat_viewport.model
     rows = AskRows(model)
 
@@ -309,7 +235,7 @@ def test_a_card_has_its_number_after_a_switch_of_sessions(qtbot: QtBot) -> None:
         model.reset([])
         rows.show_session(session_id)
         for call_id in call_ids:
-            rows.show(msgspec.structs.replace(_CONFINED, call_id=call_id))
+            rows.show(replace(_CONFINED, call_id=call_id))
         return [row.position for row in model.raw_rows() if isinstance(row, ApprovalRow)]
 
     assert show("a", "p", "q", "r") == ["1 of 3", "2 of 3", "3 of 3"]
@@ -318,10 +244,9 @@ def test_a_card_has_its_number_after_a_switch_of_sessions(qtbot: QtBot) -> None:
     assert show("a", "q", "r") == ["2 of 3", "3 of 3"]
     assert show("b") == []
     assert show("a", "s", "t") == ["1 of 2", "2 of 2"], "all others have their answers"
-    view.highlighter.finish()
 
 
-def test_an_edit_has_the_colors_of_its_code(qtbot: QtBot) -> None:
+def test_an_edit_has_the_colors_of_its_code(view: ChatView) -> None:
     diff = diff_contents(b"x = 'old'\ndef f(): pass\n", b"x = 'new'\ndef f(): pass\n")
     lines = edited_file_lines(EditedFile("a.py", diff), 9).lines
     strings = [
@@ -332,50 +257,82 @@ def test_an_edit_has_the_colors_of_its_code(qtbot: QtBot) -> None:
     assert not edited_file_lines(EditedFile("notes", diff), 9).lines[0].runs
 
 
-def test_spaces_that_look_like_plain_ones_are_marked_in_commands_alone(qtbot: QtBot) -> None:
+def test_spaces_that_look_like_plain_ones_are_marked_in_commands_alone(view: ChatView) -> None:
     spaces = "\u00a0\u1680\u2000\u2005\u200a\u202f\u205f\u3000"
     codes = "".join(f"\\u{ord(space):04x}" for space in spaces)
     command = f"rm\u00a0-rf {spaces}x"
     rules = suggest_command_rules(command, confined=True)
-    ask = msgspec.structs.replace(
-        _CONFINED, subject=command, detail=command, rule=rules[0], suggested_rules=rules
-    )
-    row, item = _shown(qtbot, ask)
+    ask = replace(_CONFINED, subject=command, detail=command, rule=rules[0], suggested_rules=rules)
+    row, item = _shown(view, ask)
     assert f"rm\\u00a0-rf {codes}x" in [text.text() for text in item.texts]
     assert row.detail == command, "what is allowed is what runs"
     target = tool_row("t", "run_command", command)
     assert bar_target(target) == f"rm\\u00a0-rf {codes}x"
     assert bar_target(tool_row("t", "read_file", command)) == command
-    _, item = _shown(qtbot, msgspec.structs.replace(ask, kind="other"))
+    _, item = _shown(view, replace(ask, kind="other"))
     assert command in [text.text() for text in item.texts]
 
 
-def test_it_shows_what_a_server_says_of_its_tool(qtbot: QtBot) -> None:
+def test_it_shows_what_a_server_says_of_its_tool(view: ChatView) -> None:
     rule = suggest_server_rules("mcp__shelf__dump", "shelf", "d", {})[0]
     ask = ApprovalRequest(
         *("p", "mcp__shelf__dump", "shelf: dump", "shelf: Dump", "{}", rule, "mcp"),
         server="shelf",
         description="Deletes \u202eall.\U000e0041\nSecond line",
     )
-    _, item = _shown(qtbot, ask)
+    _, item = _shown(view, ask)
     texts = [text.text() for text in item.texts]
     assert "What shelf says about this tool, not checked by Helix:" in texts
     assert "Deletes \\u202eall.\\U000e0041\nSecond line" in texts
-    item.layout(600)
     assert "open:about" not in [area.name for area in item.hit_areas]
-    _, item = _shown(qtbot, msgspec.structs.replace(ask, description="word " * 400))
-    item.layout(600)
+    _, item = _shown(view, replace(ask, description="word " * 400), 600)
     assert "open:about" in [area.name for area in item.hit_areas], "the rest of it, on demand"
     assert max(len(text.text()) for text in item.texts) <= 400
-    silent = [text.text() for text in _shown(qtbot, msgspec.structs.replace(ask, description=""))[1].texts]
+    silent = [text.text() for text in _shown(view, replace(ask, description=""))[1].texts]
     assert "shelf does not say what this tool does." in silent
+    for change in filter(None, get_args(McpChange)):
+        texts = [text.text() for text in _shown(view, replace(ask, mcp_change=change))[1].texts]
+        assert any(text.startswith("The server has changed since you allowed this") for text in texts)
 
 
-@pytest.mark.parametrize("change", ["server", "tool", "new"])
-def test_it_says_why_a_rule_does_not_allow_a_servers_tool(qtbot: QtBot, change: McpChange) -> None:
-    rule = suggest_server_rules("mcp__shelf__dump", "shelf", "d", {})[0]
-    ask = ApprovalRequest(*("p", "mcp__shelf__dump", "shelf: dump", "shelf: Dump", "{}", rule, "mcp"))
-    assert not [text for text in _shown(qtbot, ask)[1].texts if "since you allowed this" in text.text()]
-    changed = msgspec.structs.replace(ask, mcp_change=change)
-    texts = [text.text() for text in _shown(qtbot, changed)[1].texts]
-    assert any(text.startswith("The server has changed since you allowed this") for text in texts)
+@pytest.mark.parametrize(
+    ("command", "label", "rule"),
+    [
+        ("cd web && npm test 2>&1 | tail -20", "“npm test”", "Run commands like: npm test *"),
+        ("python3 -c 1", "this command", "Run: python3 -c 1"),
+        ("python3 - <<'E'\nprint(1)\nE", "", ""),  # nobody repeats a script word by word
+    ],
+)
+def test_a_button_saves_the_rule_that_its_tooltip_says(
+    view: ChatView, command: str, label: str, rule: str
+) -> None:
+    rules = suggest_command_rules(command, confined=True)
+    row, item = _shown(view, replace(_CONFINED, suggested_rules=rules))
+    offered = [(area.label, area.tip) for area in item.hit_areas if area.name == "decide:always"]
+    assert offered == [
+        (f"Always allow {label} in this workspace", f"Saves a rule: {rule}, in the sandbox")
+    ] * bool(label)
+    assert row.is_rule_confined, "the label says where they allow"
+    if label == "“npm test”":
+        assert [area.action for area in item.hit_areas if area.name == "decide:always"] == [
+            Decide("p", "always", 1)
+        ]
+        assert row.offers[1] == rule
+
+
+def test_it_says_first_what_is_grave(view: ChatView) -> None:
+    mcp = _shown(view, replace(_CONFINED, kind="mcp", confined=False, is_sandboxed=False))[1]
+    assert mcp.sandbox_text == "Not sandboxed"
+    assert mcp.texts[1].text().endswith("only files in this folder can be undone.")
+    assert _words(view, is_too_long=True).startswith("Too long or too nested to be checked.")
+    planted = "Other programs may run what it writes: .envrc, .npmrc."
+    assert _words(view, auto_executed=(".envrc", ".npmrc")).startswith(planted)
+    hooks = tuple(f".husky/{number}" for number in range(7))
+    assert ".husky/4 and 2 more places." in _words(view, auto_executed=hooks)
+
+
+def test_it_says_why_a_saved_rule_does_not_cover_a_command(view: ChatView) -> None:
+    near = replace(_CONFINED, variables=("PYTHONPATH",), uncovering_rule="python3 -m unittest *")
+    why = "Your rule “python3 -m unittest *” doesn't cover it: "
+    assert f"{why}PYTHONPATH can change what runs." in _more(view, near)
+    assert f"{why}it may do more than that." in _more(view, replace(near, variables=()))

@@ -96,14 +96,10 @@ def test_the_lines_that_replace_a_binary_file_are_shown() -> None:
     ],
 )
 def test_all_lines_of_a_long_edit_are_one_click_away(
-    qtbot: QtBot, before: bytes | None, after: bytes
+    view: ChatView, before: bytes | None, after: bytes
 ) -> None:
     """At most 1,500 lines of a change could be read before it was allowed."""
-    view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(view)
     view.resize(900, 600)
-    with qtbot.waitExposed(view):
-        view.show()
     row = _edit("c", _write(before, after))
     view.chat_viewport.model.reset([row])
     click_area(view, row.key, "open:detail")
@@ -120,12 +116,8 @@ def test_all_lines_of_a_long_edit_are_one_click_away(
     assert not dialog.isVisible(), "it was answered meanwhile"
 
 
-def test_an_approval_shows_the_lines_of_a_diff_without_its_heads(qtbot: QtBot) -> None:
-    view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(view)
+def test_an_approval_shows_the_lines_of_a_diff_without_its_heads(view: ChatView) -> None:
     view.resize(800, 600)
-    with qtbot.waitExposed(view):
-        view.show()
     long = _write(None, b"\xe2\x80\xaex\n" * 70)
     longer = _write(None, b"x\n" * 13)
     view.chat_viewport.model.reset([_edit("edit", _EDIT), _edit("long", long), _edit("longer", longer)])
@@ -136,27 +128,19 @@ def test_an_approval_shows_the_lines_of_a_diff_without_its_heads(qtbot: QtBot) -
     assert more is not None
     assert more.label == "Show 58 more lines"
     assert view.chat_viewport.item(2).hit_area("open:detail") is None, "no button for one line"
-    view.highlighter.finish()
 
 
-def test_an_edit_of_several_files_names_each_above_the_lines(qtbot: QtBot) -> None:
-    view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(view)
+def test_an_edit_of_several_files_names_each_above_the_lines(view: ChatView) -> None:
     view.chat_viewport.model.reset([_edit("c", _write(None, b"x\n" * 70), _EDIT)])
     texts = [text.text() for text in view.chat_viewport.item(0).texts]
     assert texts[1] == "c.txt · new file · +70 \N{MINUS SIGN}0\nsrc/a.py · +2 \N{MINUS SIGN}2"
-    view.highlighter.finish()
 
 
 @pytest.mark.parametrize("size", [(640, 470), (1100, 720)])
 @pytest.mark.parametrize("kind", ["edit", "command", "one line"])
-def test_the_answers_are_visible_with_the_card(qtbot: QtBot, size: tuple[int, int], kind: str) -> None:
+def test_the_answers_are_visible_with_the_card(view: ChatView, size: tuple[int, int], kind: str) -> None:
     """Long content is shortened above them; a command keeps its end, and a click shows all of it."""
-    view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(view)
     view.resize(*size)
-    with qtbot.waitExposed(view):
-        view.show()
     if kind == "edit":
         row = _edit("c", _write(None, b"x\n" * 90))
     else:
@@ -184,28 +168,6 @@ def test_the_answers_are_visible_with_the_card(qtbot: QtBot, size: tuple[int, in
     assert all(find_child(dialogs[0], PushButton, f"decide:{answer}") for answer in ("once", "deny"))
     item = viewport.item(len(viewport.model) - 1)
     assert item.height < view.viewport().height(), "the card stays as it was"
-    view.highlighter.finish()
-
-
-def test_all_of_a_command_is_in_sight_with_its_answers(qtbot: QtBot) -> None:
-    """Its last lines pushed Allow and Deny out of sight."""
-    view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(view)
-    view.resize(900, 720)
-    with qtbot.waitExposed(view):
-        view.show()
-    viewport, row = view.chat_viewport, _command(20)
-    viewport.model.reset(questions_and_answers(5))
-    viewport.model.put(row)
-    viewport.show_ask(len(viewport.model) - 1)
-    click_area(view, row.key, "open:detail")
-    widget = row_widget(view, "c")
-    assert widget.item is not None
-    assert any(text.text().count("echo") == 20 for text in widget.item.texts)
-    for name in ("decide:once", "decide:deny"):
-        area = widget.item.hit_area(name)
-        assert area is not None
-        assert widget.y() + area.rect.bottom() < view.viewport().height()
 
 
 def _command(lines: int) -> ApprovalRow:
@@ -278,8 +240,8 @@ async def test_a_text_that_is_too_large_to_compare_can_be_read_before_it_is_writ
     """Only sizes were shown of it; hidden characters are codes here, too."""
     view = ChatView(ChatModel(), LIGHT)
     qtbot.addWidget(view)
-    view.resize(900, 600)
     view.show()
+    view.resize(900, 600)
     lines = ["\u202e first\n", *["of what would be written" * 20 + "\n"] * 36_000, "\u202e last\n"]
     after = "".join(lines).encode()
     assert len(after) > MAX_TEXT_BYTES

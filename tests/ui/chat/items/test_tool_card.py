@@ -25,7 +25,6 @@ from helix_desktop.ui.chat.rows.row_types import (
     HeadAndTail,
     OriginalOutput,
     ToolRow,
-    ToolState,
 )
 from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
@@ -126,22 +125,6 @@ def test_a_card_says_that_its_file_has_changed(qtbot: QtBot, view: ChatView) -> 
     assert area.tip.startswith("The file has changed since.")
     press(view, "open:card")
     assert words(view).startswith("The file has changed since. This is what it was then.")
-
-
-def test_every_state_has_its_own_sentence(view: ChatView) -> None:
-    """All that is compacted has one, whatever wrote its summary."""
-
-    def sentences(*badges: Badge) -> set[str]:
-        said = set()
-        for badge in badges:
-            view.chat_viewport.model.reset([replace(CARD, badge=badge)])
-            press(view, "open:card")
-            said.add(words(view))
-        return said
-
-    compacted = sentences("folded", "left_out", "observed", "handed_over")
-    assert len(compacted) == 1
-    assert len(compacted | sentences("cached", "pinned")) == 3
 
 
 def test_a_complete_output_in_the_window_needs_no_cache(qtbot: QtBot, view: ChatView) -> None:
@@ -311,11 +294,6 @@ def test_the_menu_opens_with_keys_and_with_a_right_click(qtbot: QtBot, view: Cha
     assert triggered_actions(view, menus(view)[0], "recall")[-1] == Recall(DIGEST)
 
 
-def test_a_card_without_output_has_no_menu(view: ChatView) -> None:
-    view.chat_viewport.model.reset([tool_row("t", "bash", "ls", "denied")])
-    assert laid_out_card(view).hit_areas == []
-
-
 @pytest.mark.parametrize("width", [360, 500, 700, 1_200])
 def test_bar_items_never_overlap_at_any_width(view: ChatView, width: int) -> None:
     target = "tests/integration/providers/test_openai_stream_with_a_long_name.py"
@@ -451,25 +429,6 @@ def test_the_result_leaves_the_line_of_its_call_readable(view: ChatView, width: 
 def test_a_cached_output_says_on_hover_that_it_was_sent_in_part() -> None:
     tips = [unusual_words(replace(row, badge="cached"))[0].tip for row in (CARD, PREVIEW)]
     assert tips[1] == f"{tips[0]} Before that, the model got only a part of it."
-
-
-@pytest.mark.parametrize(
-    ("tool", "state", "verb"),
-    [
-        ("run_command", "ok", "Ran"),
-        ("run_command", "running", "Running"),
-        ("run_command", "denied", "Run"),
-        ("read_file", "failed", "Read"),
-        ("multi_edit", "ok", "Edited"),
-        ("recall_cached_content", "ok", "Recalled"),
-        ("mcp__hub__find", "ok", "hub: find"),
-    ],
-)
-def test_a_line_begins_with_what_the_call_did(view: ChatView, tool: str, state: ToolState, verb: str) -> None:
-    view.chat_viewport.model.reset([tool_row("t", tool, "pytest -q", state)])
-    line = laid_out_card(view).search_text(-2)
-    assert isinstance(line, SearchLine)
-    assert line.words == verb
 
 
 def test_time_tokens_and_state_are_on_hover_and_in_the_open_card(view: ChatView) -> None:

@@ -107,19 +107,6 @@ def test_rows_are_a_list_with_text_and_buttons(qtbot: QtBot, view: ChatView) -> 
     view.announce("Reply finished")
 
 
-def test_tab_moves_the_focus_to_a_named_button(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([tool_row("t", "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")])
-    view.setFocus()
-    QTest.keyClick(view, Qt.Key.Key_Tab)
-    focused = view.window().focusWidget()
-    assert focused is not None
-    assert (focused.objectName(), focused.accessibleName()) == ("open:card", "Show output of bash ls")
-    QTest.keyClick(focused, Qt.Key.Key_Return)
-    assert view.chat_viewport.item_cache.is_open(row_key("t"), "card")
-    view.chat_viewport.model.reset([])
-    assert view.hasFocus()
-
-
 @pytest.mark.usefixtures("screen_reader")
 def test_tab_reaches_every_button_of_every_kind_of_row(view: ChatView) -> None:
     viewport = view.chat_viewport

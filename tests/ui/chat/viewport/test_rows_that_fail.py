@@ -8,7 +8,6 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
-from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.tool_card import ToolCard
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
@@ -36,30 +35,18 @@ def _show(view: ChatView, qtbot: QtBot) -> None:
 
 
 @pytest.mark.expect_errors("A row can't be shown as it is")
-@pytest.mark.parametrize(
-    ("kind", "method", "index", "word"),
-    [
-        (ToolCard, "__init__", 1, "notes.txt"),
-        (ToolCard, "_arrange", 1, "notes.txt"),
-        (ToolCard, "paint", 1, "notes.txt"),
-        (ToolCard, "build", 1, "notes.txt"),
-        (ToolCard, "read_ahead", 1, "notes.txt"),
-    ],
-)
+@pytest.mark.parametrize("method", ["__init__", "_arrange", "paint", "build", "read_ahead"])
 def test_a_row_that_fails_is_shown_as_its_words(
-    kind: type[RowItem],
     method: str,
-    index: int,
-    word: str,
     view: ChatView,
     qtbot: QtBot,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(kind, method, _fail)
+    monkeypatch.setattr(ToolCard, method, _fail)
     _show(view, qtbot)
-    qtbot.waitUntil(lambda: _NOTE in _words(view, index))
-    assert word in _words(view, index)
+    qtbot.waitUntil(lambda: _NOTE in _words(view, 1))
+    assert "notes.txt" in _words(view, 1)
     assert _words(view, 0) == "A question"
     assert _words(view, 2) == "An answer"
     assert [record.levelname for record in caplog.records] == ["ERROR"], "said once, not at each painting"
@@ -68,7 +55,7 @@ def test_a_row_that_fails_is_shown_as_its_words(
 
 @pytest.mark.expect_errors("A row can't be shown as it is")
 def test_an_answer_that_fails_while_it_arrives_is_whole_in_the_end(
-    view: ChatView, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    view: ChatView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = view.chat_viewport.model
     model.reset([AssistantRow(RowKey(1), "", model="m", streaming=True)])

@@ -1,25 +1,25 @@
-"""Cards that wait for the user, while more comes into the conversation."""
+"""Cards that wait for the user: their place while more comes, and no answer in the moment that one moves."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
 from msgspec import structs
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.domain.tools import EditedFile
+from helix_desktop.domain.tools import EditedFile, PermissionRule
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.presenter import AskRows
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, DividerRow
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, DividerRow, UserRow
+from helix_desktop.ui.chat.viewport.interactions import REST_S, SETTLE_S
 from helix_desktop.ui.chat.viewport.view import ChatView, NewRowsButton
-from tests.support.window.chat_geometry import (
-    approval_row,
-    hit_area_point,
-    row_key,
-    row_widget,
-    tool_row,
-)
+from tests.support.intents import take_intents
+from tests.support.manual_clock import ManualClock
+from tests.support.window.chat_geometry import approval_row, hit_area_point, row_key, row_widget, tool_row
 
 ANSWER = AssistantRow(row_key("a"), "Some words to fill the page.\n\n" * 60)
 DIVIDER = DividerRow(row_key("d"), "context", "Context: 12k → 9k")
@@ -127,13 +127,6 @@ def test_a_card_leaves_what_is_read_further_up_where_it_is(view: ChatView) -> No
     assert _pill(view).text() == "Approval needed"
 
 
-def test_at_the_end_a_card_comes_into_sight(view: ChatView) -> None:
-    view.chat_viewport.model.reset([ANSWER])
-    view.chat_viewport.go_to_end()
-    view.chat_viewport.model.append(_card("p"))
-    assert view.chat_viewport.is_at_end
-
-
 def _tops(view: ChatView, *keys: str) -> list[int]:
     return [row_widget(view, key).y() for key in keys]
 
@@ -201,3 +194,111 @@ def test_answered_cards_leave_who_scrolled_up_where_they_are(view: ChatView) -> 
     viewport.model.remove(row_key("q"))
     assert _tops(view, "a") == stood
     assert not viewport.is_following
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+def _click(view: ChatView, key: str, area: str) -> None:
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=hit_area_point(view, key, area))
+
+
+def test_a_card_ignores_clicks_at_the_moment_it_appears(view: ChatView, clock: ManualClock) -> None:
+    """By mouse or keyboard: input meant for something else must not approve a command."""
+    decided: list[str] = []
+    take_intents(view, lambda action: decided.append(action.call_id))
+    view.chat_viewport.model.append(_card("p"))
+    _click(view, "p", "decide:once")
+    view.setFocus()
+    while row_widget(view, "p").focused_area != "decide:once":
+        QTest.keyClick(
+            view if not row_widget(view, "p").focused_area else row_widget(view, "p"), Qt.Key.Key_Tab
+        )
+    QTest.keyClick(row_widget(view, "p"), Qt.Key.Key_Space)
+    clock.now += 0.9 * SETTLE_S
+    _click(view, "p", "decide:once")
+    assert decided == []
+    assert not view.takes_denial, "a message that was being written is not about it"
+    clock.now += 0.2 * SETTLE_S
+    assert view.takes_denial
+    _click(view, "p", "decide:once")
+    assert decided == ["p"]
+
+
+def test_a_key_answers_the_first_card_only_where_it_is_in_sight(view: ChatView, clock: ManualClock) -> None:
+    decided: list[str] = []
+    take_intents(view, lambda action: decided.append(action.answer))
+    view.chat_viewport.model.reset([_card(key) for key in "pqrstuvw"])
+    view.chat_viewport.go_to_end()
+    view.show_answer_tips(frozenset({("deny", "Ctrl+Shift+N")}))
+    clock.now += 1.0
+    view.answer_first("deny")
+    assert decided == [], "it only leads there"
+    area = row_widget(view, "p").item.hit_area("decide:deny")  # type: ignore[union-attr]  # it is shown
+    assert area is not None
+    assert area.tip == "Ctrl+Shift+N"
+    view.answer_first("deny")
+    assert decided == ["deny"]
+
+
+def test_the_way_to_the_end_covers_no_card_that_waits(view: ChatView) -> None:
+    view.chat_viewport.model.reset([_card(key) for key in "pqrstuvw"])
+    view.chat_viewport.show_row(0)
+    assert not view.chat_viewport.is_following
+    assert _pill(view).isHidden()
+    view.chat_viewport.model.reset([UserRow(row_key(str(number)), "Words\n" * 9) for number in range(9)])
+    view.chat_viewport.show_row(0)
+    assert not _pill(view).isHidden()
+
+
+def test_a_second_click_at_the_same_place_does_not_answer_the_next_card(
+    view: ChatView, clock: ManualClock
+) -> None:
+    """The next card's Allow lies where the first one's lay; once the pointer moved, or rested, it answers."""
+    decided: list[str] = []
+    take_intents(view, lambda action: decided.append(action.call_id))
+    for key in "pqr":
+        view.chat_viewport.model.reset([_card(key)])
+        clock.now += REST_S
+        place = hit_area_point(view, key, "decide:once")
+        if key == "q":
+            clock.now += SETTLE_S - REST_S
+            _click(view, key, "decide:once")
+            assert decided == ["p"], "meant for the first one"
+            QTest.mouseMove(view.viewport(), place + QPoint(40, 0))
+            QTest.mouseMove(view.viewport(), place)
+        _click(view, key, "decide:once")
+    assert decided == ["p", "q", "r"]
+
+
+def _leave_card_above(view: ChatView) -> None:
+    view.chat_viewport.model.remove(row_key("p"))
+
+
+def _shrink(view: ChatView) -> None:
+    view.resize(view.width(), view.height() - 35)
+
+
+def _type_reason(view: ChatView) -> None:
+    view.show_message(is_reason=True, is_answer=False)
+
+
+@pytest.mark.parametrize("move", [_leave_card_above, _shrink, _type_reason])
+def test_a_button_that_moves_under_the_pointer_ignores_clicks(
+    view: ChatView, clock: ManualClock, move: Callable[[ChatView], None]
+) -> None:
+    """A double click on the first of two cards answers the first alone; a button grows beside another."""
+    decided: list[str] = []
+    take_intents(view, lambda action: decided.append(action.answer))
+    rule = PermissionRule("run_command", "make *", kind="pattern")
+    card = approval_row("q", "run_command", "Run it", "make it", "command", suggested_rules=(rule,))
+    view.chat_viewport.model.reset([_card("p"), card])
+    clock.now += 1.0
+    move(view)
+    _click(view, "q", "decide:always")
+    assert decided == []
+    clock.now += 2 * SETTLE_S
+    _click(view, "q", "decide:always")
+    assert decided == ["always"]

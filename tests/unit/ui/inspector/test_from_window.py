@@ -12,9 +12,10 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.rewrites.compaction_due import NO_COMPACTION
 from helix_desktop.context.window.message_states import is_in_full
-from helix_desktop.context.window.used_tokens import measure_usage
+from helix_desktop.context.window.provider_cache import RequestCost
+from helix_desktop.context.window.used_tokens import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
-from helix_desktop.context.window.window_breakdown import break_down_window
+from helix_desktop.context.window.window_breakdown import WindowItemKind, break_down_window
 from helix_desktop.domain.deferred_tools import request_tools
 from helix_desktop.domain.digest import RECALL_TOOL, digest_of
 from helix_desktop.domain.events.conversation import (
@@ -37,6 +38,7 @@ from helix_desktop.ui.inspector.from_window import (
     request_sections,
     request_text,
     window_rows,
+    with_request_cost,
 )
 from helix_desktop.ui.inspector.request_groups import InspectorState, WindowRow
 from helix_desktop.ui.outputs.rows import SAME_STATES
@@ -52,6 +54,7 @@ from helix_desktop.words.translation import translate
 from tests.support.histories import SessionSimulator, build_history, histories
 from tests.support.rewrite_histories import choose_form, fold, histories_with_rewrites
 from tests.support.session_rewrites import exclude, truncate
+from tests.support.tables import for_each
 from tests.support.tool_rig import DESCRIPTIONS_DIR
 
 
@@ -285,47 +288,6 @@ def test_excluded_instructions_show_the_line_that_is_sent_for_them() -> None:
     assert "excluded by the user: instructions, 18 B" in request_row_text(window, rows, row)
 
 
-def test_the_tools_of_mcp_servers_are_counted_separately() -> None:
-    """Their schemas are a separate row and segment; all rows still add up to the estimate."""
-    simulator = build_history(1)
-    names = ("read", "mcp__a__x", "mcp__b__y")
-    specs = tuple(ToolSpec(name, f"Does {name}.", {"type": "object"}) for name in names)
-    frame = msgspec.structs.replace(simulator.frame, tools=specs, tools_tokens=90, mcp_tokens=60)
-    window = project(simulator.transcript, simulator.policy, frame)
-    rows = break_down_window(window, simulator.transcript, frame)
-    assert [(row.kind, row.name, row.tokens) for row in rows[1:3]] == [
-        ("tools", "1 tool", 30), ("mcp", "2 MCP tools", 60),
-    ]  # fmt: skip
-    assert sum(row.tokens for row in rows) == window.estimate
-    _, tools, mcp, *_, newest = _state(simulator, frame).rows
-    assert request_row_text(window, rows, mcp) == "mcp__a__x\nDoes mcp__a__x.\n\nmcp__b__y\nDoes mcp__b__y."
-    assert request_row_text(window, rows, tools) == "read\nDoes read."
-    last = window.request.messages[-1].text
-    assert last in request_row_text(window, rows, newest)
-
-
-def test_tools_that_are_only_named_are_counted_and_listed() -> None:
-    simulator = build_history(1)
-    servers = [ToolSpec(f"mcp__{s}__t{n}", f"Does {n}. More.", {}) for s in "ab" for n in range(30)]
-    standing = (spec_of(tool, DESCRIPTIONS_DIR) for tool in (FindTools, CallTool))
-    frame = msgspec.structs.replace(
-        simulator.frame,
-        tools=request_tools([ToolSpec("read", "Does read.", {}), *servers, *standing]),
-        tools_tokens=90,
-        mcp_tokens=60,
-        deferred_tools=tuple(spec.name for spec in servers),
-    )
-    window = project(simulator.transcript, simulator.policy, frame)
-    rows = break_down_window(window, simulator.transcript, frame)
-    assert [(row.kind, row.name, row.tokens) for row in rows[1:3]] == [
-        ("tools", "1 tool", 30), ("mcp", "60 MCP tools", 60),
-    ]  # fmt: skip
-    assert rows[2].why == "Only named, from 2 servers: the agent looks up what it needs"
-    text = request_row_text(window, rows, _state(simulator, frame).rows[2])
-    assert text.startswith("find_tools\n")
-    assert "\nmcp__b__ and:\nt0: Does 0.\n" in text
-
-
 def check_an_output_is_named_by_its_call_and_target(simulator: SessionSimulator) -> None:
     for row in _state(simulator).rows:
         item = simulator.transcript.messages.item(row.seq)
@@ -388,30 +350,60 @@ def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
     check_the_preview_is_the_request_message_by_message(simulator)
 
 
-def test_an_output_of_the_workspace_folder_has_a_title() -> None:
-    """The dot alone said nothing."""
-    row = WindowRow(7, "output", "list_directory .", 40, "full", "", tool="list_directory")
-    assert row.label == "Listed the workspace"
+@for_each(
+    ("tool", "target", "is_denied", "label"),
+    [
+        ("list_directory", ".", False, "Listed the workspace"),
+        ("TodoWrite", "", False, "TodoWrite"),
+        ("run_command", "npm run build", True, "Denied npm run build"),
+        (RECALL_TOOL, "read_file src/parts/wrap.py", False, "Recalled wrap.py"),  # there is no room for more
+        (RECALL_TOOL, "src/parts/wrap.py", False, "Recalled wrap.py"),
+        (RECALL_TOOL, "run_command ls src/parts", False, "Recalled ls src/parts"),
+    ],
+)
+def test_a_row_is_named_by_what_was_called(tool: str, target: str, is_denied: bool, label: str) -> None:
+    kind: WindowItemKind = "recalled" if tool == RECALL_TOOL else "output"
+    row = WindowRow(7, kind, f"{tool} {target}".strip(), 40, "full", "", tool=tool, is_denied=is_denied)
+    assert row.label == label
 
 
-def test_a_call_without_a_target_is_named_once() -> None:
-    row = WindowRow(7, "output", "TodoWrite", 40, "full", "", tool="TodoWrite")
-    assert row.label == "TodoWrite"
-
-
-def test_a_denied_call_is_not_said_to_have_run() -> None:
-    row = WindowRow(
-        7, "output", "run_command npm run build", 40, "full", "", tool="run_command", is_denied=True
+def test_the_tools_of_mcp_servers_are_counted_separately_also_those_that_are_only_named() -> None:
+    """Their schemas are a separate row and segment; all rows still add up to the estimate."""
+    simulator = build_history(1)
+    own, *servers = (
+        ToolSpec(name, f"Does {name}. More.", {"type": "object"})
+        for name in ("read", "mcp__a__x", "mcp__b__y", *(f"mcp__b__t{number}" for number in range(60)))
     )
-    assert row.label == "Denied npm run build"
+    sizes = {"tools_tokens": 90, "mcp_tokens": 60}
+    frame = msgspec.structs.replace(simulator.frame, tools=(own, *servers[:2]), **sizes)
+    window = project(simulator.transcript, simulator.policy, frame)
+    rows = break_down_window(window, simulator.transcript, frame)
+    assert [(row.kind, row.name, row.tokens) for row in rows[1:3]] == [
+        ("tools", "1 tool", 30), ("mcp", "2 MCP tools", 60),
+    ]  # fmt: skip
+    assert sum(row.tokens for row in rows) == window.estimate
+    _, tools, mcp, *_ = _state(simulator, frame).rows
+    text = "mcp__a__x\nDoes mcp__a__x. More.\n\nmcp__b__y\nDoes mcp__b__y. More."
+    assert request_row_text(window, rows, mcp) == text
+    assert request_row_text(window, rows, tools) == "read\nDoes read. More."
+    standing = (spec_of(tool, DESCRIPTIONS_DIR) for tool in (FindTools, CallTool))
+    deferred = tuple(spec.name for spec in servers)
+    offered = request_tools([own, *servers, *standing])
+    frame = msgspec.structs.replace(simulator.frame, tools=offered, deferred_tools=deferred, **sizes)
+    window = project(simulator.transcript, simulator.policy, frame)
+    rows = break_down_window(window, simulator.transcript, frame)
+    assert [(row.kind, row.name, row.tokens) for row in rows[1:3]] == [
+        ("tools", "1 tool", 30), ("mcp", "62 MCP tools", 60),
+    ]  # fmt: skip
+    assert rows[2].why == "Only named, from 2 servers: the agent looks up what it needs"
+    text = request_row_text(window, rows, _state(simulator, frame).rows[2])
+    assert text.startswith("find_tools\n")
+    assert "\nmcp__b__ and:\n" in text
+    assert "\nt0: Does mcp__b__t0.\n" in text
 
 
-def test_a_row_of_a_recall_names_the_file_not_its_folders() -> None:
-    """Else the panel has room for the folders alone."""
-    for target, label in (
-        ("read_file src/parts/wrap.py", "Recalled wrap.py"),
-        ("src/parts/wrap.py", "Recalled wrap.py"),
-        ("run_command ls src/parts", "Recalled ls src/parts"),
-    ):
-        row = WindowRow(1, "recalled", f"{RECALL_TOOL} {target}", 9, "recalled", "", tool=RECALL_TOOL)
-        assert row.label == label
+def test_a_request_that_does_not_fit_is_not_announced_with_its_size() -> None:
+    """It is made to fit before it is sent."""
+    gauge = UsageGauge(3_100, 20_000, 1_000, 17_000, True)
+    shown = with_request_cost(InspectorState(gauge), RequestCost(0, 20_100, None))
+    assert shown.cost_text == "Next request: at most 19k tokens"

@@ -66,11 +66,8 @@ def test_an_index_is_named_after_what_it_lists(maker: str, name: str) -> None:
     index = replace(row, state="index")
     assert (tool_name(index), target_name(index)) == ("Compact", name)
     assert tool_name(replace(row, state="elsewhere")) == maker
-
-
-def test_a_text_that_the_user_left_out_is_named_by_its_words() -> None:
-    row = replace(cache_row(1), tool="exclude", target="e232", first_line="Nothing else is odd:")
-    assert (tool_name(row), target_name(row)) == ("Left out", "Nothing else is odd:")
+    text = replace(row, tool="exclude", target="e232", first_line="Nothing else is odd:")
+    assert (tool_name(text), target_name(text)) == ("Left out", "Nothing else is odd:")
 
 
 def test_states_have_five_names_and_a_meaning_each() -> None:
@@ -79,6 +76,7 @@ def test_states_have_five_names_and_a_meaning_each() -> None:
     for name, states in SAME_STATES.items():
         assert {STATE_LABELS[state] for state in states if state != "in_part"} == {STATE_LABELS[name]}
     assert {state for states in SAME_STATES.values() for state in states} == set(STATE_TIPS)
+    assert {translate(STATE_LABELS[state]) for state in COMPACTED_STATES} == {"Compacted"}
 
 
 def test_the_word_for_a_state_stands_in_one_file() -> None:
@@ -152,11 +150,6 @@ def test_an_output_that_left_is_cached_also_where_some_of_its_lines_were_recalle
     assert translate(STATE_LABELS[state]) == "Compacted", "with its messages, whatever was looked up since"
 
 
-def test_an_output_whose_messages_were_compacted_is_compacted() -> None:
-    """The list of them, too: a summary is in their place, and Undo restores them."""
-    assert {translate(STATE_LABELS[state]) for state in COMPACTED_STATES} == {"Compacted"}
-
-
 @pytest.mark.parametrize(("words", "state"), [(20, "in_window"), (500, "in_part")])
 def test_a_preview_of_which_some_lines_were_recalled_is_in_context_in_part(words: int, state: str) -> None:
     """A recall of its beginning shows all of a short output, and of a long one that: the rest is saved."""
@@ -201,23 +194,20 @@ def test_an_image_is_a_marker_to_a_model_that_sees_none() -> None:
     assert content_states(simulator.transcript, sees_images=False)[image.digest] == ("cached", 0)
 
 
+def source_of(rig: AgentRig) -> CacheSource:
+    return CacheSource(rig.workspace, lambda: rig.conversation)
+
+
 async def first_line(rig: AgentRig, digest: str) -> str:
     """Return the first line that the table shows of a content."""
-    source = CacheSource(rig.workspace, lambda: rig.conversation)
-    (row,) = await source.rows([digest])
+    (row,) = await source_of(rig).rows([digest])
     return row.first_line
 
 
 async def test_the_line_of_an_index_ends_with_an_ellipsis() -> None:
     """As it is stored now, and as it was stored earlier."""
     rig = AgentRig(ScriptedModel(thinking_script(9)), PROFILES["classic"])
-    await rig.begin()
-    for _ in range(2):
-        await rig.conversation.run("Think.")
-    rig.conversation.handovers.start()
-    await rig.wait_until_idle()
-    (handover,) = rig.events(HandoverMade)
-    assert await first_line(rig, handover.index) == ellipsize(HEAD, FIRST_LINE_CAP)
+    assert await first_line(rig, await begin_with_handover(rig)) == ellipsize(HEAD, FIRST_LINE_CAP)
     kinds: tuple[tuple[str, ContentKind, str], ...] = (
         (HEAD[:FIRST_LINE_CAP], "index", HEAD[:FIRST_LINE_CAP] + "…"),
         ("x" * FIRST_LINE_CAP, "output", "x" * FIRST_LINE_CAP),
@@ -245,19 +235,13 @@ async def test_a_column_of_texts_is_sorted_by_what_it_shows(key: CacheColumn) ->
         data = session.encode()
         content = Content(digest_of(data), data, f"{name.lower()}_tool", f"src/{name}.py", f"{name} line")
         await rig.store.commit(Commit(session, (), [content]))
-    source = CacheSource(rig.workspace, lambda: rig.conversation)
+    source = source_of(rig)
     ids = await source.ids(CacheFilter(sort=CacheSort(key, is_descending=False)))
     digests = [ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)]
     rows = {row.digest: row for row in await source.rows(digests)}
     shown = [COLUMN_BY_KEY[key].text(rows[digest], 0).casefold() for digest in digests]
     assert shown == sorted(shown)
     assert len(set(shown)) == 3
-
-
-def test_a_cut_line_respects_its_limit() -> None:
-    """A line that fits stays unchanged."""
-    assert ellipsize("words", 5) == "words"
-    assert ellipsize("words!", 5) == "word…"
 
 
 @pytest.mark.parametrize("line", ["=1+1", "+1", "-1+cmd", "@sum", "a = 1"])
@@ -271,12 +255,6 @@ def test_no_cell_is_a_formula(line: str) -> None:
 
 
 WORDS = "background"  # in every handover
-
-
-def source_of(rig: AgentRig) -> CacheSource:
-    return CacheSource(rig.workspace, lambda: rig.conversation)
-
-
 THIS_SESSION = CacheFilter(session_only=True)
 
 

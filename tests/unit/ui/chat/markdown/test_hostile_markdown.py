@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import islice
 
 import pytest
@@ -72,27 +74,16 @@ def test_nested_constructs_lose_no_word(units: list[str], depth: int) -> None:
     assert "NEEDLE" in _words(_blocks(text))
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["[^a]: " * 400, "[^a]: - " * 400, "[^a]: > " * 400, "- [^a]: " * 400, "[^a]: 1. [^b]: " * 300],
-)
-def test_notes_in_notes_are_words_of_the_outermost(text: str) -> None:
-    assert "NEEDLE" in _words(_blocks(text + "NEEDLE"))
-
-
 @pytest.mark.parametrize("opening", ["> ", "- ", "1. ", "> - "])
 def test_what_is_nested_too_deep_is_shown_below_a_line(opening: str) -> None:
     note, code = _blocks(opening * 60 + "deep")
     assert isinstance(note, Prose)
     assert code == Code(opening * 60 + "deep")
     assert note == plain_blocks("")[0]
-
-
-def test_ten_lists_in_each_other_are_still_lists() -> None:
-    text = "".join("  " * level + f"- level {level}\n" for level in range(9))
-    (prose,) = _blocks(text)
+    assert "NEEDLE" in _words(_blocks(f"[^a]: {opening}" * 300 + "NEEDLE")), "notes in notes"
+    (prose,) = _blocks("".join("  " * level + f"- level {level}\n" for level in range(9)))
     assert isinstance(prose, Prose)
-    assert [paragraph.indent for paragraph in prose.paragraphs] == list(range(1, 10))
+    assert [paragraph.indent for paragraph in prose.paragraphs] == list(range(1, 10)), "they are still lists"
 
 
 def _table(rows: int, columns: int) -> str:
@@ -111,22 +102,33 @@ def test_a_table_of_too_many_cells_is_shown_as_it_is_written(rows: int, columns:
 
 
 def test_rows_that_leave_their_cells_out_count_as_whole_rows() -> None:
+    assert [type(block) for block in _blocks(_table(400, 6))] == [Table], "a usual one"
     header = "|" + "a|" * 900 + "\n|" + "-|" * 900 + "\n"
     assert not any(isinstance(block, Table) for block in _blocks(header + "b\n" * 2_000))
 
 
-def test_a_usual_table_is_a_table() -> None:
-    (table,) = _blocks(_table(400, 6))
-    assert isinstance(table, Table)
-    assert len(table.rows) == 401
+def _notes(count: int) -> None:
+    _blocks("".join(f"[^{at}]: note\n\n" for at in range(count)))
 
 
-def test_notes_take_work_by_their_number() -> None:
-    def work(count: int) -> int:
-        text = "".join(f"[^{at}]: note\n\n" for at in range(count))
-        return calls_of(lambda: _blocks(text))
+def _feed_lines(count: int, opening: str) -> None:
+    stream = MarkdownStream()
+    stream.feed(opening)
+    for _ in range(count):
+        stream.feed("more words\n")
 
-    few, many = work(200), work(1_600)
+
+@pytest.mark.parametrize(
+    "do",
+    [
+        _notes,
+        partial(_feed_lines, opening="> " * 60 + "deep\n"),
+        partial(_feed_lines, opening="A paragraph with **bold** words.\n\n" * 200 + "```py\n"),
+    ],
+    ids=["notes", "what arrives plain", "code that arrives below a long text"],
+)
+def test_work_grows_with_the_length(do: Callable[[int], None]) -> None:
+    few, many = calls_of(lambda: do(200)), calls_of(lambda: do(1_600))
     assert many < 10 * few, "eight times as many"
 
 
@@ -141,21 +143,6 @@ def test_an_answer_that_arrives_becomes_plain_once_and_keeps_every_word() -> Non
     assert "Before." in words
     assert words.count("more") == 200
     assert "deep" in words
-
-
-def test_what_arrives_plain_takes_work_by_its_length() -> None:
-    def work(lines: int) -> int:
-        stream = MarkdownStream()
-
-        def feed() -> None:
-            stream.feed("> " * 60 + "deep\n")
-            for _ in range(lines):
-                stream.feed("more words\n")
-
-        return calls_of(feed)
-
-    few, many = work(200), work(1_600)
-    assert many < 10 * few, "eight times as many"
 
 
 def test_a_text_without_a_place_to_cut_is_shown_in_parts() -> None:

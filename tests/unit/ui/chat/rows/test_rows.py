@@ -1,8 +1,8 @@
-"""Rows of the chat that are made of several events."""
+"""Rows of the chat: of several events, of calls and their output; their keys."""
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from helix_desktop.agent.session import SubagentProgress
+from helix_desktop.context.log.file_and_mode_notes import REFUSED_IN_PLAN
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.window import PromptFrame, project
@@ -24,24 +25,28 @@ from helix_desktop.domain.errors import (
     ImagesRejected,
     WorkspaceUntrusted,
 )
-from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.session import ChangesRecorded, FilesChanged, SessionStarted
+from helix_desktop.domain.events.session import BranchKind, ChangesRecorded, FilesChanged, SessionStarted
 from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.image import identify_image
-from helix_desktop.domain.messages import ModelInfo, StopReason
+from helix_desktop.domain.messages import ModelInfo, StopReason, ToolCall
+from helix_desktop.domain.question import DENIED
 from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.actions import OpenChanges, RowKey
+from helix_desktop.ui.chat.rows.call_results import figures_text, outcome_text
 from helix_desktop.ui.chat.rows.row_texts import subagent_figures, text_of_row
 from helix_desktop.ui.chat.rows.row_types import (
     MAX_BYTES,
+    MAX_RUNNING_LINES,
     AssistantRow,
     DividerRow,
     ExcerptContent,
     NoticeRow,
     Row,
+    RunningOutput,
     ToolRow,
     TurnFooterRow,
     UserRow,
@@ -51,12 +56,12 @@ from helix_desktop.ui.chat.rows.rows_from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.tool_rows_from_events import FIRST_BYTES, FIRST_LINES, excerpt_content
 from helix_desktop.ui.kit.notices import error_notice
 from helix_desktop.ui.window.branch_controller import find_versions
-from helix_desktop.words.button_labels import action_label, supported_remedies
+from helix_desktop.words.button_labels import action_label
 from tests.support.call_log import CallLog
 from tests.support.histories import SessionSimulator
 from tests.support.image_bytes import minimal_png, png
 from tests.support.tables import for_each
-from tests.support.window.chat_geometry import action_names, tool_row
+from tests.support.window.chat_geometry import action_names, tool_row, with_answer
 
 
 def test_a_card_says_at_once_that_its_file_changed_and_that_it_is_as_it_was() -> None:
@@ -167,35 +172,6 @@ def test_a_card_says_what_its_call_changed_and_a_divider_what_something_else_did
 STATUS = SubagentProgress("child", "waiting", 0, 0, 3, spent_tokens=21_000, cost=0.0031, started_at_ms=1_000)
 
 
-def _figures(progress: SubagentProgress, room: int = 99) -> str:
-    row = tool_row("t", "delegate", progress=progress)
-    return subagent_figures(row, 66_000, lambda words: len(words) <= room)
-
-
-@pytest.mark.parametrize(
-    ("room", "line"),
-    [
-        (99, "3 model calls · 21k tokens used · $0.0031 · 1:05"),
-        (40, "21k tokens used · $0.0031 · 1:05"),
-        (20, "$0.0031 · 1:05"),
-        (4, "1:05"),
-        (3, ""),
-    ],
-)
-def test_figures_that_have_no_room_are_left_out_whole(room: int, line: str) -> None:
-    assert _figures(STATUS, room) == line
-
-
-def test_figures_by_our_own_count_say_so() -> None:
-    """As in the line of the session."""
-    estimated = replace(STATUS, estimated=True)
-    assert _figures(estimated) == "3 model calls · ≈ 21k tokens used · ≈ $0.0031 · 1:05"
-
-
-def test_a_subagent_that_has_not_begun_has_no_figures() -> None:
-    assert _figures(SubagentProgress("child", "queued", 0, 0, 0)) == ""
-
-
 def cut_off(ending: str, partial: str = "I was saying") -> SessionSimulator:
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Begin.")
@@ -304,46 +280,6 @@ LOG = [
 ]
 
 
-def summary(name: str, of: str = "", seq: int = 0, how: str = "edit", created: int = 0) -> SessionSummary:
-    made_for = how if of else ""
-    return SessionSummary(
-        name,
-        name,
-        created,
-        created,
-        branch_of=of,
-        branch_seq=seq,
-        branch_how=made_for,  # type: ignore[arg-type]  # of the three kinds
-    )
-
-
-def test_an_edited_message_has_the_versions_of_all_its_branches() -> None:
-    listed = [summary("p"), summary("b", "p", 3, created=2), summary("a", "p", 3, created=1)]
-    assert find_versions("p", LOG, listed) == {RowKey(4): Versions(("p", "a", "b"), 0)}
-    assert find_versions("b", LOG, listed) == {RowKey(4): Versions(("p", "a", "b"), 2)}
-
-
-def test_a_branch_of_a_branch_shows_the_version_that_it_comes_from() -> None:
-    listed = [summary("p"), summary("a", "p", 1, created=1), summary("deep", "a", 3, created=2)]
-    assert find_versions("deep", LOG, listed) == {
-        RowKey(2): Versions(("p", "a"), 1),
-        RowKey(4): Versions(("a", "deep"), 1),
-    }
-    assert find_versions("p", LOG, listed) == {RowKey(2): Versions(("p", "a"), 0)}
-
-
-def test_a_retried_answer_has_its_versions_at_the_end_of_the_turn() -> None:
-    listed = [summary("p"), summary("r", "p", 4, "retry", 1)]
-    assert find_versions("p", LOG, listed) == {RowKey(5): Versions(("p", "r"), 0)}
-
-
-def test_a_plain_branch_and_a_deleted_parent_make_no_version() -> None:
-    assert find_versions("p", LOG, [summary("p"), summary("b", "p", 3, "")]) == {}
-    assert find_versions("a", LOG, [summary("a", "gone", 3)]) == {}
-    two = [summary("a", "gone", 3), summary("b", "gone", 3, created=1)]
-    assert find_versions("b", LOG, two) == {RowKey(4): Versions(("a", "b"), 1)}
-
-
 KINDS = [
     value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, HelixError)
 ]
@@ -387,11 +323,7 @@ def test_the_buttons_of_an_error(error: HelixError, labels: list[str]) -> None:
     simulator.record(TurnEnded("failed", error.what, remedies=(*error.remedies, "of a later version")))
     notice = rows_from_log(simulator.log)[1][-1]
     assert isinstance(notice, NoticeRow)
-    assert [action_label(name) for name in action_names(notice)] == [*labels, "Retry"]
-
-
-def test_an_unknown_remedy_has_no_button() -> None:
-    assert supported_remedies(["call_support", "open_log"]) == ("open_log",)
+    assert [action_label(name) for name in action_names(notice)] == [*labels, "Retry"], "no unknown remedy"
 
 
 @given(st.lists(st.text("ab é\r\u2028", max_size=9), min_size=1, max_size=200), st.data(), st.booleans())
@@ -440,3 +372,212 @@ def test_an_image_is_shown_as_one_and_a_damaged_one_says_so(in_full: bool) -> No
         else:
             assert result.image is not None
             assert (result.image.width(), result.image.height()) == size
+
+
+def test_figures_that_have_no_room_are_left_out_whole() -> None:
+    def figures(progress: SubagentProgress, room: int = 99) -> str:
+        row = tool_row("t", "delegate", progress=progress)
+        return subagent_figures(row, 66_000, lambda words: len(words) <= room)
+
+    for room, line in (
+        (99, "3 model calls · 21k tokens used · $0.0031 · 1:05"),
+        (40, "21k tokens used · $0.0031 · 1:05"),
+        (20, "$0.0031 · 1:05"),
+        (4, "1:05"),
+        (3, ""),
+    ):
+        assert figures(STATUS, room) == line
+    estimated = replace(STATUS, estimated=True)
+    assert figures(estimated) == "3 model calls · ≈ 21k tokens used · ≈ $0.0031 · 1:05", "by our own count"
+    assert figures(SubagentProgress("child", "queued", 0, 0, 0)) == ""
+
+
+def summary(name: str, of: str = "", seq: int = 0, how: BranchKind = "edit", at: int = 0) -> SessionSummary:
+    made_for: BranchKind = how if of else ""
+    return SessionSummary(name, name, at, at, branch_of=of, branch_seq=seq, branch_how=made_for)
+
+
+_BRANCHES: list[tuple[Any, ...]] = [("b", "p", 3, "edit", 2), ("a", "p", 3, "edit", 1)]
+_NESTED: list[tuple[Any, ...]] = [("a", "p", 1, "edit", 1), ("deep", "a", 3, "edit", 2)]
+
+
+@for_each(
+    ("session", "listed", "versions"),
+    [
+        ("p", _BRANCHES, {4: (("p", "a", "b"), 0)}),
+        ("b", _BRANCHES, {4: (("p", "a", "b"), 2)}),
+        ("deep", _NESTED, {2: (("p", "a"), 1), 4: (("a", "deep"), 1)}),  # the version that it comes from
+        ("p", _NESTED, {2: (("p", "a"), 0)}),
+        ("p", [("r", "p", 4, "retry", 1)], {5: (("p", "r"), 0)}),  # at the end of the turn
+        ("p", [("b", "p", 3, "")], {}),  # a plain branch
+        ("a", [("a", "gone", 3)], {}),  # of a deleted session
+        ("b", [("a", "gone", 3), ("b", "gone", 3, "edit", 1)], {4: (("a", "b"), 1)}),
+    ],
+)
+def test_a_message_has_the_versions_of_its_branches(
+    session: str, listed: list[tuple[Any, ...]], versions: dict[int, tuple[tuple[str, ...], int]]
+) -> None:
+    sessions = [summary(*each) for each in ([("p",)] if session != "a" else []) + listed]
+    expected = {RowKey(seq): Versions(names, at) for seq, (names, at) in versions.items()}
+    assert find_versions(session, LOG, sessions) == expected
+
+
+def test_a_recall_says_which_lines_it_brought_and_a_command_its_folder() -> None:
+    calls = (
+        ToolCall("r", "recall", '{"hash": "9f3a1c", "start_line": 3}'),
+        ToolCall("c", "run_command", '{"command": "make", "folder": "src", "network": true}'),
+        ToolCall("d", "run_command", "no arguments"),
+    )
+    answer = ToolAnswered(
+        "r", "recall", "three\nfour", "9f3a1c" + "0" * 58, 90, 10, 4,
+        target="log.txt", recalled="9f3a1c" + "0" * 58, about="lines 3-4",
+    )  # fmt: skip
+    log = [
+        RecordedEvent(1, 1_000, SessionStarted("s")),
+        RecordedEvent(2, 2_000, AssistantSpoke("", "m", 1, calls)),
+        RecordedEvent(3, 3_000, answer),
+    ]
+    _, rows = rows_from_log(log)
+    recall, command, broken = (row for row in rows if isinstance(row, ToolRow))
+    assert recall.target == "log.txt · lines 3-4"
+    assert (command.command, command.values["folder"]) == ("make", "src")
+    assert not broken.command
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (REFUSED_IN_PLAN, "Denied: in plan mode"),
+        (f"{DENIED} A saved rule says: deny run_command rm *.", "Denied: by the rule deny run_command rm *"),
+        (DENIED, "Denied"),
+    ],
+)
+def test_a_denied_call_says_by_what_it_was_denied(text: str, why: str) -> None:
+    assert outcome_text(tool_row("c", "x", state="denied", text=text, outcome="denied", tokens=0)) == why
+
+
+def test_failed_tests_are_said_whatever_ran_after_them() -> None:
+    """Not what another program printed that looks so."""
+    printed = "FAILED (failures=1)\n\n" + "-old\n+new\n" * 40
+    for command, words in (
+        ("python3 -m unittest; git diff", "1 failed"),
+        ("python3 -m unittest", ""),
+        ("cat log; git diff", ""),
+    ):
+        row = tool_row("c", "run_command", text=printed, arguments={"command": command}, exit_code=0)
+        assert outcome_text(row) == words
+
+
+_MATCHES = "3 matching lines in 2 files:\na.py\n  1:x\n  --\n  7:x\nb.py\n  2:x\n"
+
+
+def _row(tool: str, text: str, arguments: str = "{}", **facts: Any) -> ToolRow:
+    """Return the row of a call, made of its events."""
+    log = [
+        RecordedEvent(1, 1_000, SessionStarted("s")),
+        RecordedEvent(2, 2_000, AssistantSpoke("", "m", 1, (ToolCall("c", tool, arguments),))),
+        RecordedEvent(3, 3_000, ToolAnswered("c", tool, text, "", 90, 0, 0, **facts)),
+    ]
+    return next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow))
+
+
+def test_a_denied_call_says_why_and_which_files_it_was_about() -> None:
+    edits = '{"edits": [{"path": "a.py", "old_text": "x"}, {"path": "b.py", "old_text": "y"}]}'
+    row = _row("multi_edit", f"{DENIED} The user says: Leave b.py alone.", edits, outcome="denied")
+    assert outcome_text(row) == "Denied: “Leave b.py alone.”"
+    assert row.target == "a.py, b.py"
+
+
+@for_each(
+    ("tool", "text", "words"),
+    [
+        ("run_command", "exit code 0 (sandboxed, no network)\n1\n2\n3\n", "3 lines printed"),
+        (
+            "run_command",
+            "exit code 0 (sandboxed)\n(left in the background, and ended: sleep 9)\nx",
+            "1 line printed",
+        ),
+        (
+            "run_command",
+            "no exit code: its time limit of 5 s ended it and all it had started (sandboxed)\n1\n",
+            "1 line printed",
+        ),
+        ("run_command", "exit code 1 (sandboxed)\n(no output)\n", ""),
+        ("run_command", "Denied by you.", "1 line"),
+        ("read_file", "Lines 199-201 of 400 of orders.csv:\n199:a\n200:b\n201:c\n", "3 lines read"),
+        ("read_file", "Lines\nof a file\n", "2 lines"),
+        ("find_files", "2 files:\na.py\nb.py\n", "2 files"),
+        ("search_text", _MATCHES, "3 matching lines"),
+        ("search_text", "1,200 matching lines in 1 file:\na.py\n  1:x\n", "1,200 matching lines"),
+        ("recall_cached_content", "Recalled 0123456789ab · read_file a.py\n1:a\n2:b\n", "2 lines recalled"),
+        ("search_text", "No match for 'x' in .\n", "1 line"),
+    ],
+)
+def test_an_output_has_as_many_lines_as_it_brought(tool: str, text: str, words: str) -> None:
+    """What they are stands above them; the words tell them from all lines of the output in the cache."""
+    assert figures_text(_row(tool, text, outcome="denied")).partition(" · ")[0] == (words or "4 tokens")
+
+
+def test_figures_say_how_a_call_ended_and_how_long_it_ran() -> None:
+    """Of one that a crash broke off the time is that of the newest output that was saved."""
+    failed = tool_row("c", "x", state="failed", text="There is no tool 'x'. The tools are: y")
+    assert outcome_text(failed) == "Failed: There is no tool 'x'"
+    assert outcome_text(with_answer(failed, exit_code=2)) == "Exit code 2"
+    assert figures_text(with_answer(failed, exit_code=2)).startswith("1 line · 0 ms · exit code 2 · ")
+    assert figures_text(replace(failed, state="ok")).startswith("1 line · 0 ms · ")
+    assert "line" not in figures_text(_row("run_command", "Not run.", outcome="interrupted"))
+    assert figures_text(_row("run_command", "1", outcome="stopped")) == "1 line · 4 tokens"
+    stopped = _row("run_command", "1", outcome="stopped", duration_ms=14_000)
+    assert figures_text(stopped) == "1 line · 14 s · 4 tokens"
+    broken = tool_row(
+        "c", "run_command", "make", "interrupted", "1", outcome="interrupted", duration_ms=1_200
+    )
+    assert figures_text(broken).startswith("at least 1.2 s · ")
+    preview = tool_row("c", "run_command", text="", form="preview", tokens=500, badge="in_window")
+    assert figures_text(preview).endswith("500 tokens in context")
+    assert figures_text(replace(preview, badge="cached")).endswith("500 tokens while in context")
+
+
+def test_only_the_newest_lines_are_shown() -> None:
+    live = RunningOutput.from_output(5, "".join(f"line {number}\n" for number in range(50)))
+    assert live.lines == tuple(f"line {number}" for number in range(50 - MAX_RUNNING_LINES, 50))
+    assert live.started_at_ms == 5
+
+
+@pytest.mark.parametrize(
+    ("tail", "lines"),
+    [
+        ("", ()),
+        ("\n\n", ()),
+        ("half", ("half",)),
+        ("a\r\nb\r\n", ("a", "b")),
+        ("a\x1b[31mred\x1b[0m\x07b\n", ("aredb",)),
+        ("10 %\r20 %\r", ("20 %",)),
+        ("10 %\r20 %\r30 %", ("30 %",)),
+        ("x" * 100_000, ("x" * 400,)),
+    ],
+)
+def test_lines_are_sanitized(tail: str, lines: tuple[str, ...]) -> None:
+    assert RunningOutput.from_output(0, tail).lines == lines
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        (RowKey(12), "e12"),
+        (RowKey(12, "call_1:a\nb", "call"), "t12:call_1:a\nb"),
+        (RowKey(0, "call_1", "approval"), "ask:call_1"),
+        (RowKey(3, part="arriving"), "live3"),
+        (RowKey(1, part="error"), "trouble1"),
+        (RowKey(part="retry"), "retry"),
+    ],
+)
+def test_a_key_round_trips_as_text(key: RowKey, text: str) -> None:
+    assert str(key) == text
+    assert RowKey.parse(text) == key
+    assert RowKey.parse(f"x{text}") is RowKey.parse("") is RowKey.parse("12") is RowKey.parse("e-1") is None
+
+
+def test_keys_are_ordered_by_event() -> None:
+    keys = [RowKey(10), RowKey(2, "b", "call"), RowKey(2), RowKey(2, "a", "call")]
+    assert [str(key) for key in sorted(keys)] == ["e2", "t2:a", "t2:b", "e10"]
