@@ -78,8 +78,6 @@ _COMMAND_CHARS = 60  # of a command that are shown in a list
 
 
 class LineCounts(NamedTuple):
-    """Lines added and removed; a binary file has none."""
-
     added: int
     removed: int
     is_binary: bool = False
@@ -223,12 +221,10 @@ class FileRow(_Entry, frozen=True):
 
     @property
     def contents(self) -> Contents:
-        """What its diff compares: the digests before and after."""
         return (self.before.digest if self.before else "", self.after.digest if self.after else "")
 
     @property
     def is_folder(self) -> bool:
-        """True of a folder that came or went without files."""
         return is_folder(self.before) or is_folder(self.after)
 
     @property
@@ -250,7 +246,6 @@ class FileRow(_Entry, frozen=True):
 
     @property
     def selection(self) -> RevertSelection:
-        """What takes it back."""
         scope: RevertScope = "redo" if self.is_revert and not self.last.is_redo else "file"
         return RevertSelection(agent_capture_ids(self.captures), self.paths, scope=scope)
 
@@ -375,7 +370,6 @@ class ChangeGroup(_Entry, frozen=True):
 
     @property
     def files_text(self) -> str:
-        """How many different files and folders it is of."""
         if not self.rows:
             return tr("not in the file history")
         files, paths = {row.path for row in self.rows if not row.is_folder}, {row.path for row in self.rows}
@@ -465,7 +459,6 @@ class ChangesState(msgspec.Struct, frozen=True):
 
     @property
     def changes(self) -> SessionChanges | None:
-        """The changes as they are, oldest first."""
         return self.grouped.changes if self.grouped is not None else None
 
     @property

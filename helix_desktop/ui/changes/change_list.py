@@ -197,7 +197,6 @@ class ChangeListView(ChoiceList[Entry]):
         return [at for at, row in enumerate(self.rows) if row.file is not None]
 
     def _can_unfold(self, group: ChangeGroup) -> bool:
-        """Return True if there is more below it than itself."""
         return group.head is None or len(group.rows) > 1
 
     def _is_unfolded(self, group: ChangeGroup) -> bool:
@@ -279,7 +278,6 @@ class ChangeListView(ChoiceList[Entry]):
         return Row([Icon(icon, color, _ICON), Column([top, low], grow=True, shrink=True)], _GAP + 2)
 
     def _counts(self, row: FileRow) -> list[Box]:
-        """Return lines added and removed."""
         if row.kind == "same":
             return [Text(row.kind_text, 11, "faint")]
         counts = self._counts_of(row)
@@ -395,7 +393,6 @@ class ChangeListView(ChoiceList[Entry]):
             perform(self, CopyPatch(self.current.selection))
 
     def entry_menu(self) -> QMenu:
-        """Make the menu of the selected row."""
         menu, entry, key_of = EntryMenu(self), self.current, self.keys.shown_key
         if entry is None:
             return menu
@@ -432,7 +429,6 @@ class ChangeListView(ChoiceList[Entry]):
 
 
 def _marks(row: FileRow) -> list[Box]:
-    """Return what became of a change, and that it is not covered."""
     return [*_state(row), *([] if row.is_covered else [Icon("shield-alert", "warn", 14)])]
 
 
@@ -551,7 +547,6 @@ class ChangeDetail(QWidget):
         self._is_side_by_side, self._save = load(_COLUMNS) == b"two", save
 
     def show_entry(self, entry: Entry | None) -> None:
-        """Show whose a change is; its diff comes later."""
         file = file_of(entry)
         place = None
         if file is not None:

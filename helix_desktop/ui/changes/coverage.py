@@ -76,8 +76,6 @@ def _place_note(place: UncoveredPlace) -> str:
 
 
 class FileCoverageStrip(ThemedBackground):
-    """One line; the places that are not covered open in a dialog."""
-
     ground, has_line = "side", True
 
     def __init__(self, parent: QWidget) -> None:

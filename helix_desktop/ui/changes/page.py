@@ -256,7 +256,6 @@ class ChangesPage(ThemedBackground):
         return self.list.current
 
     def set_state(self, state: ChangesState) -> None:
-        """Show another state; selection and place on screen stay where they can."""
         is_same = state == self.state and state.grouped is not None
         self.state, self.list.changes = state, state.changes
         if is_same:
@@ -387,7 +386,6 @@ class ChangesPage(ThemedBackground):
 
     @property
     def _differing(self) -> Sequence[FileRow]:
-        """The files whose lines the total is of; none if they are too many."""
         return _not_too_many(self.state.grouped.differing if self.state.grouped is not None else ())
 
     @property
@@ -466,7 +464,6 @@ class ChangesPage(ThemedBackground):
 
     @handles(ShowCommitChanges)
     def show_commit(self) -> None:
-        """List what differs from the last commit."""
         self._source = "commit"
         self._session.show_page("changes")
 
@@ -480,7 +477,6 @@ class ChangesPage(ThemedBackground):
             self._session.start(self.refresh(), "changes")
 
     async def _diff(self, workspace: OpenWorkspace, row: FileRow) -> FileDiff:
-        """Return the diff of a file. Raises HelixError."""
         if row.can_change:
             return await workspace.changes.diff(row.before, row.after)
         return await self._git.changes(workspace.id).diff(row.path, row.before, row.after)

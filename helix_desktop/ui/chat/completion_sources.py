@@ -159,7 +159,6 @@ class CommandCompletions(CompletionSource):
 
 
 def _row(name: str, icon: str, *details: str) -> CompletionItem:
-    """Return the row of a command; `details` are what files say, too."""
     detail = escape_hidden_name(" · ".join(filter(None, details)))
     return CompletionItem(SLASH + name, SLASH + name, detail, icon)
 
@@ -280,7 +279,6 @@ class FileCompletions(CompletionSource):
         return [*files, *self._resources(query)] if path == query else files
 
     def _resources(self, query: str) -> list[CompletionItem]:
-        """Return the resources whose server, title or address has all words that were typed."""
         words, found = query.casefold().split(), list[CompletionItem]()
         for resource in self._session.app.mcp_servers.resources(self._session.workspace.id):
             server, title, uri = resource.server, resource.title, resource.uri

@@ -298,7 +298,6 @@ class ComposerController(QObject):
         self.widget.set_estimate("")
 
     def send_proposal(self, text: str) -> None:
-        """Begin to send a proposed message to the conversation on screen; the draft stays as it is."""
         self._start_sending(self._message(text))
 
     @handles(PutIntoMessage)

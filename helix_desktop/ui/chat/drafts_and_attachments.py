@@ -497,7 +497,6 @@ class DraftAttachments(QObject):
         self.refresh()
 
     async def wait(self) -> None:
-        """Wait until what was added belongs to its message."""
         async with self._lock:
             pass
 
@@ -580,7 +579,6 @@ class DraftAttachments(QObject):
         await self._drafts.save_changed(workspace, conversation)
 
     async def _attach_file(self, workspace: OpenWorkspace, session_id: str, file: AddedFile) -> Attachment:
-        """Return a file as an attachment. Raises HelixError."""
         if file.path is not None and await asyncio.to_thread(file.path.is_dir):
             return await attach_folder(workspace.contents, session_id, self._root(workspace), file.path)
         if file.path is not None:

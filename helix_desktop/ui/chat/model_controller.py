@@ -116,7 +116,6 @@ class ModelController(QObject):
 
     @handles(ApplyRemedy)
     def apply_remedy(self, remedy: str) -> None:
-        """Offer the models, where that helps against an error."""
         if remedy == "choose_model":
             self._offer_models()
 
@@ -128,7 +127,6 @@ class ModelController(QObject):
             await self._session.show_model()
 
     async def _use_in_workspace(self, role: Role, label: str) -> None:
-        """Give a role of the workspace on screen another model; empty: the one of all workspaces."""
         await self._services.use_model(self._session.workspace_id, label, role)
         await self._session.show_model()
 

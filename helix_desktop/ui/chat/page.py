@@ -112,8 +112,6 @@ def _words(dragged: DragContent) -> str:
 
 
 class ChatFindBar(FindLine):
-    """Finds words in the conversation."""
-
     def __init__(self, view: ChatView) -> None:
         super().__init__(tr("Find in this session"))
         self._view, self._only_marks = view, False
@@ -151,7 +149,6 @@ class ChatFindBar(FindLine):
             self._show_result()
 
     def _show_result(self) -> None:
-        """Say which hit is shown, and how many there are: "3 of 512"; with a plus while they are counted."""
         counter = self._view.finder.counter
         if self._only_marks and counter.is_done and not counter.total:
             self.close_bar()  # it stands in the head of a card, which has no marks
@@ -329,7 +326,6 @@ class ChatPage(Themed, QWidget):
         return numbers
 
     def _show_end(self) -> None:
-        """Show where the answer will stand; several approvals stay in sight until they are answered."""
         if self.composer.approval_count <= 1:
             self.view.chat_viewport.go_to_end()
 

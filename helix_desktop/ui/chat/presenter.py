@@ -354,7 +354,6 @@ class ChatPresenter:
         session.handle(self)
 
     def _leave(self) -> None:
-        """Follow the former session no more; show nothing of one that takes long to read until it is read."""
         self._stop()
         conversation = self._session.find_conversation()
         if conversation is not self._shown:
@@ -372,7 +371,6 @@ class ChatPresenter:
         self._versions, self._is_past, self._is_loaded = {}, False, False
 
     async def load(self) -> None:
-        """Show the rows of the session on screen, if any; of a long one once the other pages show it."""
         if not self._session.has_conversation:
             self._reset([])
             return
@@ -426,7 +424,6 @@ class ChatPresenter:
             self.show_versions(versions)
 
     def recount(self) -> None:
-        """Show which images are left out, and whether there is budget."""
         if self._is_loaded and not self._is_past:
             conversation, transcript = self._session.conversation, self._session.transcript
             self._put_all(self._rows.updated_images(transcript, are_sent=conversation.model.images))
@@ -481,7 +478,6 @@ class ChatPresenter:
             self._model.put_all(self._rows.show_content(key, content))
 
     def key_of_event(self, recorded: RecordedEvent, transcript: Transcript) -> RowKey:
-        """Return the key of the row that shows an event: what a call changed is shown by its card."""
         event = recorded.event
         call_id = event.call_id if isinstance(event, ChangesRecorded | SubagentStarted) else ""
         return self._rows.key_by_call.get(call_id) or row_key_of_event(transcript, recorded.seq)
@@ -662,13 +658,11 @@ class ChatPresenter:
         self._model.put_all(self._rows.set_state(call_id, state))
 
     def _show_interrupted_calls(self) -> None:
-        """Say of the calls whose answer could not be saved that they are over: no turn runs."""
         for call_id in tuple(self._session.transcript.open_calls):
             self._model.put_all(self._rows.interrupt(call_id))
 
 
 async def _read_changes(changes: WorkspaceChanges, session_id: str, capture_id: str) -> ChangedFilesContent:
-    """Return the first files of a capture with their lines. Raises HelixError."""
     captures = (await changes.of_session(session_id)).captures
     found = next((capture for capture in captures if capture.capture_id == capture_id), None)
     if found is None or found.is_removed:

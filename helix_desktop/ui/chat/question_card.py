@@ -255,7 +255,6 @@ class FormCard(Themed, QWidget):
 
     @property
     def stops(self) -> list[QWidget]:
-        """Return those controls that can have the keyboard now."""
         fields = [
             part for part in self.form.findChildren(QWidget) if part.focusPolicy() & Qt.FocusPolicy.TabFocus
         ]
@@ -320,14 +319,11 @@ class FormCards(QObject):
 
 
 class FormItem(RowItem):
-    """The place of a form among the rows."""
-
     def __init__(self, row: QuestionRow, context: ItemContext, tools: ItemTools, cards: FormCards) -> None:
         super().__init__(row, context, tools)
         self.widget = self._card = cards.card_for(row)
 
     def accessible_text(self) -> str:
-        """Return nothing: the card's widgets tell it."""
         return ""
 
     def _arrange(self, width: float) -> float:

@@ -30,7 +30,6 @@ _SPENDING: dict[BackgroundWork, str] = {"handover": "spend-handover", "observati
 
 
 def show_session_notices(session: Session) -> None:
-    """Show each notice while it is true of the session on screen."""
     for work, name in _SPENDING.items():
         follow_notice(session, name, partial(_spending_notice, work), SpendRequestsChanged, session.shown)
     follow_notice(session, _WAIT, _wait_notice, SummaryAwaited, session.shown)

@@ -33,7 +33,7 @@ from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import TextRole, Themed, current_theme, restyle
 from helix_desktop.ui.handover.range_choice import RangeChoice
-from helix_desktop.ui.handover.versions import Version
+from helix_desktop.ui.handover.versions_and_drafts import Version
 from helix_desktop.ui.kit.boxes import Box, Column, Frame, Pen, Row, Text
 from helix_desktop.ui.kit.boxes import Pill as BoxPill
 from helix_desktop.ui.kit.intents import EditHandover, Intent, perform

@@ -79,8 +79,6 @@ def _end_text(upto: int, transcript: Transcript) -> str:
 
 
 class RangeBox(ComboBox):
-    """Its list is as wide as its choices."""
-
     def __init__(self) -> None:
         super().__init__(least_chars=_MIN_CHARS, words=tr("Range"))
 
@@ -145,7 +143,6 @@ class RangeChoice(QWidget):
             self._start(self._read(scope, upto), "handover ranges")
 
     def read_again(self) -> None:
-        """Read what is offered again, as the log went on."""
         self._ranges.clear()
         if self.scope is not None:
             self._start(self._read(self.scope, self.upto or 0), "handover ranges")

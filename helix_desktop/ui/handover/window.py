@@ -47,26 +47,24 @@ from helix_desktop.ui.design.labels import SelectableText, label
 from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, column, pane
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.theme import restyle
-from helix_desktop.ui.handover.drafts import (
-    OpenDraft,
-    draft_warnings,
-    purpose_text,
-    sizes_as_sent,
-    sweep_note,
-    use_text,
-)
 from helix_desktop.ui.handover.parts import CompareWith, PutBack, SectionField, WindowParts, warning_line
 from helix_desktop.ui.handover.range_choice import WHOLE_CONVERSATION, RangeChoice
-from helix_desktop.ui.handover.versions import (
+from helix_desktop.ui.handover.versions_and_drafts import (
     DRAFT,
     FORMER_DRAFT,
     NOTHING,
     NOW,
     EditRefusal,
+    OpenDraft,
     Version,
+    draft_warnings,
     edit_refusal,
+    purpose_text,
     recorded_versions,
     rerun_seq,
+    sizes_as_sent,
+    sweep_note,
+    use_text,
     version_before,
 )
 from helix_desktop.ui.kit import intents
@@ -267,7 +265,6 @@ class HandoverWindow(WindowParts):
 
     @handles(intents.EditHandover)
     def choose(self, seq: int) -> None:
-        """Show a version, compared with the one before it."""
         if seq != self.seq:
             self._keep_edits()
             self.show_problem()
@@ -357,7 +354,6 @@ class HandoverWindow(WindowParts):
             self.use_button.setFocus()
 
     def show_preview(self, preview: OpenDraft | None) -> None:
-        """Hold the handover as it would be now, and show it."""
         self._preview = preview
         self.refresh()
 
@@ -368,7 +364,6 @@ class HandoverWindow(WindowParts):
         return opened.draft.event if opened is not None else self._transcript.written_handovers.get(seq)
 
     def _sections(self, seq: int) -> tuple[Section, ...]:
-        """Return the sections of a version as it was written."""
         if seq == FORMER_DRAFT:
             return self._former
         event = self._event(seq)
@@ -437,7 +432,6 @@ class HandoverWindow(WindowParts):
         return frozenset(item.seq for item in self._transcript.messages.items)
 
     def _parse(self, texts: Mapping[str, str]) -> tuple[Section, ...]:
-        """Return the sections that texts say; none if they say nothing."""
         try:
             return from_fields(texts, self._valid_seqs())
         except InvalidInput:
@@ -461,7 +455,6 @@ class HandoverWindow(WindowParts):
 
     @handles(PutBack)
     def put_back(self, title: str, bullet: Bullet) -> None:
-        """Add a sentence of the other version to its section."""
         field = next((field for field in self.fields if field.title == title), self.fields[0])
         field.add_sentence(bullet)
         announce(self, tr("Put back into {section}.", section=field.title))
@@ -695,7 +688,6 @@ class HandoverWindow(WindowParts):
         return event.ledger if event is not None else ""
 
     def _show_below(self) -> None:
-        """Fold below the sections what else the model gets."""
         if self.seq == DRAFT and (draft := self.draft) is not None:
             words = tr("What the model gets"), sizes_as_sent(draft.parts)
             text = partial(self._text_as_sent, draft)

@@ -73,8 +73,6 @@ class OpenHandover(Intent, frozen=True):  # which a search found, in its session
 
 
 class EntryActions(QObject):
-    """Actions on the entries selected in a table, one of which is in the preview."""
-
     def __init__(self, table: CacheTable, preview: Preview, keys: PageKeys) -> None:
         super().__init__(table)
         self.table, self.preview, self.keys = table, preview, keys
@@ -135,7 +133,6 @@ class EntryActions(QObject):
             self.perform(VerifyEntries(digests))
 
     def export(self) -> None:
-        """Save the selected content as a file, or several into a folder."""
         if self.table.selected_count() > 1 or self.preview.export_button.isEnabled():
             self._export_shown()
 
@@ -155,7 +152,6 @@ class EntryActions(QObject):
             self.perform(TrashEntries(digests))
 
     def copy_digests(self) -> None:
-        """Copy the SHA-256 of each selected content, one per line."""
         digests = self.table.selected_digests()
         if digests == (self.preview.digest,):
             self.preview.copy_digest()  # its button shows it
@@ -167,7 +163,6 @@ class EntryActions(QObject):
         _copy([head, *map(table_line, self.table.selected_rows())])
 
     def menu(self, bar: CacheFilterBar) -> QMenu:
-        """Return what can be done with the selected rows; what does not apply to them is disabled."""
         menu = EntryMenu(self.table)
         menu.setAccessibleName(tr("Selected entries"))
         menu.setToolTipsVisible(True)

@@ -111,7 +111,6 @@ def state_option(state: CacheState) -> FilterOption:
 
 
 def tool_option(tool: str) -> FilterOption:
-    """Only what one tool gave, or what wrote an index."""
     name = INDEX_LABELS.get(tool, _shorten(call_verb(tool, "done")))
     return FilterOption("tool", tool, name, {"tool": tool})
 
@@ -121,7 +120,6 @@ def target_option(target: str) -> FilterOption:
 
 
 def session_option(session_id: str, title: str) -> FilterOption:
-    """Only what one session stored first."""
     name = ellipsize_title(title or session_id[:8], _MAX_NAME_CHARS)
     return FilterOption("session", session_id, name, {"session": session_id})
 
@@ -190,8 +188,6 @@ class ChipRow(FlowBox):
 
 
 class ProgressRow(QWidget):
-    """Hidden until it shows some work."""
-
     def __init__(self) -> None:
         super().__init__()
         self.text, self.bar = TextLine("", 12, role="muted"), QProgressBar()
@@ -201,7 +197,6 @@ class ProgressRow(QWidget):
         self.hide()
 
     def show_progress(self, words: str, done: int = 0, total: int = 0) -> None:
-        """Show how far the work is; no words: it is over."""
         self.setVisible(bool(words))
         self.text.set_text(words)
         self.bar.setRange(0, max(1, total))
@@ -292,7 +287,6 @@ class CacheFilterBar(Themed, QWidget):
         self.changed.emit()
 
     def filter_menu(self) -> QMenu:
-        """Return a menu of all options; active ones are checked, and removed by choosing them again."""
         menu, sort_key = EntryMenu(self), current_language().sort_key
         by_name = sorted(map(tool_option, self._tools), key=lambda option: sort_key(translate(option.name)))
         titled: tuple[tuple[str, Sequence[FilterOption]], ...] = (
@@ -339,7 +333,6 @@ class CacheFilterBar(Themed, QWidget):
         return menu
 
     def clear(self) -> None:
-        """Let everything pass; the order stays."""
         self._options.clear()
         self._set_query("", session_only=False)
 
@@ -365,7 +358,6 @@ class CacheFilterBar(Themed, QWidget):
         self._update_counter()
 
     def show_selected(self, count: int) -> None:
-        """Say how many entries are selected, where they are several."""
         if max(count, 1) != self._selected:
             self._selected = max(count, 1)
             self._update_counter()

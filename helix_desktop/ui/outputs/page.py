@@ -72,8 +72,6 @@ _MAX_TITLE_CHARS = 32  # characters of a session's title on a chip
 
 
 class HandoverHits(QWidget):
-    """Shows links to handovers; hidden while there are none."""
-
     def __init__(self) -> None:
         super().__init__()
         self._links: Sequence[HandoverLink] = ()
@@ -183,7 +181,6 @@ class OutputsPage(ThemedBackground):
         self._add_shortcuts()
 
     def set_source(self, source: CacheSource | None) -> None:
-        """Show another workspace's cache; None shows nothing."""
         self._source = source
         self._is_refreshing = self._refresh_again = False  # what the former source still lists is dropped
         self._pending_digest, self._canceled_filter = "", None
@@ -201,7 +198,6 @@ class OutputsPage(ThemedBackground):
             self.refresh()
 
     def refresh(self) -> None:
-        """Ask the source again; selection and place on screen stay."""
         if self._is_refreshing:
             self._refresh_again = True
         elif self._source is not None:
@@ -239,7 +235,6 @@ class OutputsPage(ThemedBackground):
             self.preview.content.find_text(words)
 
     def set_verified(self, digest: str, ok: bool, text: str) -> None:
-        """Show the outcome of a check, for example "verified 14:31"."""
         if not ok:
             self.filter_bar.has_damaged = True
             self.model.mark_damaged(digest)
@@ -489,7 +484,6 @@ class OutputsPage(ThemedBackground):
         popup_below(menu, bar.more)
 
     def follow(self, session: Session) -> None:
-        """Show the cache of the workspace on screen."""
         self._session = session
         self.preview.content.read = self._read
         session.changed.connect(self._show_workspace)
@@ -559,7 +553,6 @@ class OutputsPage(ThemedBackground):
 
     @handles(PinEntries)
     async def pin(self, digests: Sequence[str], is_pinned: bool) -> None:
-        """Keep entries from clean-ups, or no longer."""
         for digest in digests:
             await self._session.workspace.store.retention.pin(digest, is_pinned)
         await self._show_change(digests)

@@ -64,7 +64,6 @@ class RecallSelection(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """Return what recalling them is called."""
         if self.asks_first:
             return tr.plural(self.count, "Recall %n entry into message…", "Recall %n entries into message…")
         return tr.plural(self.count, "Recall %n entry into message", "Recall %n entries into message")
@@ -77,7 +76,6 @@ class RecallSelection(msgspec.Struct, frozen=True):
 
     @property
     def cost(self) -> str:
-        """Return what they cost in a message; empty while that is not known."""
         if self.tokens is None:
             return ""
         return tr("≈ {tokens}", tokens=format_token_count(self.tokens))
@@ -157,7 +155,6 @@ class EntryContent(ContentViewer):
 
     @property
     def page(self) -> QWidget:
-        """Return what shows the content, and takes keys."""
         match self.view:
             case "diff":
                 return self.diff.text
@@ -221,7 +218,6 @@ class EntryContent(ContentViewer):
         super().open_find()
 
     def find_text(self, text: str) -> None:
-        """Mark these words in the text; the keyboard stays where it is."""
         super().find_text(text)
         if self.view not in _IN_TEXT:
             self.find_bar.hide()
@@ -320,7 +316,6 @@ class EntryContent(ContentViewer):
                 self.diff.show_text(words)
 
     def _diff_facts(self) -> str:
-        """Return with which version this one is compared."""
         previous = self._previous
         if previous is None:
             return ""
@@ -383,7 +378,6 @@ class Preview(Themed, QWidget):
 
     @property
     def digest(self) -> str:
-        """Return the digest on show; empty when there is none."""
         return self._state.row.digest if self._state else ""
 
     def show_state(self, state: PreviewState | None) -> None:

@@ -55,7 +55,6 @@ class CacheRow(CacheEntry, frozen=True, kw_only=True):
 
     @property
     def is_argument(self) -> bool:
-        """Return True if it is what the tool was called with, not its output."""
         return self.kind == "argument"
 
 
@@ -119,7 +118,6 @@ class PreviewState(msgspec.Struct, frozen=True):
 
 
 def short_digest(digest: str) -> str:
-    """Return a digest as the table writes it, by its first 12 digits."""
     return digest[:SHORT_DIGITS]
 
 

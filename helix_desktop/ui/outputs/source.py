@@ -137,7 +137,6 @@ class CacheSource:
         return [tool for tool in await self._workspace.store.tools() if tool and tool not in INDEX_LABELS]
 
     async def sessions(self) -> Sequence[tuple[str, str]]:
-        """Return the sessions by id and title, last updated first."""
         return [(session.id, session.title) for session in await self._workspace.store.sessions()]
 
     async def _read_window(self, cache_filter: CacheFilter) -> None:
@@ -214,7 +213,6 @@ class CacheSource:
         return b"".join(parts)
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
-        """Return the rows of some digests, without those that are gone."""
         result = []
         for digest in digests:
             try:

@@ -212,7 +212,6 @@ class CacheTableModel(QAbstractTableModel):
         return entries_data(digests, "\n".join(digests))
 
     def mark_damaged(self, digest: str) -> None:
-        """Show an entry as damaged until other digests are shown."""
         self._damaged.add(digest)
         row = self.row_of(digest)
         if row >= 0:
@@ -227,7 +226,6 @@ class CacheTableModel(QAbstractTableModel):
         return [text[at : at + step] for at in range(0, len(text), step)]
 
     def row_of(self, digest: str) -> int:
-        """Return the row of a digest; -1 when it is not listed."""
         key, offset = bytes.fromhex(digest), -1
         while True:
             offset = self._ids.find(key, offset + 1)
@@ -247,7 +245,6 @@ class CacheTableModel(QAbstractTableModel):
         return cached[1]
 
     def is_loaded(self, row: int) -> bool:
-        """Return True if a row has arrived; asks for nothing."""
         return self._key(row) in self._rows
 
     def _key(self, row: int) -> bytes:
@@ -302,7 +299,6 @@ class CacheTableModel(QAbstractTableModel):
 
 
 def _outdated(row: CacheRow, column: Column) -> str:
-    """Return the mark behind the name of a file that has changed since."""
     return translate(OUTDATED) if row.changed_since and column.key == "target" else ""
 
 
@@ -342,8 +338,6 @@ STATE_TONES = {state: _TONES.get(name, "neutral") for name, same in SAME_STATES.
 
 
 class CellPainter:
-    """Paints cells straight from their rows, hundreds at once."""
-
     def __init__(self, model: CacheTableModel, clock: ClockMs) -> None:
         self._model, self._clock = model, clock
         self._elided: dict[tuple[str, CellStyle, int], str] = {}
@@ -372,11 +366,9 @@ class CellPainter:
         self._elided.clear()
 
     def is_whole(self, text: str, column: Column, width: int) -> bool:
-        """Return True if a text has room in a cell."""
         return self._elide(text, column.style, width - 2 * PAD) == text
 
     def paint(self, painter: QPainter, rect: QRect, number: int, column: Column) -> None:
-        """Paint what the row of a number says in a column."""
         row = self._model.entry(number)
         if row is None:
             self._placeholder(painter, rect, column.style, self._model.digest_at(number))
@@ -438,8 +430,6 @@ _TITLE_FONT, _TITLE_PAD_PX = (12, 500), 28  # of a section in the style sheet: s
 
 
 class ColumnLayout(QObject):
-    """Shows the columns that fit a table's width, unless the user has chosen them."""
-
     def __init__(self, table: QTableView) -> None:
         super().__init__(table)
         self._table = table
@@ -463,7 +453,6 @@ class ColumnLayout(QObject):
         return menu
 
     def override(self, key: CacheColumn, visible: bool) -> None:
-        """Show or hide a column whatever the width."""
         self._chosen = self._shown | {key} if visible else self._shown - {key}
         self.fit()
 
@@ -560,7 +549,6 @@ class CacheTable(Themed, QTableView):
         self.apply_theme()
 
     def current_digest(self) -> str:
-        """Return the digest of the current row; empty when there is none."""
         at = self.currentIndex()
         return self._model.digest_at(at.row()) if at.isValid() else ""
 
@@ -581,7 +569,6 @@ class CacheTable(Themed, QTableView):
         ]
 
     def selected_digests(self) -> tuple[str, ...]:
-        """Return the digests of the selected rows, from top to bottom."""
         parts = (self._model.digests(rows) for rows in self._selected_ranges())
         return tuple(itertools.chain.from_iterable(parts))
 
@@ -607,7 +594,6 @@ class CacheTable(Themed, QTableView):
             self.select_row(max(0, self.currentIndex().row()))
 
     def select_row(self, row: int) -> None:
-        """Make a row the current one and bring it into sight."""
         index = self._model.index(row, 0)
         self.select_only(index)
         self.scrollTo(index)
@@ -719,7 +705,6 @@ class CacheTable(Themed, QTableView):
             super().keyPressEvent(event)
 
     def startDrag(self, actions: Qt.DropAction) -> None:
-        """Drag the selected rows, unless they are more than a message can hold."""
         count = self.selected_count()
         if not 0 < count <= MAX_DRAGGED:
             return

@@ -39,7 +39,6 @@ class ChoiceList(Themed, QListView, Generic[R]):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def key_of(self, row: R) -> Hashable:
-        """Return what tells a row apart, whatever it says."""
         raise NotImplementedError
 
     def data_of(self, at: int, role: int) -> object:
@@ -78,7 +77,6 @@ class ChoiceList(Themed, QListView, Generic[R]):
         return self.rows[index.row()] if index.isValid() else None
 
     def index_of_key(self, key: Hashable) -> QModelIndex:
-        """Return the place of a row by its key; an invalid one if it is not listed."""
         at = next((at for at, row in enumerate(self.rows) if self.key_of(row) == key), -1)
         return self.row_model.index(at)
 

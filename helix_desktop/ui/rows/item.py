@@ -106,7 +106,6 @@ class ListItem:
 
     @property
     def texts(self) -> Sequence[RowText]:
-        """Return all texts from top to bottom; an item built in part is built completely first."""
         return self._texts
 
     @property
@@ -114,16 +113,13 @@ class ListItem:
         return self._texts
 
     def text(self, number: int) -> RowText:
-        """Return a text by its number, built when it was not; IndexError when there is none."""
         return self._texts[number]
 
     def block_texts(self) -> Iterator[BlockText]:
-        """Return the words of all texts; nothing is built for them."""
         return (BlockText(text.number, text.text()) for text in self._texts)
 
     @property
     def has_text(self) -> bool:
-        """Return True if a screen reader finds something to read in it."""
         return bool(self.accessible_notes) or any(True for _ in self.block_texts())
 
     def accessible_text(self) -> str:
@@ -133,7 +129,6 @@ class ListItem:
         return "\n".join(("".join(parts).removeprefix("\n"), *self.accessible_notes)).removeprefix("\n")
 
     def edge_text(self, *, last: bool) -> int | None:
-        """Return the number of the first or the last text, None when there is none."""
         return (len(self._texts) - 1 if last else 0) if self._texts else None
 
     @property
@@ -153,7 +148,6 @@ class ListItem:
         return next((area for area in reversed(self.hit_areas) if area.rect.contains(point)), None)
 
     def tip_at(self, x: float, y: float) -> str:
-        """Return what the tooltip at a point says; empty if there is none."""
         point = QPointF(x, y)
         tips = (part.tip for part in reversed(self.parts) if part.tip and part.rect.contains(point))
         return next(tips, "")

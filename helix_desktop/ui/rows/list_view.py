@@ -247,11 +247,9 @@ class ListMouse(QObject):
         self.changed.emit()
 
     def double_click(self, event: QMouseEvent) -> bool:
-        """Do what a double click does here beside that of a press; False if nothing."""
         return False
 
     def wheel(self, event: QWheelEvent) -> bool:
-        """Scroll what is below the mouse by itself; False where nothing does."""
         return False
 
     def move(self, event: QMouseEvent) -> None:
@@ -300,7 +298,6 @@ class ListMouse(QObject):
     def _open_link(self, link: str) -> None: ...
 
     def link_of(self, located: HitResult) -> str:
-        """Return the target of the link at a place, or an empty string."""
         return ""
 
     def clear_hover(self) -> None:
@@ -308,7 +305,6 @@ class ListMouse(QObject):
         self.viewport.unsetCursor()
 
     def refresh(self) -> None:
-        """Rows have moved below a resting mouse."""
         if not self._is_selecting and self.viewport.underMouse():
             self._position = QPointF(self.viewport.mapFromGlobal(QCursor.pos()))
             self._update_hover()
@@ -474,12 +470,10 @@ class RowListView(Themed, QAbstractScrollArea):
             perform(self, area.action)
 
     def show_style(self, theme: Theme) -> None:
-        """Show ring, ground and scroll bar in a theme."""
         self._ring.apply_theme()
         set_style_sheet(self, _style(type(self).__name__, theme))
 
     def selected_text(self) -> str:
-        """Return the selected words, rows apart by an empty line."""
         return self._selection.text()
 
     def copy(self) -> None:
@@ -527,7 +521,6 @@ class RowListView(Themed, QAbstractScrollArea):
         self._rows.on_bar_moved()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Scroll, copy, select; with Shift, move the end of the selection."""
         height = self.viewport().height()
         steps = {
             Qt.Key.Key_Up: -_LINE,
@@ -557,13 +550,11 @@ class RowListView(Themed, QAbstractScrollArea):
             super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Coming back with Shift+Tab begins at the last button in sight."""
         super().focusInEvent(event)
         if event.reason() == Qt.FocusReason.BacktabFocusReason:
             self._enter(forward=False)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Tab goes through the buttons of the rows before it leaves."""
         if forward and self.hasFocus() and self._enter(forward=True):
             return True
         return super().focusNextPrevChild(forward)
@@ -575,7 +566,6 @@ class RowListView(Themed, QAbstractScrollArea):
         menu.popup(event.globalPos())
 
     def fill_menu(self, menu: QMenu, place: QPointF) -> None:
-        """Add what can be done at a place of the viewport."""
         if self._selection:
             menu.addAction(tr("Copy"), self.copy)
         menu.addAction(tr("Select all"), self.select_all)

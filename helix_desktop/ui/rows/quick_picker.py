@@ -91,7 +91,6 @@ class PickerList(ChoiceList[Line]):
 
     @property
     def row(self) -> int:
-        """The chosen line; -1 for none."""
         return self.currentIndex().row()
 
     def choose(self, row: int) -> None:
@@ -175,11 +174,9 @@ class QuickPicker(QFrame):
 
     @property
     def empty_text(self) -> str:
-        """Return what is shown instead of lines; empty while there are any."""
         return self._empty.text() if self._empty.isVisible() else ""
 
     def set_empty_text(self, text: str) -> None:
-        """Say this where a search has found nothing."""
         self._empty.setText(text)
 
     def find_lines(self, needle: str) -> Iterable[Line]:
@@ -194,7 +191,6 @@ class QuickPicker(QFrame):
         return 0
 
     def accept(self, row: Any) -> None:
-        """Go where a line leads, by what it stands for."""
         raise NotImplementedError
 
     def _accept(self, index: QModelIndex) -> None:
@@ -202,7 +198,6 @@ class QuickPicker(QFrame):
             self.accept(line.value)
 
     def open(self) -> None:
-        """Appear over the window with an empty search."""
         if not self.isVisible():
             self._previous_focus = QApplication.focusWidget()
             self._is_by_keyboard = self._window.testAttribute(BY_KEYBOARD)
@@ -224,7 +219,6 @@ class QuickPicker(QFrame):
         """End what goes on while it is open."""
 
     def dismiss(self) -> None:
-        """Hide, and return the keyboard focus to the widget that had it."""
         before, self._previous_focus = self._previous_focus, None
         self.hide()
         refocus(before, Qt.FocusReason.PopupFocusReason)
@@ -304,7 +298,6 @@ class QuickPicker(QFrame):
         self.setGeometry((window.width() - wide) // 2, _TOP_PX, wide, high)
 
     def _fill(self, needle: str) -> None:
-        """List what matches; the panel grows for it, and never shrinks while it is open."""
         lines = [*self.find_lines(needle)]
         self.list_view.set_rows(lines)
         self.list_view.setVisible(bool(lines))

@@ -76,7 +76,6 @@ class RowWidget(QWidget):
         self._place_children()
 
     def release(self) -> None:
-        """Show nothing any more, and wait for another item."""
         self.item = None
         self.index = -1
         self.focused_area = ""
@@ -84,7 +83,6 @@ class RowWidget(QWidget):
         self._place_children()
 
     def make_accessible(self) -> QAccessibleWidget:
-        """Return the interface that assistive technology asks; what it finds below follows at once."""
         QTimer.singleShot(0, self, self._place_children)
         return QAccessibleWidget(self, QAccessible.Role.ListItem)
 
@@ -93,7 +91,6 @@ class RowWidget(QWidget):
         return (self.item.accessible_text() if self.item is not None else "") or self.accessibleName()
 
     def has_keyboard(self) -> bool:
-        """Return True if the row or one of its places has the keyboard."""
         has_button = any(button.hasFocus() for button in self._buttons.values())
         return self.hasFocus() or has_button or self._has_hosted_keyboard()
 
@@ -181,7 +178,6 @@ class RowWidget(QWidget):
             self._pool.activated.emit(self.index, area)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Tab goes through the places of all rows."""
         self._pool.focus_stepped.emit(forward)
         return True
 
@@ -193,8 +189,6 @@ class RowWidget(QWidget):
 
 
 class RowWidgetPool(QObject):
-    """The widgets of the visible rows; a widget out of sight is used again."""
-
     activated = Signal(int, object)
     """Index of a row, and the place in it that is to do what it does."""
     focus_stepped = Signal(bool)
@@ -305,7 +299,6 @@ class _RowAreaInterface(QAccessibleWidget):
         self._area = area
 
     def childCount(self) -> int:
-        """Return how many rows are in sight."""
         return len(self._area.rows())
 
     def child(self, index: int) -> QAccessibleInterface | None:  # type: ignore[override]  # none is Qt's null

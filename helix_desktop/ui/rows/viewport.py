@@ -116,19 +116,16 @@ class ScrollLayout:
         )
 
     def reset(self, estimates: Iterable[float]) -> None:
-        """Begin with other rows, at the top."""
         self.heights = HeightIndex(estimates)
         self.anchor, self.offset, self.placed, self.has_room = 0, 0.0, [], False
 
     def insert(self, index: int, estimate: float) -> None:
-        """Insert a row; what is read stays where it is."""
         is_last = index == len(self.heights)
         self.heights.insert(index, estimate)
         if index <= self.anchor and not is_last:
             self.anchor += 1
 
     def remove(self, index: int) -> None:
-        """Remove a row; what is read stays where it is."""
         self.heights.remove(index)
         if index < self.anchor:
             self.anchor -= 1
@@ -307,11 +304,9 @@ class ListViewport(QObject):
 
     @property
     def height(self) -> int:
-        """Height of what is in sight."""
         return self._area.height()
 
     def item(self, index: int) -> ListItem:
-        """Return the item of a row, laid out for the column."""
         item = self.source.get(index)
         try:
             item.layout(self.column_width)
@@ -327,7 +322,6 @@ class ListViewport(QObject):
 
     @property
     def is_following(self) -> bool:
-        """Return True if it stays at the end when rows come."""
         return self.scroll_layout.is_following
 
     @property
@@ -411,7 +405,6 @@ class ListViewport(QObject):
             self.scroll_by(top - _EDGE if top < _EDGE else bottom - room)
 
     def relayout_in_place(self, index: int) -> None:
-        """Lay out again with the top of a visible row staying where it is."""
         placed = self.placed_row(index)
         if placed is not None:
             self.scroll_layout.scroll_to_row(index, placed.y)

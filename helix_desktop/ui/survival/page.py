@@ -271,7 +271,6 @@ class Survival(msgspec.Struct, frozen=True):
         return [*compactions, (tr("End of session"), len(self.figures.managed_sizes), self.figures.at_end)]
 
     def sentence(self, moment: int) -> str:
-        """Return what survived, in a sentence or two."""
         name, _, facts = self.moments[moment]
         total, in_summary, in_context, one_call = (
             sum(getattr(kind, field) for kind in facts)
@@ -299,7 +298,6 @@ class Survival(msgspec.Struct, frozen=True):
 
     @property
     def about(self) -> str:
-        """Return what was replayed, and how."""
         count, window = len(self.figures.managed_sizes), format_tokens(self.figures.window)
         requests = tr.plural(count, "%n request", "%n requests")
         policy = tr("Policy: {policy}", policy=policy_name(self.policy))
@@ -334,7 +332,6 @@ class Survival(msgspec.Struct, frozen=True):
 
     @property
     def notes(self) -> str:
-        """Return what is estimated."""
         sizes, window = self.figures.unmanaged_sizes, format_tokens(self.figures.window)
         if self.agent:
             counted = [tr("Estimated by Helix's own count, without system prompt and tools.")]
@@ -375,8 +372,6 @@ class Survival(msgspec.Struct, frozen=True):
 
 
 class FactTable(Themed, QTreeWidget):
-    """Facts by kind, with how many are where; each kind opens to its facts."""
-
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("survival_facts")
@@ -478,7 +473,6 @@ class SurvivalReport(QWidget):
         self.title.hide()
 
     def show_survival(self, survival: Survival, moment: int) -> None:
-        """Show a session as it is at one of its moments."""
         _, request, facts = survival.moments[moment]
         is_end = moment == len(survival.moments) - 1
         self.sentence.setText(survival.sentence(moment))
@@ -575,7 +569,6 @@ class SurvivalPage(ThemedBackground):
         session.on_refresh_page("survives", self.refresh)
 
     def refresh(self) -> None:
-        """Show the session on screen; replay it if it is another one, or has gone on while out of sight."""
         conversation = self._session.find_conversation()
         if conversation is None:
             return
@@ -757,7 +750,6 @@ def _imported(conversation: Conversation) -> SessionImported | None:
 
 
 def _write(path: Path, image: QImage) -> None:
-    """Raises HelixError."""
     try:
         new = path.with_name(path.name + ".new")
         new.write_bytes(png_bytes(image))

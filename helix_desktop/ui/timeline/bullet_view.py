@@ -42,8 +42,6 @@ class _Chip(Box):
 
 
 class _Sentence(Words):
-    """Stands with its chips in its own direction, on lines as high as theirs."""
-
     runs_against = False
 
     def line_height(self) -> float:

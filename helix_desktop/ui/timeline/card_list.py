@@ -152,8 +152,6 @@ class HostItem(ListItem):
 
 
 class CardItem(ListItem):
-    """A row with a card, and its part of the rail."""
-
     row_area = "unfold"
 
     def __init__(self, row: TimelineRow, look: CardLook, node: Node, theme: Theme) -> None:
@@ -292,7 +290,6 @@ class CardRows:
         return max(120.0, min(scaled(COLUMN_WIDTH), room - 2 * _SIDE))
 
     def clear(self) -> None:
-        """Make all items again when they are needed next."""
         self._items.clear()
 
     def is_plain(self, key: Any) -> bool:
@@ -343,7 +340,6 @@ class CardList(RowListView):
         self._lay_out(pointed)
 
     def refresh(self) -> None:
-        """Lay out and paint again; what the mouse points at stays where it is."""
         self._lay_out(self._place_under_mouse())
 
     def _place_under_mouse(self) -> tuple[AreaId, float, float] | None:
@@ -384,7 +380,6 @@ class CardList(RowListView):
         self.refresh()
 
     def toggle(self, key: Hashable, part: str) -> None:
-        """Open or close a part of a card, which stays where it is."""
         self.cards.toggle(key, part)
         index = self.cards.index_of(key)
         if part == "rewrites":

@@ -83,8 +83,6 @@ _AT_ONCE = 3_000  # characters of a text that stand whole in a card; the rest of
 
 
 class ToggleFold(NamedTuple):
-    """Open or close a part of a card; `opens`: it is closed, and a link to the card opens it."""
-
     part: str
     opens: bool = False
 
@@ -109,8 +107,6 @@ class CardLook(NamedTuple):
 
 
 class TimelineRow(msgspec.Struct, frozen=True):
-    """A row of the timeline that boxes fill."""
-
     estimate: ClassVar[int] = 48
     """Its height in pixels at 100 % until it is laid out."""
 
@@ -120,7 +116,6 @@ class TimelineRow(msgspec.Struct, frozen=True):
 
     @property
     def below(self) -> Sequence[TimelineCard]:
-        """What stands below it while it is open."""
         return ()
 
     def node(self, live: int) -> Node:
@@ -133,8 +128,6 @@ class TimelineRow(msgspec.Struct, frozen=True):
 
 
 class TimelineCard(TimelineRow, frozen=True):
-    """A row of an event of the log, or of several."""
-
     seq: int
     at_ms: int
 
@@ -186,7 +179,6 @@ class Rewrite(TimelineCard, frozen=True, kw_only=True):
         return dotted((line, *(pill.words for pill in state_pills(self.is_undone, self.inside))))
 
     def end(self, look: CardLook, undone_with: str = "") -> list[Box]:
-        """Return what stands at the end of its line."""
         undo = undo_links(self.undo_seqs, look, self.is_undone, self.inside, self.carries)
         states = state_pills(self.is_undone, self.inside, undone_with)
         return [*states, time_text(self.at_ms, look), *undo]
@@ -200,7 +192,6 @@ class Rewrite(TimelineCard, frozen=True, kw_only=True):
 def framed(
     content: Sequence[Box], pad: tuple[int, int, int, int], gap: int, tip: str = "", fill: str = "surface"
 ) -> Frame:
-    """Return what stands in a card."""
     return Frame(Column(content, gap), pad, fill, "border", tip=tip)
 
 
@@ -228,7 +219,6 @@ def _show_links(seq: int, title: str, look: CardLook) -> list[Button]:
 
 
 def time_text(at_ms: int, look: CardLook) -> Text:
-    """Return when a card's event was."""
     return Text(format_relative_time(at_ms, look.now_ms, with_time=True), 12, "faint")
 
 
@@ -330,14 +320,11 @@ def code_frame(content: Sequence[Box]) -> Frame:
 
 
 def refused_fold(text: str, look: CardLook) -> Box:
-    """Return what a model wrote that was not used, word for word."""
     note = tr.plural(len(text), "%n character", "%n characters")
     return text_fold(text, look, "refused", tr("Text not used"), note, "muted")
 
 
 def text_fold(text: str, look: CardLook, part: str, title: str, note: str, color: str) -> Box:
-    """Return a text word for word, behind its heading."""
-
     def build() -> list[Box]:
         return [Frame(Column(long_words(text, part, look, "muted", 13)), (20, 0, 0, 4))]
 
@@ -345,7 +332,6 @@ def text_fold(text: str, look: CardLook, part: str, title: str, note: str, color
 
 
 def ledger_fold(ledger: str, look: CardLook, color: str) -> Box:
-    """Return the list of files, commands and errors, word for word."""
     note = tr.plural(ledger.count("\n") + 1, "%n line", "%n lines")
     legend = tr(
         "r read, l listed, s searched, w written, e edited, $ run, ! failed. Hexadecimal digits: an output "
@@ -433,8 +419,6 @@ class SweepCard(Rewrite, frozen=True):
 
 
 class FormCard(TimelineCard, frozen=True):
-    """A large output and the form in which the agent got it."""
-
     event: ToolAnswered
     is_changed: bool = False  # the user chose another form later
     inside: str = ""  # what covers it now
@@ -463,7 +447,6 @@ class FormCard(TimelineCard, frozen=True):
 
     @property
     def note(self) -> str:
-        """Why it is not the form that was asked for."""
         return translate(self.event.intake_note) or slow_model_text(self.event.intake_slow_model)
 
     @property
@@ -646,7 +629,6 @@ class ManualActionCard(TimelineCard, frozen=True):
         return self.text
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
-        """Return it in one quiet line, with what takes it back."""
         end: list[Box] = [*state_pills(self.is_undone, self.inside), time_text(self.at_ms, look)]
         end += _show_links(self.target or self.seq, self.text, look)
         if self.kind in ("form", "exclude"):
@@ -720,7 +702,6 @@ class RunningCard(TimelineRow, frozen=True):
         return "live"
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
-        """Return it with what the model writes and a Stop that changes nothing."""
         tip, title = tr("Stop without changing anything"), running_text()
         stop = push_button("stop", CancelCompaction(), tr("Stop"), tip=tip)
         tail = self.text[-_TAIL_CHARS:]

@@ -124,7 +124,6 @@ class _CardReducer:
         self._ended = ended_observations(transcript.rewrites.placed_observations.values())
 
     def read(self, log: Sequence[RecordedEvent]) -> tuple[TimelineCard, ...]:
-        """Return all cards, newest first."""
         for recorded in log:
             match recorded.event:
                 case HandoverMade() | HandoverFailed():

@@ -226,7 +226,6 @@ class Timeline(Themed, QWidget):
                 yield from self._with_open(row.below)
 
     def set_running(self, card: RunningCard | None) -> None:
-        """Show how far the running compaction is; None: none runs."""
         self._state = replace(self._state, running=card)
         bare = card is None and not (self._state.cards or self._state.points)
         had_focus = self.cards.hasFocus() or self.empty.button.hasFocus()
@@ -390,7 +389,6 @@ class Timeline(Themed, QWidget):
 
     @staticmethod
     async def _continuations(workspace: OpenWorkspace, session_id: str) -> tuple[Continuation, ...]:
-        """Return the sessions that continue one; none while the store cannot be read."""
         with suppress(StoreError):
             others = await workspace.sessions()
             later = (other for other in others if other.origin == session_id)
@@ -410,7 +408,6 @@ class Timeline(Themed, QWidget):
 
     @property
     def is_revealing(self) -> bool:
-        """Return True while a card is still to come into sight."""
         return bool(self._pending_reveal)
 
     def set_first_card(self, seq: int) -> None:

@@ -117,7 +117,6 @@ def _cost_pills(card: HandoverCard | ObservationsCard) -> list[Pill]:
 
 
 def _section_fold(section: Section, look: CardLook, color: str, *, is_flagged: bool) -> Box:
-    """Return one of the sections, its bullets one below the other."""
     if not section.bullets:
         words = Row([Text(section.title, 13, color, 600), Text(tr("empty"), 12, "faint")])
         return Frame(words, (20, 5, 0, 5))
@@ -181,7 +180,6 @@ class HandoverCard(Rewrite, frozen=True):
         return tr("Replaces {messages}", messages=self.messages)
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
-        """Show what is open by it first; opened it shows everything, with what it took."""
         color, is_flagged = "faint" if self.is_undone else "text", not self.event.origin
         sections = [
             Column(
@@ -250,7 +248,6 @@ class HandoverCard(Rewrite, frozen=True):
         return RowWithEnd([Flow(words), Flow(end, is_at_end=True), *([] if look.is_later else [more])])
 
     def _state(self) -> Pill:
-        """Return whether the context has it, or why not."""
         if self.is_undone:
             return undone_pill(inside=self.replaced_by or self.inside)
         if replacement := self.replaced_by or self.inside:
@@ -292,8 +289,6 @@ def _session_chip(words: str, session_id: str) -> Button:
 
 
 class Continuation(msgspec.Struct, frozen=True):
-    """A session that continues this one, and its title."""
-
     session_id: str
     title: str
 
@@ -303,8 +298,6 @@ class Continuation(msgspec.Struct, frozen=True):
 
 
 class ContinuedRow(TimelineRow, frozen=True):
-    """The sessions that go on from here."""
-
     sessions: tuple[Continuation, ...]
 
     @property
@@ -343,7 +336,6 @@ class ObservationsCard(TimelineCard, frozen=True):
         return tr("Prepared summary")
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
-        """Return observations or a reflection that wait for their place."""
         state = inside_pill(self.inside) if self.inside else Pill(tr("For the next compaction"))
         title = Flow([Text(self.title, 14, weight=600), state])
         icon = Icon("sparkles" if self.event.reflection else "eye")
@@ -372,7 +364,6 @@ class PlacedCard(Rewrite, frozen=True):
         return "mark" if self.is_undone else "compacted"
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
-        """Return it in one line, opened with all that the observations say."""
         color = "faint" if self.is_undone else "text"
         content = [self.headline("eye", look), *_observations(self.facts, look, color)]
         tip = translate(STATE_WORDS["observed"].tooltip)
@@ -380,7 +371,6 @@ class PlacedCard(Rewrite, frozen=True):
 
 
 def _observations(card: ObservationsCard, look: CardLook, color: str) -> list[Box]:
-    """Return dated facts, quotes, ledger and figures, behind a heading."""
     content: list[Box] = [Words(unused, 12, "warn")] if (unused := unused_text(card.event)) else []
     content.append(fold(look, "details", tr("Summary text"), "", color, lambda: _facts(card, color)))
     if look.is_open("details"):
@@ -432,8 +422,6 @@ _FOLD_GLYPHS: dict[FoldKind, str] = {"fold": "list-tree", "condense": "minimize-
 
 
 class FoldCard(Rewrite, frozen=True):
-    """Steps that became a note."""
-
     event: FoldMade
     title: str
 
@@ -447,7 +435,6 @@ class FoldCard(Rewrite, frozen=True):
         return "mark" if self.is_undone else "compacted"
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
-        """Return it in one line; opens onto the note, with what it covers."""
         color = "faint" if self.is_undone else "text"
         is_lost = self.event.how == "truncate"
         glyph = _FOLD_GLYPHS[self.event.how]
@@ -518,6 +505,5 @@ class ChangeCard(Rewrite, frozen=True):
         return "mark" if self.is_undone else "compacted" if "compacted" in self.filters else "sweep"
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
-        """Return all that became of the context before a request, in one line."""
         corner = [unfold_button("rewrites", is_open=look.is_open("rewrites"))]
         return framed([self.headline("layers", look, corner)], (14, 5, 8, 5), 8), self.name(self.line)

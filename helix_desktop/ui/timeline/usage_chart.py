@@ -74,11 +74,9 @@ class Scrubber(Themed, QSlider):
 
     @property
     def step(self) -> Step | None:
-        """Return the step that is looked at; None: now."""
         return self.steps[self.value()] if self.value() < len(self.steps) else None
 
     def set_steps(self, steps: Sequence[Step]) -> None:
-        """Take the steps of a session, oldest first; what is looked at stays."""
         at = self.step.seq if self.step is not None else 0
         self.steps = steps
         self.setRange(0, len(steps))
@@ -100,7 +98,6 @@ class Scrubber(Themed, QSlider):
             self.step_chosen.emit(self.step.seq if self.step is not None else 0)
 
     def step_of(self, seq: int) -> Step | None:
-        """Return the step whose answer is an event."""
         place = bisect_left(self.steps, seq, key=lambda step: step.seq)
         found = self.steps[place] if place < len(self.steps) else None
         return found if found is not None and found.seq == seq else None
@@ -266,7 +263,6 @@ class UsageChart(Themed, QWidget):
 
     @property
     def is_overfull(self) -> bool:
-        """Return True if the window held more at some point than there was room for."""
         return any(point.used > (point.window or self._window) for point in self._points)
 
     @property

@@ -176,7 +176,6 @@ class _UsageReducer:
             self._sizes[recorded.seq] = size
 
     def complete(self) -> tuple[UsagePoint, ...]:
-        """Return all points, those of rewrites with what each made of the next request."""
         return tuple(
             replace(point, before=size.before, after=size.after)
             if point.kind != "turn" and (size := self._sizes.get(point.seq))
@@ -265,7 +264,6 @@ class _UsageReducer:
         return max(0, by_policy - event.tokens - FRAMING_TOKENS + self._quoted_before.get(seq, 0))
 
     def _used_tokens(self) -> int:
-        """Return the tokens of the window as the model counts them."""
         counted = self._overhead + self._quoted_tokens + self._messages
         return projected_tokens(counted, self._report, self._ratio)
 

@@ -20,7 +20,7 @@ from helix_desktop.domain.file_history.changes import RecordedChanges, RevertPla
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.changes.reverts.revert_dialog import plan_lead
+from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import plan_lead
 from helix_desktop.ui.changes.reverts.revert_flow import done_text
 from tests.support.file_changes.random_edits import START, RandomEdits
 from tests.support.file_changes.rig import SESSION, HistoryRig, open_rig

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.ui.chat.rows.call_results import outcome_text
+from helix_desktop.ui.chat.rows.row_texts import outcome_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.rows.rows_from_events import rows_from_log
 from tests.support.agent_rig import AgentRig

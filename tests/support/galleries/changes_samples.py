@@ -42,8 +42,7 @@ from helix_desktop.ui.changes.change_groups import (
 from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
-from helix_desktop.ui.changes.reverts.revert_dialog import PlanDialog
-from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
+from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import PlanDialog, RewindDialog
 from tests.support.galleries.panes_samples import NOW_MS
 
 _MINUTE_MS = 60_000

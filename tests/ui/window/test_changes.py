@@ -15,8 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
 from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
-from helix_desktop.ui.changes.reverts.revert_dialog import PlanDialog
-from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
+from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import PlanDialog, RewindDialog
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow, UserRow
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.diff.canvas import HunkHead

@@ -9,7 +9,7 @@ import pytest
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.handover.range_choice import WHOLE_CONVERSATION
-from helix_desktop.ui.handover.versions import NOW
+from helix_desktop.ui.handover.versions_and_drafts import NOW
 from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import Reply, StreamedReply, Text, text_reply

@@ -18,7 +18,7 @@ from helix_desktop.domain.passages import PassageQuery
 from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.ui.chat.actions import ControlTurn
-from helix_desktop.ui.chat.rows.call_results import figures_text
+from helix_desktop.ui.chat.rows.row_texts import figures_text
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.intents import RemoveWorkspace

@@ -26,7 +26,7 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.cards import Pill
-from helix_desktop.ui.handover.versions import NOW
+from helix_desktop.ui.handover.versions_and_drafts import NOW
 from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import Compact, EditHandover, ExportHandover, Undo
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION

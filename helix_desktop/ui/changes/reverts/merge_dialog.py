@@ -206,7 +206,6 @@ class MergeResult(CodeEdit):
         self._show_chunks()
 
     def choose(self, choice: ChunkChoice) -> None:
-        """Put the lines of a side, or of both, into the current chunk."""
         number = self.current
         if number < 0:
             return

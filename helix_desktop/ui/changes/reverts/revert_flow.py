@@ -35,7 +35,7 @@ from helix_desktop.ui.changes.change_list import (
 from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
-from helix_desktop.ui.changes.reverts.revert_dialog import PlanDialog, PlanView
+from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import PlanDialog, PlanView
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import show_copied
 from helix_desktop.ui.design.dialogs import exec_async
@@ -94,7 +94,6 @@ class RevertFlow:
         session.handle(self)
 
     async def _refresh_page(self) -> None:
-        """Show what was done on the page before it is reported."""
         if (page := self._page.find()) is not None:
             await page.refresh()
 
@@ -102,7 +101,6 @@ class RevertFlow:
     async def apply(
         workspace: OpenWorkspace, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
     ) -> RevertOutcome:
-        """Change the files as planned and chosen. Raises HelixError."""
         changes = plan.counted_changes(choices)
         recorded = await workspace.changes.revert(session_id, plan, choices) if changes else None
         event = recorded.event if recorded is not None else None
@@ -212,12 +210,10 @@ class RevertFlow:
 
     @handles(RevertChanges)
     async def revert(self, selection: RevertSelection) -> None:
-        """Take back what is selected, after a look at what that does."""
         await self._carry_out(lambda changes, session_id: changes.plan(session_id, selection))
 
     @handles(RevertHunk)
     async def revert_hunk(self, file: FileRow, hunk: int, is_redo: bool) -> None:
-        """Take a hunk back, or do one again that was taken back."""
         selection = RevertSelection(file.capture_ids, (file.path,), (hunk,), scope="hunk")
         if is_redo:
             await self._carry_out(lambda changes, session_id: changes.plan_hunk_redo(session_id, selection))
@@ -250,7 +246,6 @@ class RevertFlow:
 
     @handles(MarkReviewed)
     async def accept(self, paths: Sequence[str]) -> None:
-        """Mark changes of these paths as reviewed; none named: all."""
         await self._session.workspace.changes.accept(self._session.conversation.session.id, paths)
         await self._refresh_page()
 

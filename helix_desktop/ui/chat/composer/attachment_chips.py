@@ -326,7 +326,6 @@ class AttachmentBar(Themed, QScrollArea):
             self._focus(min(place, len(self._chips) - 1))
 
     def _focused_place(self) -> int | None:
-        """Return which chip has the keyboard, itself or one of its buttons; None if none has."""
         focused = QApplication.focusWidget()
         holders = (n for n, chip in enumerate(self._chips) if focused in (chip, *chip.children()))
         return next(holders, None)

@@ -121,7 +121,6 @@ class ModeButton(ChoiceButton):
         return self.sizeHint()
 
     def colors(self) -> tuple[str, str]:
-        """Those of the mode: Auto is a warning."""
         if not self.isEnabled() or self._mode == "ask":
             return super().colors()
         return ("accent_text", "accent_soft") if self._mode == "plan" else ("warn", "warn_soft")
@@ -165,7 +164,6 @@ class MessageHistory(QObject):
         return self._draft if self._is_unchanged() else None
 
     def end(self) -> str:
-        """Browse no more; return the draft that was set aside."""
         draft, self._draft, self._at, self._messages = self._draft, "", _NOT_BROWSING, ()
         return draft
 
@@ -320,7 +318,6 @@ class Composer(Themed, QWidget):
 
     @property
     def has_words(self) -> bool:
-        """Return True if what is typed can be an answer: words alone."""
         text = self.text()
         return bool(text.strip()) and parse_slash_input(text) is None and not self._chips.keys
 
@@ -378,7 +375,6 @@ class Composer(Themed, QWidget):
         self._refresh()
 
     def _placeholders(self) -> tuple[str, ...]:
-        """Return what an empty field says, the longest text first."""
         if self._has_question:
             answer = tr("Type an answer")
             if self._option_count > 1:
@@ -407,7 +403,6 @@ class Composer(Themed, QWidget):
         self._refresh()
 
     def set_model(self, name: str, tip: str = "") -> None:
-        """Show the model's name, and in its tooltip for what it was chosen; an empty name hides it."""
         self._model_name, self._model_tip = name, tip
         self._show_model()
 
@@ -473,7 +468,6 @@ class Composer(Themed, QWidget):
 
     @handles(Steer)
     def steer(self) -> None:
-        """Send what is typed into the turn that runs; without one it begins a turn."""
         self._submit(self.steered if self.is_running else self.submitted)
 
     def _submit(self, signal: SignalInstance) -> None:

@@ -59,7 +59,6 @@ class AddedFile(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def path(self) -> Path | None:
-        """The file; None for pixels."""
         return self.source if isinstance(self.source, Path) else None
 
     def png(self) -> bytes:
@@ -210,7 +209,6 @@ class Editor(TextArea):
             self._is_letter_down = False
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Forget a dead key whose letter goes elsewhere."""
         self._awaits_letter = self._is_letter_down = False
         super().focusOutEvent(event)
 
@@ -221,7 +219,6 @@ class Editor(TextArea):
             self.typed.emit(event.commitString())
 
     def type_text(self, text: str) -> None:
-        """Put in what was typed elsewhere, as if it had been typed here."""
         self.insertPlainText(text)
         self.typed.emit(text)
 
@@ -374,7 +371,6 @@ def _trigger_before(line: str, trigger: str) -> int:
 
 
 def _is_one_word(query: str) -> bool:
-    """Return True if a query has no space, except between quotes."""
     if not query.startswith('"'):
         return not any(char.isspace() for char in query)
     end = query.find('"', 1)

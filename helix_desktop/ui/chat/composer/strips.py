@@ -121,7 +121,6 @@ class QueueLine(QWidget):
 
     @property
     def unsaved_edit(self) -> str:
-        """Words that were changed and not kept yet; empty when there are none."""
         text = self.field.toPlainText()
         return text if not self.field.isHidden() and text != self.message.text else ""
 
@@ -212,7 +211,6 @@ class NextMessages(QWidget):
         return tuple(line.message for line in self._lines.values())
 
     def line(self, seq: int) -> QueueLine:
-        """Return the line of a message; KeyError when it does not wait."""
         return self._lines[seq]
 
     @property
@@ -258,7 +256,6 @@ class NextMessages(QWidget):
         self._scroll.setFixedHeight(min(_MAX_HEIGHT, self._column.sizeHint().height()))
 
     def show_suggestion(self, text: str, place: SamplePlace = "") -> None:
-        """Offer a message to be sent with one click, and say where to look then; empty offers nothing."""
         self._caption.set_full_text(tr("Suggested next: {message}", message=text))
         self._send.setAccessibleDescription(text)
         places = {
@@ -283,8 +280,6 @@ _TEXT_PX = 260  # that a longer text keeps beside the button; else it stands bel
 
 
 class ComposerStrip(QWidget):
-    """Hidden until something is in the way."""
-
     def __init__(self, icon_name: str, color_token: str, button: str) -> None:
         super().__init__()
         self.button = PushButton(button, "primary", name="strip_action")

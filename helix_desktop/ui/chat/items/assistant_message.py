@@ -235,7 +235,6 @@ class AssistantMessageItem(RowItem):
         return self._built_texts
 
     def text(self, number: int) -> TextLayout:
-        """Return a text by its number, built and laid out when it was not; IndexError when there is none."""
         if number < 0 and self._thoughts_text is not None:
             return self._thoughts_text.text
         at, part = divmod(number, TEXTS_PER_SECTION)
@@ -294,7 +293,6 @@ class AssistantMessageItem(RowItem):
         return next((at for at in span if self._is_ready(at) and self._has_text(at, top, bottom)), at_top)
 
     def _has_text(self, at: int, top: float, bottom: float) -> bool:
-        """Return True if more of a built section is in sight than the edge of a frame or a gap."""
         texts = (part.text for part in self._built[at].blocks)
         return any(text.y < bottom and text.y + text.height > top for text in texts)
 
@@ -477,5 +475,4 @@ class PlainRowItem(AssistantMessageItem):
         self.row = row
 
     def try_update(self, row: AssistantRow) -> bool:
-        """Words that change are shown by another item."""
         return False

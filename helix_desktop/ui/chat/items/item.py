@@ -423,7 +423,6 @@ class SearchLine(Text):
         self.tip = ""  # that of its line says more
 
     def paint(self, pen: Pen) -> None:
-        """Draw it with its marks; what is cut off is marked where it was cut."""
         metrics = self.face()[1]
         for mark in pen.state.marks.get(self.number, ()):
             left, right = (
@@ -487,7 +486,6 @@ class RowItem(ListItem):
         return [*self._lines, *self.built_texts]
 
     def search_words(self) -> Iterator[BlockText]:
-        """Return the words of all lines and texts; nothing is built for them."""
         yield from self.head_texts
         yield from self.block_texts()
 
@@ -496,7 +494,6 @@ class RowItem(ListItem):
         return self._texts
 
     def awaits(self, formulas: frozenset[Formula]) -> bool:
-        """Return True if it shows the source of one of these formulas until it is drawn."""
         return any(not text.awaited_formulas.isdisjoint(formulas) for text in self.built_texts)
 
     def text(self, number: int) -> TextLayout:

@@ -31,7 +31,6 @@ from helix_desktop.ui.chat.items.item import (
     paragraph,
 )
 from helix_desktop.ui.chat.markdown.parser import Code
-from helix_desktop.ui.chat.rows.call_results import figures_text, outcome_text, result_text
 from helix_desktop.ui.chat.rows.row_texts import (
     RUNNING_PHASES,
     STATE_TEXTS,
@@ -40,9 +39,12 @@ from helix_desktop.ui.chat.rows.row_texts import (
     call_words,
     excerpt_source,
     excerpt_title,
+    figures_text,
+    outcome_text,
     output_form_text,
     phase_text,
     removed_state_text,
+    result_text,
     subagent_figures,
 )
 from helix_desktop.ui.chat.rows.row_types import (
@@ -552,7 +554,6 @@ class ToolCard(RowItem):
 
 
 def unusual_words(row: ToolRow) -> list[_Word]:
-    """Return what is unusual about the call, the most important first."""
     words = list[_Word]()
     outcome = outcome_text(row)
     if outcome:

@@ -132,7 +132,6 @@ def column_widths(
 
 
 def _measure_column(style: ChatStyle, cells: Sequence[Cell]) -> ColumnNeed:
-    """Measure the longest words and texts of a column; its heading stands in bold letters."""
     around = 2 * style.px(CELL_PADDING) + _BORDERS
     longest = sorted(cells[1:], key=lambda cell: -sum(len(span.text) for span in cell))[:_SAMPLE]
     line = max((_cell_width(style, cell) for cell in longest), default=0.0)
@@ -235,7 +234,6 @@ class DocumentWriter:
         return layout
 
     def awaited_formulas(self, block: DisplayedFormula) -> set[Formula]:
-        """Return the formula of a block if it is still to be drawn."""
         formula = Formula(block.source, displayed=True)
         return {formula} if self._formulas is not None and self._formulas.is_waiting(formula) else set()
 

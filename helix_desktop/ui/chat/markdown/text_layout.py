@@ -127,7 +127,6 @@ class TextLayout:
         cursor.mergeBlockFormat(form)
 
     def layout(self, width: float) -> float:
-        """Wrap to a width in pixels; the height that takes."""
         self.width, self.content_width = width, max(width, self.least_width)
         self.document.setTextWidth(self.content_width)
         self.scroll_to(self.offset)
@@ -144,7 +143,6 @@ class TextLayout:
         return max(min(_MIN_HANDLE, self.width), self.width * self.width / self.content_width)
 
     def scroll_to(self, offset: float) -> bool:
-        """Scroll sideways to an offset in pixels; False when that moves nothing."""
         before, self.offset = self.offset, max(0.0, min(self.max_offset, offset))
         return self.offset != before
 
@@ -157,7 +155,6 @@ class TextLayout:
         return step is not None
 
     def show_position(self, position: int) -> None:
-        """Scroll sideways until a position is in sight."""
         if self.max_offset:
             block = self.document.findBlock(position)
             bounds = self.document.documentLayout().blockBoundingRect(block)
@@ -165,7 +162,6 @@ class TextLayout:
             self.scroll_to(min(begin, max(self.offset, begin + bounds.width() - self.width)))
 
     def refresh(self) -> float:
-        """Take up a change of the text; the new height in pixels."""
         self._inline_code_rects = None
         self.height = self.document.size().height()
         return self.height

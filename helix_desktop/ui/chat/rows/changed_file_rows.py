@@ -164,7 +164,6 @@ def _card_line(line: DiffLine, diff: FileDiff, runs: Sequence[ColoredRun]) -> Ca
 
 
 def edited_file_lines(file: EditedFile, most: int) -> FileLines:
-    """Return at most so many lines of an edit; each hunk has its colors as if the file began there."""
     diff, notes = file.diff, list[str]()
     if not diff.hunks:  # an image too: what would be written is not its look
         notes = describe_without_lines(replace(diff, kind="binary") if diff.kind == "image" else diff)
@@ -188,12 +187,10 @@ def edited_text(edits: Sequence[EditedFile]) -> str:
 
 
 def count_edited_lines(diff: FileDiff) -> int:
-    """Return how many lines a card has for an edit, one between two hunks among them."""
     return sum(len(hunk.lines) + 1 for hunk in diff.hunks) - bool(diff.hunks)
 
 
 def fits_card(edits: Sequence[EditedFile]) -> bool:
-    """Return True if a card can show all lines of some edits, each to its end."""
     if any(edit.diff.kind == "too_large" for edit in edits):
         return False
     if sum(count_edited_lines(edit.diff) for edit in edits) > MAX_EDITED_LINES:

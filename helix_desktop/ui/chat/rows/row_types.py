@@ -231,7 +231,6 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def values(self) -> dict[str, object]:
-        """The arguments of the call by name; none if they are not an object."""
         try:
             values = json.loads(self.call.arguments)
         except (ValueError, RecursionError):
@@ -313,7 +312,6 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def has_no_extract(self) -> bool:
-        """Return True if an extract was requested and the agent got the preview instead."""
         return self.form == "preview" and bool(self.shown.asked)
 
     @property
@@ -323,12 +321,10 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def can_open(self) -> bool:
-        """Return True if its card has something to show below its bar."""
         return bool(self.shown_lines.lines or self.digest or self.command or self.running_output)
 
     @property
     def is_target_repeated(self) -> bool:
-        """Return True if its opened card says the target, too."""
         return bool(self.command) or (bool(self.subagent_session) and self.can_open)
 
     @property
@@ -365,7 +361,6 @@ class ApprovalRow(msgspec.Struct, frozen=True):
 
     @property
     def is_safely_sandboxed(self) -> bool:
-        """Return True if it runs in a sandbox, without network."""
         return self.is_sandboxed and not self.request.has_network
 
     @property
@@ -374,7 +369,6 @@ class ApprovalRow(msgspec.Struct, frozen=True):
 
     @property
     def is_rule_confined(self) -> bool:
-        """Return True if what a saved rule allows is so in the sandbox only."""
         return any(rule.confined for rule in self.request.offered_rules)
 
     @property
@@ -484,7 +478,6 @@ class ChatModel(QObject):
         return len(self._rows)
 
     def row(self, index: int) -> Row:
-        """Return the row at an index, with all text that has arrived; IndexError when there is none."""
         row = self._rows[index]
         if row.key in self._arriving:
             row = self._joined_row(row)
@@ -540,7 +533,6 @@ class ChatModel(QObject):
         self.row_added.emit(at)
 
     def replace(self, key: RowKey, row: Row) -> None:
-        """Put a row in the place of another; KeyError when the key is unknown."""
         at = self._require_index(key)
         if row.key != key:
             keys = self._keys()
@@ -552,7 +544,6 @@ class ChatModel(QObject):
         self.rows_changed.emit([at])
 
     def put(self, row: Row) -> None:
-        """Add a row, or put it in the place of the one with its key."""
         self.put_all([row])
 
     def put_all(self, rows: Iterable[Row]) -> None:
@@ -578,7 +569,6 @@ class ChatModel(QObject):
             self.row_streamed.emit(at, delta_text)
 
     def remove(self, key: RowKey) -> None:
-        """Take a row away, wherever it stands; KeyError when the key is unknown."""
         at = self._require_index(key)
         del self._rows[at]
         self._arriving.pop(key, None)

@@ -99,7 +99,6 @@ class ToolRows:
         return [self.rows[key]]
 
     def on_subagent_progress(self, progress: SubagentProgress) -> list[Row]:
-        """Show how far a subagent is, unless its call has its answer."""
         row = self._row_of(progress.call_id)
         if row is None or row.answer_seq or row.subagent_session != progress.session_id:
             return []

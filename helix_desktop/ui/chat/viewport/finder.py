@@ -80,7 +80,6 @@ class MatchCounter(QObject):
         return self._counts[row] if row < len(self._counts) else self._count_row(self._model.row(row))
 
     def count_before(self, row: int) -> int | None:
-        """Return the hits of all rows above a row; None while they are being counted."""
         return sum(self._counts[:row]) if row <= len(self._counts) else None
 
     def set_count(self, row: int, count: int) -> None:
@@ -218,7 +217,6 @@ class ChatFinder(QObject):
         self._search_slice()
 
     def mark(self, query: str) -> None:
-        """Mark and count the hits, with none of them the current one."""
         self.clear()
         self.query = to_lower(query)
         self.counter.start(self.query)

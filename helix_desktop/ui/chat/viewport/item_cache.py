@@ -142,7 +142,6 @@ class ItemCache:
         return self._items.get(key)
 
     def get(self, index: int) -> RowItem:
-        """Return the item of a row, created when needed; not laid out."""
         shape = self._model.raw_row(index)
         shows_header, names_model = self._head(index, shape)
         setting = ItemContext(
@@ -206,7 +205,6 @@ class ItemCache:
         return 0 < index < len(rows) and all(map(_is_call_line, (rows[index - 1], rows[index])))
 
     def is_shown(self, row: Row, section: RowSection) -> bool:
-        """Return True if a section is in sight: that of an excerpt is until it is toggled."""
         starts_open = section == "card" and isinstance(row, ToolRow) and row.starts_open
         return self.is_open(row.key, section) != starts_open
 
@@ -304,7 +302,6 @@ def _is_answered_question(row: ToolRow) -> bool:
 
 
 def _is_call_line(row: Row) -> bool:
-    """Return True if a row is the line of a call; what it asks or shows has a card."""
     return isinstance(row, ToolRow) and row.answer.excerpt is None and not _is_answered_question(row)
 
 
@@ -313,8 +310,6 @@ _PAUSE_FACTOR = 4  # a flush that costs n ms is followed by a pause of at least 
 
 
 class ChatViewport(ListViewport):
-    """Follows the model, as long as it lives."""
-
     def __init__(self, model: ChatModel, item_cache: ItemCache, viewport: RowArea, bar: QScrollBar) -> None:
         super().__init__(item_cache, viewport, bar, BOTTOM_GAP, follows_end=True)
         self.model, self.item_cache = model, item_cache
@@ -367,7 +362,6 @@ class ChatViewport(ListViewport):
             self.show_ask(first)
 
     def flush(self) -> None:
-        """Render the text that has arrived."""
         start = time.perf_counter()
         waiting, self._pending_keys = self._pending_keys, set()
         for key in waiting:

@@ -491,7 +491,6 @@ class ChatView(RowListView):
                 self.perform(ReadContent(row.key))
 
     def _reset(self) -> None:
-        """Drop selection, search and click: the rows are others."""
         self._read_keys.clear()
         self._selection.clear()
         self.finder.clear()
@@ -539,7 +538,6 @@ class ChatView(RowListView):
 
 
 def is_typed(event: QKeyEvent) -> bool:
-    """Return True if a key writes a sign; Space presses buttons."""
     keys = Qt.KeyboardModifier
     modifiers = event.modifiers() & (keys.ControlModifier | keys.AltModifier | keys.MetaModifier)
     # AltGr is Control and Alt at once on some systems, and writes.

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.file_history.changes import FileState, PlannedFile, RevertPlan
 from helix_desktop.domain.file_history.merge import merge
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog, SideView
-from helix_desktop.ui.changes.reverts.revert_dialog import revert_button_text
+from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import revert_button_text
 from helix_desktop.ui.changes.reverts.revert_flow import done_text
 from helix_desktop.ui.design.focus import tab_stops
 from helix_desktop.ui.design.style import fonts

@@ -16,8 +16,7 @@ from helix_desktop.domain.events.conversation import SubagentStarted
 from helix_desktop.ui.chat.actions import CopyCode, ReadContent
 from helix_desktop.ui.chat.items.item import RowItem, SearchLine
 from helix_desktop.ui.chat.items.tool_card import unusual_words
-from helix_desktop.ui.chat.rows.call_results import figures_text, result_text
-from helix_desktop.ui.chat.rows.row_texts import RUNNING_PHASES, accessible_name
+from helix_desktop.ui.chat.rows.row_texts import RUNNING_PHASES, accessible_name, figures_text, result_text
 from helix_desktop.ui.chat.rows.row_types import (
     HEAD_LINES,
     AssistantRow,

@@ -22,7 +22,7 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta, Usage
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.ui.handover.versions import edit_refusal, recorded_versions, version_before
+from helix_desktop.ui.handover.versions_and_drafts import edit_refusal, recorded_versions, version_before
 from helix_desktop.ui.kit.intents import EditHandover
 from helix_desktop.words.summaries import handover_titles
 from tests.support.agent_rig import AgentRig

@@ -36,8 +36,7 @@ from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.actions import OpenChanges, RowKey
-from helix_desktop.ui.chat.rows.call_results import figures_text, outcome_text
-from helix_desktop.ui.chat.rows.row_texts import subagent_figures, text_of_row
+from helix_desktop.ui.chat.rows.row_texts import figures_text, outcome_text, subagent_figures, text_of_row
 from helix_desktop.ui.chat.rows.row_types import (
     MAX_BYTES,
     MAX_RUNNING_LINES,
