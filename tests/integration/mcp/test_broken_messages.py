@@ -5,28 +5,44 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_types import CallToolResult, ListToolsResult
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.mcp.client.message_repair import read_messages, repair_result
+from helix_desktop.mcp.client.session import to_tool_result
+from helix_desktop.mcp.client.transports import repaired_events
 from tests.support.image_bytes import png
 from tests.support.mcp.mcp_rig import SCRIPTS_DIR, McpRig, approved_server
 
 
 def lines_server(folder: Path, name: str = "odd", **lines: Any) -> McpServerConfig:
     """A server that answers these methods ("_" for "/") with these results, or with these raw lines."""
-    raw = {
-        method.replace("_", "/"): line
-        if isinstance(line, str)
-        else f'{{"jsonrpc": "2.0", "id": $ID, "result": {json.dumps(line)}}}'
-        for method, line in lines.items()
-    }
+    raw = {method.replace("_", "/"): _as_line(line) for method, line in lines.items()}
     path = folder / f"{name}.json"
     path.write_text(json.dumps(raw), encoding="utf-8")
     return approved_server(name, "-S", str(SCRIPTS_DIR / "lines_server.py"), str(path), quiet_s=5)
+
+
+def _as_line(result: Any) -> str:
+    is_line = isinstance(result, str)
+    return result if is_line else f'{{"jsonrpc": "2.0", "id": $ID, "result": {json.dumps(result)}}}'
+
+
+async def start_with_tools(rig: McpRig, folder: Path, results: Iterable[Any]) -> list[str]:
+    """Start a server that has a tool for each of these results or raw lines; return the tools' names."""
+    names = {f"go{number:02}": _as_line(result) for number, result in enumerate(results)}
+    listed = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]}
+    await rig.start_servers(lines_server(folder, tools_list=listed, **names))
+    return [f"mcp__odd__{name}" for name in names]
 
 
 PNG = base64.b64encode(png(30, 20)).decode()
@@ -71,11 +87,10 @@ RESULTS: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", RESULTS)
-async def test_what_a_result_holds_is_kept(name: str, rig: McpRig, tmp_path: Path) -> None:
-    result, expected = RESULTS[name]
-    await rig.start_servers(lines_server(tmp_path, tools_call=result))
-    assert expected in await rig.call_text("mcp__odd__go")
+async def test_what_a_result_holds_is_kept(rig: McpRig, tmp_path: Path) -> None:
+    tools = await start_with_tools(rig, tmp_path, (result for result, _ in RESULTS.values()))
+    for tool, (case, (_, expected)) in zip(tools, RESULTS.items(), strict=True):
+        assert expected in await rig.call_text(tool), case
 
 
 LINES: dict[str, tuple[str, str]] = {
@@ -111,6 +126,10 @@ LINES: dict[str, tuple[str, str]] = {
     "colors of a logger": ('\x1b[32m{"id": $ID, "result": {"content": "colored"}}\x1b[0m', "colored"),
     "log lines around it": ('INFO asked\n{"id": $ID, "result": {"content": "logged"}}\nINFO done', "logged"),
     "the id as a text": ('{"jsonrpc": "2.0", "id": "$ID", "result": {"content": "quoted"}}', "quoted"),
+    "the start of no message before it": (
+        '{\nnot a message\n{"jsonrpc": "2.0", "id": $ID, "result": {"content": "on it goes"}}',
+        "on it goes",
+    ),
     "a notification before it": (
         '{"jsonrpc": "2.0", "method": "notifications/message", "params": {}}\n'
         '{"id": $ID, "result": {"content": "noted"}}',
@@ -120,45 +139,40 @@ LINES: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", LINES)
-async def test_a_line_is_read_as_far_as_it_can_be(name: str, rig: McpRig, tmp_path: Path) -> None:
-    line, expected = LINES[name]
-    await rig.start_servers(lines_server(tmp_path, tools_call=line))
-    assert await rig.call_text("mcp__odd__go") == expected
+async def test_a_line_is_read_as_far_as_it_can_be(rig: McpRig, tmp_path: Path) -> None:
+    tools = await start_with_tools(rig, tmp_path, (line for line, _ in LINES.values()))
+    for tool, (case, (_, expected)) in zip(tools, LINES.items(), strict=True):
+        assert await rig.call_text(tool) == expected, case
+    assert "not a message" in rig.actor("odd").stderr_log.text
 
 
 ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "no text": ('{"code": -32000, "message": null, "data": {"x": 1}}', ("-32000", '"x": 1')),
-    "no id": ("", ("overloaded",)),
-    "neither result nor error": ("", ("neither a result nor an error",)),
-    "an error that is null alone": ("", ("neither a result nor an error",)),
-    "an empty text": ('{"code": 7, "message": ""}', ("without a text", "7")),
-    "a text in place of an object": ('"it broke"', ("it broke",)),
-    "a code in words": ('{"code": "E_BUSY", "message": "busy"}', ("busy",)),
+    "no text": (
+        '"id": $ID, "error": {"code": -32000, "message": null, "data": {"x": 1}}',
+        ("-32000", '"x": 1'),
+    ),
+    "no id": ('"id": null, "error": {"code": -32603, "message": "overloaded"}', ("overloaded",)),
+    "neither result nor error": ('"id": $ID', ("neither a result nor an error",)),
+    "an error that is null alone": ('"id": $ID, "error": null', ("neither a result nor an error",)),
+    "an empty text": ('"id": $ID, "error": {"code": 7, "message": ""}', ("without a text", "7")),
+    "a text in place of an object": ('"id": $ID, "error": "it broke"', ("it broke",)),
+    "a code in words": ('"id": $ID, "error": {"code": "E_BUSY", "message": "busy"}', ("busy",)),
     "data beside its text": (
-        '{"code": 1, "message": "bad", "data": {"field": "q"}}',
+        '"id": $ID, "error": {"code": 1, "message": "bad", "data": {"field": "q"}}',
         ("bad", '"field": "q"'),
     ),
 }
 
 
-UNUSUAL_LINES = {
-    "no id": '{"jsonrpc": "2.0", "id": null, "error": {"code": -32603, "message": "overloaded"}}',
-    "neither result nor error": '{"jsonrpc": "2.0", "id": $ID}',
-    "an error that is null alone": '{"jsonrpc": "2.0", "id": $ID, "error": null}',
-}
-
-
-@pytest.mark.parametrize("name", ERRORS)
-async def test_an_error_says_what_is_known_at_once(name: str, rig: McpRig, tmp_path: Path) -> None:
-    error, fragments = ERRORS[name]
-    line = UNUSUAL_LINES.get(name, f'{{"jsonrpc": "2.0", "id": $ID, "error": {error}}}')
-    await rig.start_servers(lines_server(tmp_path, tools_call=line))
-    with pytest.raises(ToolError) as raised:
-        await rig.call("mcp__odd__go")
-    for fragment in fragments:
-        assert fragment in str(raised.value)
-    assert "sign of life" not in str(raised.value)
+async def test_an_error_says_what_is_known_at_once(rig: McpRig, tmp_path: Path) -> None:
+    lines = (f'{{"jsonrpc": "2.0", {rest}}}' for rest, _ in ERRORS.values())
+    for tool, (case, (_, fragments)) in zip(
+        await start_with_tools(rig, tmp_path, lines), ERRORS.items(), strict=True
+    ):
+        with pytest.raises(ToolError) as raised:
+            await rig.call(tool)
+        assert all(fragment in str(raised.value) for fragment in fragments), case
+        assert "sign of life" not in str(raised.value), case
 
 
 async def test_a_tool_that_can_t_be_used_is_left_out_and_named_and_the_others_stay(
@@ -186,13 +200,22 @@ async def test_a_tool_that_can_t_be_used_is_left_out_and_named_and_the_others_st
     assert all(rejected.values())
 
 
-@pytest.mark.parametrize("version", ["2099-01-01", "2024-10-07", "v1", None])
-async def test_a_version_of_the_protocol_that_nobody_knows_is_tried(
-    version: str | None, rig: McpRig, tmp_path: Path
-) -> None:
-    opening = {"capabilities": {"tools": {}}, **({"protocolVersion": version} if version else {})}
-    await rig.start_servers(lines_server(tmp_path, initialize=opening))
-    assert await rig.call_text("mcp__odd__go") == "done"
+async def test_an_odd_opening_is_enough(rig: McpRig, tmp_path: Path) -> None:
+    """A version of the protocol that nobody knows is tried, and fields may be missing."""
+    offered: dict[str, Any] = {"capabilities": {"tools": {}}}
+    openings: dict[str, dict[str, Any]] = {
+        "none": offered,
+        "bare": {"protocolVersion": "2025-06-18", "capabilities": None, "serverInfo": None},
+        **{f"v{at}": {**offered, "protocolVersion": version} for at, version in enumerate(ODD_VERSIONS)},
+    }
+    await rig.start_servers(*(lines_server(tmp_path, name, initialize=it) for name, it in openings.items()))
+    for name in openings:
+        assert rig.actor(name).is_up
+        if name != "bare":
+            assert await rig.call_text(f"mcp__{name}__go") == "done"
+
+
+ODD_VERSIONS = ("2099-01-01", "2024-10-07", "v1")
 
 
 async def test_tools_whose_names_are_alike_once_they_are_cleaned_stay_apart(
@@ -222,12 +245,6 @@ async def test_an_answer_to_a_reply_is_no_answer_to_a_request(rig: McpRig, tmp_p
     assert await rig.call_text("mcp__odd__go") == "done"
 
 
-async def test_an_opening_without_its_fields_is_enough(rig: McpRig, tmp_path: Path) -> None:
-    opening = {"protocolVersion": "2025-06-18", "capabilities": None, "serverInfo": None}
-    await rig.start_servers(lines_server(tmp_path, initialize=opening))
-    assert rig.actor("odd").is_up
-
-
 async def test_no_words_of_a_validation_library_are_told(rig: McpRig, tmp_path: Path) -> None:
     await rig.start_servers(
         lines_server(tmp_path, "list", tools_list={"tools": 5}),
@@ -239,15 +256,6 @@ async def test_no_words_of_a_validation_library_are_told(rig: McpRig, tmp_path: 
         assert "validation error" not in reason
         assert "pydantic" not in reason
         assert "Input should be" not in reason
-
-
-async def test_a_server_that_does_not_run_is_named_with_its_last_line(rig: McpRig) -> None:
-    program = "import sys; print('boom: no TOKEN_FILE', file=sys.stderr); sys.exit(3)"
-    await rig.start_servers(approved_server("early", "-S", "-c", program))
-    ((name, reason),) = rig.hub.failures
-    assert name == "early"
-    assert "ended before it was ready" in reason
-    assert "boom: no TOKEN_FILE" in reason
 
 
 LAST_WORDS = """
@@ -286,10 +294,86 @@ async def test_a_server_that_ends_after_its_start_is_named_with_its_last_line(ri
     assert "the license has expired" in reason
 
 
-async def test_a_text_that_looks_like_the_start_of_a_message_holds_nothing_up(
-    rig: McpRig, tmp_path: Path
-) -> None:
-    reply = '{\nnot a message\n{"jsonrpc": "2.0", "id": $ID, "result": {"content": "on it goes"}}'
-    await rig.start_servers(lines_server(tmp_path, tools_call=reply))
-    assert await rig.call_text("mcp__odd__go") == "on it goes"
-    assert "not a message" in rig.actor("odd").stderr_log.text
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.floats() | st.text(max_size=6),
+    lambda parts: (
+        st.lists(parts, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "type",
+                    "text",
+                    "content",
+                    "data",
+                    "name",
+                    "inputSchema",
+                    "isError",
+                    "_meta",
+                    "resource",
+                    "uri",
+                    "x",
+                ]
+            ),
+            parts,
+            max_size=4,
+        )
+    ),
+    max_leaves=8,
+)
+ENVELOPE = st.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": st.sampled_from(["2.0", "1.0", 2, None]),
+        "id": JSON,
+        "method": JSON,
+        "params": JSON,
+        "result": JSON,
+        "error": JSON,
+    },
+)
+
+
+@given(ENVELOPE, st.integers(0, 40), st.binary(max_size=3))
+def test_any_line_is_a_message_or_none(envelope: dict[str, Any], cut: int, noise: bytes) -> None:
+    line = json.dumps(envelope).encode()
+    for broken in (line, line[:-cut], line[:cut] + noise + line[cut:]):
+        read_messages(broken)
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={"content": JSON, "structuredContent": JSON, "isError": JSON, "_meta": JSON, "other": JSON},
+    )
+)
+def test_any_result_of_a_call_can_be_shown(result: dict[str, Any]) -> None:
+    repaired = repair_result("tools/call", result)
+    shown = to_tool_result(CallToolResult.model_validate(repaired, by_name=False), "x")
+    assert isinstance(shown.content, bytes)
+
+
+@given(st.fixed_dictionaries({}, optional={"tools": JSON | st.lists(JSON, max_size=4), "nextCursor": JSON}))
+def test_any_list_of_tools_keeps_what_can_be_used(result: dict[str, Any]) -> None:
+    repaired = repair_result("tools/list", result)
+    if isinstance(repaired.get("tools"), list):
+        ListToolsResult.model_validate(repaired, by_name=False)
+
+
+class Pieces(httpx2.AsyncByteStream):
+    """A body that arrives in pieces of one size."""
+
+    def __init__(self, body: bytes, size: int) -> None:
+        self._pieces = [body[at : at + size] for at in range(0, len(body), size)]
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+
+
+async def test_events_are_the_same_in_pieces_of_any_size() -> None:
+    body = b'event: message\r\ndata: {"jsonrpc": "2.0", "id": 1}\r\n\r\n\ndata: {"id": 2}\n: no end'
+    streams = [repaired_events(Pieces(body, size)) for size in range(1, len(body) + 1)]
+    read = [b"".join([line async for line in stream]) for stream in streams]
+    assert read == [read[-1]] * len(body)
+    fields = [line.partition(b":")[0] for line in read[0].splitlines() if line]
+    assert fields == [b"event", b"data", b"data", b""]

@@ -36,23 +36,20 @@ async def call_error(rig: McpRig, **arguments: Any) -> str:
     return str(raised.value)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+async def test_a_call_that_a_restarted_server_did_not_take_is_made_again(
+    rig: McpRig, server: RawHttpServer
+) -> None:
+    """It runs once, in a new session."""
+    await rig.start_servers(server.config())
+    for server.missing_session in (
         ("404 Not Found", "text/plain", b"Session not found"),
         ("404 Not Found", "application/json", NO_SESSION),
         ("400 Bad Request", "application/json", NO_SESSION),
-    ],
-)
-async def test_a_call_that_a_restarted_server_did_not_take_is_made_again(
-    rig: McpRig, server: RawHttpServer, answer: Answer
-) -> None:
-    """It runs once, in a new session."""
-    server.missing_session = answer
-    await rig.start_servers(server.config())
-    server.forget_sessions()
-    assert await rig.call_text(ECHO, a=1) == '{"a": 1}'
-    assert server.calls == [{"a": 1}]
+    ):
+        server.forget_sessions()
+        server.calls.clear()
+        assert await rig.call_text(ECHO, a=1) == '{"a": 1}'
+        assert server.calls == [{"a": 1}]
 
 
 async def test_calls_that_a_restarted_server_did_not_take_are_all_made_again(
@@ -97,6 +94,9 @@ async def test_an_answer_that_is_too_large_is_said_to_be(rig: McpRig, server: Ra
     assert await rig.call_text(ECHO, a=2) == '{"a": 2}'
 
 
+NO_SERVER = "There may be no MCP server at this path. Check the path of the URL: it often ends in /mcp."
+
+
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
@@ -104,16 +104,8 @@ async def test_an_answer_that_is_too_large_is_said_to_be(rig: McpRig, server: Ra
             ("401 Unauthorized", "application/json", b'{"error": "invalid_token"}'),
             "asks for a sign-in. Sign in under Settings → MCP servers, or add a key to its headers.",
         ),
-        (
-            ("404 Not Found", "text/html", b"<p>No."),
-            "answered 404 Not Found. There may be no MCP server at this path. "
-            "Check the path of the URL: it often ends in /mcp.",
-        ),
-        (
-            ("200 OK", "text/html", b"<p>Hello."),
-            "answered with text/html. There may be no MCP server at this path. "
-            "Check the path of the URL: it often ends in /mcp.",
-        ),
+        (("404 Not Found", "text/html", b"<p>No."), f"answered 404 Not Found. {NO_SERVER}"),
+        (("200 OK", "text/html", b"<p>Hello."), f"answered with text/html. {NO_SERVER}"),
     ],
 )
 async def test_an_answer_of_no_mcp_server_says_what_to_do(

@@ -100,11 +100,9 @@ async def test_no_answer_is_told_the_server_and_the_model(
 async def test_a_page_is_opened_with_consent_alone(rig: McpRig) -> None:
     """Its address is part of the question; the server gets the consent without content."""
     await rig.start_servers(raw_server("recent"))
-    url = "https://example.org/sign?id=1"
-    user = User(ServerReply(action="accept", url=url))
-    params = {"mode": "url", "message": "Sign here.", "url": url, "elicitationId": "e1"}
-    assert (await ask(rig, user, params))[0] == {"action": "accept"}
-    assert user.questions[0].url == url
+    user = User(ServerReply(action="accept", url=PAGE["url"]))
+    assert (await ask(rig, user, PAGE))[0] == {"action": "accept"}
+    assert user.questions[0].url == PAGE["url"]
 
 
 async def test_a_call_that_needs_a_page_is_repeated_once_the_user_is_done_there(rig: McpRig) -> None:
@@ -128,11 +126,10 @@ async def test_a_call_whose_page_is_declined_is_not_repeated(rig: McpRig) -> Non
 async def test_the_row_says_when_the_page_is_done(rig: McpRig) -> None:
     """The server says so while the call runs on."""
     await rig.start_servers(raw_server("recent"))
-    url, said = "https://example.org/", list[str]()
-    params = {"mode": "url", "message": "Sign here.", "url": url, "elicitationId": "e1"}
+    said = list[str]()
     done = {"method": "notifications/elicitation/complete", "params": {"elicitationId": "e1"}}
-    user = User(ServerReply(action="accept", url=url))
-    await rig.call_asking(ASK, user, said.append, method="elicitation/create", params=params, then=done)
+    user = User(ServerReply(action="accept", url=PAGE["url"]))
+    await rig.call_asking(ASK, user, said.append, method="elicitation/create", params=PAGE, then=done)
     assert said == ["The page in the browser is done.\n"]
 
 

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -19,8 +20,13 @@ from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.mcp.client import servers
 from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
 from helix_desktop.mcp.client.servers import ServerActor, ServerContext
+from helix_desktop.system.task_scope import TaskScope
 from tests.support.mcp.mcp_rig import McpRig, approved_server, raw_server
 from tests.unit.agent.tool_calls.test_toolset import NamedTools
+
+
+async def ignore_tools() -> None:
+    """Nobody asks which tools there are."""
 
 
 def alive(pid: int) -> bool:
@@ -89,6 +95,7 @@ async def test_a_server_that_does_not_start_reports_the_reason(rig: McpRig) -> N
     )
     names = ("crash", "gone")
     await rig.wait_until(lambda: all(rig.actor(name).status.state == "failed" for name in names))
+    assert "ended before it was ready" in rig.actor("crash").status.reason
     assert "cannot find the database" in rig.actor("crash").status.reason
     assert "Program no-such-program-anywhere not found." in rig.actor("gone").status.reason
     assert rig.actor("crash").status.retry_in_s > 0
@@ -100,12 +107,8 @@ async def test_a_server_that_never_starts_is_retried_only_on_request(rig: McpRig
     """After ten tries in a row it waits; the user, or a call, starts it again."""
     context = ServerContext(rig.root, os.environ, rig.hub._context.load_secrets)
     tried: list[str] = []
-
-    async def changed() -> None:
-        """Nothing ever changes."""
-
     actor = ServerActor(
-        raw_server("crash"), context, changed, lambda: tried.append(actor.status.state), (0.001,)
+        raw_server("crash"), context, ignore_tools, lambda: tried.append(actor.status.state), (0.001,)
     )
     life = asyncio.get_running_loop().create_task(actor.run(), name="mcp life")
     await rig.wait_until(lambda: actor.status.state == "failed" and not actor.status.retry_in_s)
@@ -157,23 +160,13 @@ async def test_a_server_that_stops_answering_is_restarted(
     assert "stopped answering" in actor.stderr_log.text
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "expected"),
-    [
-        ("roots/list", {}, "roots"),
-        ("sampling/createMessage", {"messages": [], "maxTokens": 10}, "not supported"),
-    ],
-)  # fmt: skip
-async def test_only_allowed_server_requests_are_answered(
-    rig: McpRig, tmp_path: Path, method: str, params: dict[str, object], expected: str
-) -> None:
+async def test_only_allowed_server_requests_are_answered(rig: McpRig, tmp_path: Path) -> None:
     """The workspace's folder is answered; sampling is refused."""
     await rig.start_servers(raw_server())
-    result = json.loads(await rig.call_text("mcp__raw__ask", method=method, params=params))
-    if expected == "roots":
-        assert result == {"roots": [{"uri": tmp_path.as_uri()}]}
-    else:
-        assert expected in result["message"]
+    roots = await rig.call_text("mcp__raw__ask", method="roots/list", params={})
+    assert json.loads(roots) == {"roots": [{"uri": tmp_path.as_uri()}]}
+    sampling = {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 10}}
+    assert "not supported" in json.loads(await rig.call_text("mcp__raw__ask", **sampling))["message"]
 
 
 async def test_a_large_answer_arrives_complete_and_one_over_the_cap_ends_the_session(rig: McpRig) -> None:
@@ -282,23 +275,18 @@ async def test_tools_that_come_later_are_told_apart(rig: McpRig, tmp_path: Path)
     assert rig.hub.later_tools == {"raw": ("later", "latest")}
 
 
-async def test_a_missing_secret_is_requested(rig: McpRig) -> None:
+async def test_a_missing_secret_is_requested_and_starts_the_server_once_it_is_there(rig: McpRig) -> None:
     """The server is not started half."""
-    await rig.hub.set_servers((approved_server("x", secret_env=("TOKEN",)),), True)
-    await rig.wait_until(lambda: rig.actor("x").status.state == "failed")
-    status = rig.actor("x").status
-    assert "The secret TOKEN of x is missing." in status.reason
-    assert (status.lacks_secret, status.retry_in_s) == (True, 0.0), "only the user can mend it"
-    assert rig.hub.servers_lacking_secrets == ("x",)
-
-
-async def test_a_secret_that_came_back_starts_the_server(rig: McpRig) -> None:
     entry = raw_server(secret_env=("TOKEN",))
     await rig.start_servers(entry)
+    status = rig.actor("raw").status
+    assert "The secret TOKEN of raw is missing." in status.reason
+    assert (status.lacks_secret, status.retry_in_s) == (True, 0.0), "only the user can mend it"
+    assert rig.hub.servers_lacking_secrets == ("raw",)
     rig.secrets["TOKEN"] = "there"
     await rig.hub.set_servers((entry,), True, restart="raw")
     await rig.wait_until(lambda: rig.actor("raw").is_up)
-    assert rig.hub.servers_lacking_secrets == ()
+    assert not rig.hub.servers_lacking_secrets
 
 
 def open_files() -> int:
@@ -326,3 +314,24 @@ async def test_thirty_connects_leak_nothing(rig: McpRig, tmp_path: Path) -> None
     await rig.wait_until(lambda: not any(map(alive, pids)))
     await rig.wait_until(lambda: len(asyncio.all_tasks()) <= tasks)
     await rig.wait_until(lambda: open_files() <= files)
+
+
+async def test_a_failure_during_the_stop_does_not_restart_it(tmp_path: Path) -> None:
+    """A task group hides a cancellation behind its child's failure: the window would wait forever."""
+    loading = asyncio.Event()
+
+    async def fail_when_cut_off(config: McpServerConfig) -> Mapping[str, str]:
+        loading.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise OSError("the keychain went away") from None
+        return {}
+
+    context = ServerContext(tmp_path, {}, fail_when_cut_off)
+    actor = ServerActor(McpServerConfig(name="x", command="x"), context, ignore_tools, lambda: None)
+    running = TaskScope().start(actor.run(), "mcp x")
+    await loading.wait()
+    running.cancel()
+    await asyncio.wait([running])
+    assert running.cancelled()

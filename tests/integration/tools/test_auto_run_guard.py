@@ -16,21 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError
-from helix_desktop.domain.tools import (
-    ApprovalRequest,
-    AutoRunChange,
-    OutputCallback,
-    ToolResult,
-    ignore_output,
-)
+from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.permissions.rules import evaluate
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.sandbox_scope import Sandbox
-from helix_desktop.tools.shell.saved_changes import AutoRunState
 from tests.support.planting_process import kill_hard, start_planting
-from tests.support.sandbox_rig import SANDBOXES, outside_tmp
+from tests.support.sandbox_rig import SANDBOXES, outside_tmp, write_file
 from tests.support.tool_rig import make_call, make_tools
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -64,7 +57,16 @@ class GuardRig:
         self.home, self.root, self.saved = home, home / "work", home / "saved"
         self.sandbox = sandbox
         self.flag = home / "ran"
-        self.guard = AutoRunGuard(self.root, home, self.saved)
+        self.guard = self.new_guard()
+
+    def new_guard(self) -> AutoRunGuard:
+        """As another process has it."""
+        return AutoRunGuard(self.root, self.home, self.saved)
+
+    def plant_hook(self, name: str = "pre-commit") -> Path:
+        (hook := self.root / ".git/hooks" / name).write_text("#!/bin/sh\n")
+        hook.chmod(0o755)
+        return hook
 
     def git(self, *arguments: str, folder: str = "") -> subprocess.CompletedProcess[str]:
         """Run git as the user does: outside, with nothing off."""
@@ -121,9 +123,6 @@ class GuardRig:
             if self.flag.exists():
                 return
             self.log_on_terminal(place)
-
-    def saved_content(self, change: AutoRunChange) -> bytes:
-        return self.guard.saved_changes.place(change.change_id).read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -222,15 +221,9 @@ def _prepare_what_git_follows(rig: GuardRig) -> dict[Path, tuple[bytes, int]]:
     rig.git("config", "core.pager", "less -F")
     rig.git("config", "include.path", "../shared.inc")
     (rig.root / "shared.inc").write_text("[user]\n\tname = Ann\n")
-    for name, mode in (
-        ("team/pre-commit", 0o755),
-        (".git/hooks/pre-commit", 0o755),
-        (".git/hooks/post-checkout", 0o644),
-    ):
-        (rig.root / name).parent.mkdir(exist_ok=True)
-        is_evil = mode == 0o644
-        (rig.root / name).write_text(f"#!/bin/sh\ntouch {rig.flag}\n" if is_evil else "#!/bin/sh\nexit 0\n")
-        (rig.root / name).chmod(mode)
+    for name in ("team/pre-commit", ".git/hooks/pre-commit"):
+        write_file(rig.root, name, "#!/bin/sh\nexit 0\n").chmod(0o755)
+    write_file(rig.root, ".git/hooks/post-checkout", f"#!/bin/sh\ntouch {rig.flag}\n").chmod(0o644)
     followed = (
         ".git/config", ".git/hooks/pre-commit", ".git/hooks/post-checkout", "shared.inc", "team/pre-commit",
         "lib/.git", "lib-git/config", "tree/.git", ".git/worktrees/tree/commondir",
@@ -272,10 +265,7 @@ async def test_usual_commands_of_git_work_as_before(any_rig: GuardRig, command: 
 
 
 async def test_a_hook_of_the_users_own_template_stays(guard_rig: GuardRig) -> None:
-    template = guard_rig.home / "template/hooks/pre-commit"
-    template.parent.mkdir(parents=True)
-    template.write_text("#!/bin/sh\nexit 0\n")
-    template.chmod(0o755)
+    write_file(guard_rig.home, "template/hooks/pre-commit", "#!/bin/sh\nexit 0\n").chmod(0o755)
     (guard_rig.home / ".gitconfig").write_text("[init]\n\ttemplateDir = ~/template\n")
     result = await guard_rig.run(
         f"command git -c init.templateDir={guard_rig.home}/template init -q new; git init -q other"
@@ -294,7 +284,7 @@ async def test_what_was_taken_out_is_saved_byte_for_byte_and_can_be_restored(gua
     assert (config.path, hook.path) == ("sub/.git/config", "sub/.git/hooks/pre-push")
     assert config.reasons == ("core.pager = x y", "core.pager = z")
     written, copy = guard_rig.root / "sub/.git/config", (guard_rig.root / "copy").read_bytes()
-    assert guard_rig.saved_content(config) == copy
+    assert guard_rig.guard.saved_changes.place(config.change_id).read_bytes() == copy
     assert written.read_bytes() == copy.replace(b"\tpager = x y # why\n", b"").replace(b"\tpager = z\n", b"")
     assert not (guard_rig.root / "sub/.git/hooks/pre-push").exists()
     guard_rig.git("config", "user.name", "other", folder="sub")
@@ -476,11 +466,11 @@ async def test_a_program_that_the_users_settings_name_stays_as_it_was(
 ) -> None:
     """Where it was not there before, it is taken out; else it is read-only, or put back."""
     any_rig.git("config", setting, NAMED_PROGRAMS[setting])
-    program, other = any_rig.root / "tools/run.sh", any_rig.root / "tools/other.sh"
-    program.parent.mkdir()
-    for place in (program, other):
-        place.write_text("#!/bin/sh\nexit 0\n")
-        place.chmod(0o755)
+    program, other = (
+        write_file(any_rig.root, f"tools/{name}.sh", "#!/bin/sh\nexit 0\n") for name in ("run", "other")
+    )
+    program.chmod(0o755)
+    other.chmod(0o755)
     plant = "\n".join(
         f"printf '#!/bin/sh\\ntouch {any_rig.flag}\\n' > tools/{name} && chmod +x tools/{name} || true"
         for name in ("run.sh", "other.sh")
@@ -534,7 +524,7 @@ async def test_a_script_that_a_planted_setting_names_stays(guard_rig: GuardRig) 
 def test_an_answer_is_about_the_change_that_it_was_asked_for(guard_rig: GuardRig, is_same: bool) -> None:
     """While a question is on screen, another command changes the file too, and that is decided on first."""
     guard, file = guard_rig.guard, guard_rig.root / ".envrc"
-    other = guard if is_same else AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
+    other = guard if is_same else guard_rig.new_guard()
 
     def change(by: AutoRunGuard, text: str) -> str:
         before = by.begin()
@@ -677,24 +667,21 @@ class _Running:
 @pytest.mark.parametrize("is_same", [True, False], ids=["one process", "two processes"])
 async def test_what_the_user_allowed_elsewhere_meanwhile_stays(guard_rig: GuardRig, is_same: bool) -> None:
     """While a command runs in the sandbox, the user allows a hook, and restores another one."""
-    guard, hooks = guard_rig.guard, guard_rig.root / ".git/hooks"
-    other = guard if is_same else AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
+    guard, allowed = guard_rig.guard, []
+    other = guard if is_same else guard_rig.new_guard()
     running = guard.begin()
     for name, takes_out in (("pre-commit", False), ("pre-push", True)):
         before = other.begin(takes_out)
-        (hooks / name).write_text("#!/bin/sh\n")
-        (hooks / name).chmod(0o755)
+        allowed.append(guard_rig.plant_hook(name))
         (change,) = other.end(before, takes_out)
         if takes_out:
-            assert not (hooks / name).exists()
+            assert not allowed[-1].exists()
             other.put(change.change_id, restore=True)
         other.settle([change.change_id], [change.change_id])
-    (hooks / "post-commit").write_text("#!/bin/sh\n")
-    (hooks / "post-commit").chmod(0o755)
+    guard_rig.plant_hook("post-commit")
     (change,) = guard.end(running)
     assert (change.path, change.outcome) == (".git/hooks/post-commit", "removed")
-    assert (hooks / "pre-commit").exists()
-    assert (hooks / "pre-push").exists()
+    assert all(hook.exists() for hook in allowed)
 
 
 @pytest.mark.parametrize("is_same", [True, False], ids=["one process", "two processes"])
@@ -702,26 +689,25 @@ async def test_what_is_planted_again_before_it_is_settled_is_not_allowed(
     guard_rig: GuardRig, is_same: bool
 ) -> None:
     """The user clicks Take back while another command that still runs writes the same once more."""
-    guard, hook, envrc = guard_rig.guard, guard_rig.root / ".git/hooks/pre-commit", guard_rig.root / ".envrc"
-    other = guard if is_same else AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
-    running = guard.begin()
-    changes = other.end(_plant(other.begin(), hook, envrc))
-    _plant(running, hook, envrc)
+
+    def plant() -> Path:
+        (guard_rig.root / ".envrc").write_text("export A=1\n")
+        return guard_rig.plant_hook()
+
+    guard = guard_rig.guard
+    other = guard if is_same else guard_rig.new_guard()
+    running, before = guard.begin(), other.begin()
+    plant()
+    changes = other.end(before)
+    hook = plant()
     for change in changes:
         if change.path == ".envrc":
             other.put(change.change_id, restore=False)
-            _plant(running, hook, envrc)
+            plant()
     other.settle([change.change_id for change in changes])
     again = {change.path: change.outcome for change in guard.end(running)}
     assert again == {".git/hooks/pre-commit": "removed", ".envrc": "named"}
     assert not hook.exists()
-
-
-def _plant(state: AutoRunState, hook: Path, envrc: Path) -> AutoRunState:
-    hook.write_text("#!/bin/sh\n")
-    hook.chmod(0o755)
-    envrc.write_text("export A=1\n")
-    return state
 
 
 async def test_what_the_user_kept_and_changed_later_is_not_listed_as_taken_back(guard_rig: GuardRig) -> None:
@@ -741,22 +727,19 @@ async def test_what_the_user_kept_and_changed_later_is_not_listed_as_taken_back(
 
 
 async def test_what_a_command_of_another_process_planted_is_never_what_one_found(guard_rig: GuardRig) -> None:
-    other = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
-    hook = guard_rig.root / ".git/hooks/pre-commit"
+    other = guard_rig.new_guard()
     first = guard_rig.guard.begin()
-    hook.write_text("#!/bin/sh\n")
-    hook.chmod(0o755)
+    guard_rig.plant_hook()
     second = other.begin()
     assert [change.outcome for change in guard_rig.guard.end(first)] == ["removed"]
-    hook.write_text("#!/bin/sh\n")
-    hook.chmod(0o755)
+    hook = guard_rig.plant_hook()
     assert [change.outcome for change in other.end(second)] == ["removed"]
     assert not hook.exists()
 
 
 async def test_what_a_killed_process_left_is_taken_out_at_the_next_opening(guard_rig: GuardRig) -> None:
     process = start_planting(guard_rig.root, guard_rig.home, guard_rig.saved)
-    other = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
+    other = guard_rig.new_guard()
     assert other.recover() == (), "it still runs"
     assert (guard_rig.root / ".git/hooks/pre-commit").exists()
     kill_hard(process)
@@ -767,7 +750,7 @@ async def test_what_a_killed_process_left_is_taken_out_at_the_next_opening(guard
     assert guard_rig.git("commit", "-qm", "two", "--allow-empty").returncode == 0
     assert not guard_rig.flag.exists()
     assert not (guard_rig.root / ".envrc").exists()
-    again = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
+    again = guard_rig.new_guard()
     assert again.recover() == (), "this process reports it"
     assert (await guard_rig.run("true")).auto_run == changes, "a command reports it, once"
     assert not (await guard_rig.run("true")).auto_run
@@ -784,7 +767,7 @@ def test_a_pipe_among_the_saved_changes_does_not_hang(guard_rig: GuardRig) -> No
     os.mkfifo(guard_rig.saved / "open-0123456789abcdef")
     (noted := guard_rig.saved / change.change_id / "restored").unlink(missing_ok=True)
     os.mkfifo(noted)
-    other = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
+    other = guard_rig.new_guard()
     assert other.recover() == ()
     assert [found.path for found in other.auto_run_changes()] == [".envrc"]
 

@@ -1,4 +1,4 @@
-"""The search of a workspace's cache, on both stores: its results, its limits, what it leaves out."""
+"""The search of a workspace's cache: its results, its limits, what it leaves out."""
 
 from __future__ import annotations
 
@@ -35,19 +35,13 @@ WIDE = SearchLimits(max_seconds=1e9)
 LONGEST_TURN = 0.25  # of the processor time that the search takes elsewhere; on the loop it would be one turn
 
 
-@pytest.fixture(params=["scanned", "indexed", "memory"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    """Both stores, empty; the one on disk once with its texts unindexed, once with them indexed."""
-    new_store: Store
-    if request.param != "memory":
-        after = 0.0 if request.param == "indexed" else None
-        new_store = await LevelDbStore.open(
-            tmp_path / "store", WORKSPACE, TickingClock(), index_after_s=after
-        )
-    else:
-        new_store = MemoryStore(TickingClock())
-    yield new_store
-    await new_store.close()
+@pytest.fixture
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[LevelDbStore]:
+    """An empty store on disk; its texts are indexed, if a test does not say otherwise."""
+    after = getattr(request, "param", 0.0)
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, TickingClock(), index_after_s=after)
+    yield store
+    await store.close()
 
 
 async def keep(
@@ -198,8 +192,7 @@ async def test_hits_are_paged_by_tokens_and_none_is_lost(store: Store) -> None:
 
 async def test_content_stored_between_pages_hides_no_hit(store: Store) -> None:
     expected = await keep(store, *(f"tide {number}\n".encode() for number in range(7)))
-    digests: list[str] = []
-    cursor = ""
+    digests, cursor = list[str](), ""
     for number in range(4):
         text = await search(store, "tide", cursor=cursor, limit=2)
         digests += hits(text)
@@ -220,11 +213,11 @@ async def test_a_call_ends_at_its_time_limit(store: Store) -> None:
     assert hits(note) == expected[:4:-1], "each call goes on by one at least"
 
 
-@pytest.mark.parametrize("cursor", ["x", "12", "-1-74", "6d00", "zz", "7" * 5000, "75", "7" * 82])
-async def test_a_wrong_cursor_is_refused(store: Store, cursor: str) -> None:
+async def test_a_wrong_cursor_is_refused(store: Store) -> None:
     await keep(store, b"tide\n")
-    with pytest.raises(ToolError, match=r"is not a cursor of this search\. Copy it from the answer before"):
-        await search(store, "tide", cursor=cursor)
+    for cursor in ("x", "12", "-1-74", "6d00", "zz", "7" * 5000, "75", "7" * 82):
+        with pytest.raises(ToolError, match=r"is not a cursor of this search\. Copy it from the answer befo"):
+            await search(store, "tide", cursor=cursor)
 
 
 async def test_invalid_arguments_are_named(store: Store, tmp_path: Path) -> None:
@@ -322,6 +315,7 @@ async def test_a_canceled_search_ends_its_thread_and_stops_reading() -> None:
     await scope.close()
 
 
+@pytest.mark.parametrize("store", [0.0, None], ids=["indexed", "scanned"], indirect=True)
 async def test_the_loop_stays_responsive_while_large_content_is_searched(store: Store) -> None:
     await keep(store, b"the level of the tide\n" * 300_000)
     scope = TaskScope()

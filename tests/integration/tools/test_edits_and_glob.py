@@ -70,19 +70,6 @@ async def test_a_marker_is_not_written_in_place_of_the_text_it_stands_for(
     assert text.strip() in (root / "src" / "a.py").read_text()
 
 
-async def test_lines_are_those_after_all_edits(root: Path) -> None:
-    edits = [
-        edit("src/a.py", "three", "3"),
-        edit("src/a.py", "two\n", ""),
-        edit("src/a.py", "one", "1\none\none"),
-        edit("src/a.py", "one", "a\nb", replace_all=True),
-    ]
-    text = (await make_tools(root).run(make_call("multi_edit", edits=edits))).content.decode()
-    assert (root / "src" / "a.py").read_text() == "1\na\nb\na\nb\n3\n"
-    places = "1 replacement at line 6; 1 replacement at line 6; 1 replacement at line 1"
-    assert f"Edited src/a.py: {places}; 2 replacements at lines 2, 4. Lines: 3 -> 6.\n" in text
-
-
 @pytest.mark.parametrize(
     ("text", "places"),
     [
@@ -98,99 +85,88 @@ async def test_an_edit_names_the_lines_of_its_replacements(root: Path, text: str
     assert f"Edited src/a.py: {places} Lines:" in (await make_tools(root).run(call)).content.decode()
 
 
-async def test_lines_follow_what_a_later_edit_does_in_the_same_line_or_around_it(root: Path) -> None:
-    """Above the place, before it in its line, and over it: then it is where the new text begins."""
-    (root / "src" / "a.py").write_bytes(b"top\r\nfirst second third\r\nfourth\r\nfifth\r\n")
-    edits = [
-        edit("src/a.py", "third", "3"),
-        edit("src/a.py", "fifth", "5"),
-        edit("src/a.py", "first", "1\n1\n1"),
-        edit("src/a.py", "fourth\n5", "4 and 5"),
-        edit("src/a.py", "top\n", ""),
-    ]
-    text = (await make_tools(root).run(make_call("multi_edit", edits=edits))).content.decode()
-    assert (root / "src" / "a.py").read_bytes() == b"1\r\n1\r\n1 second 3\r\n4 and 5\r\n"
-    assert "5 replacements at lines 3, 4, 1, 4, 1. Lines: 4 -> 4.\n" in text
+@pytest.mark.parametrize(
+    ("data", "edits", "result", "places"),
+    [
+        (
+            "one\ntwo\nthree\n",
+            [("three", "3"), ("two\n", ""), ("one", "1\none\none"), ("one", "a\nb")],
+            "1\na\nb\na\nb\n3\n",
+            "1 replacement at line 6; 1 replacement at line 6; 1 replacement at line 1; "
+            "2 replacements at lines 2, 4. Lines: 3 -> 6.",
+        ),
+        (
+            "top\r\nfirst second third\r\nfourth\r\nfifth\r\n",
+            [("third", "3"), ("fifth", "5"), ("first", "1\n1\n1"), ("fourth\n5", "4 and 5"), ("top\n", "")],
+            "1\r\n1\r\n1 second 3\r\n4 and 5\r\n",
+            "5 replacements at lines 3, 4, 1, 4, 1. Lines: 4 -> 4.",
+        ),
+    ],
+)
+async def test_lines_are_those_after_all_edits(
+    root: Path, data: str, edits: list[tuple[str, str]], result: str, places: str
+) -> None:
+    """Of one above the place, before it in its line, and over it: then it is where the new text begins."""
+    (root / "src" / "a.py").write_bytes(data.encode())
+    calls = [edit("src/a.py", old, new, replace_all=new == "a\nb") for old, new in edits]
+    text = (await make_tools(root).run(make_call("multi_edit", edits=calls))).content.decode()
+    assert (root / "src" / "a.py").read_bytes() == result.encode()
+    assert f"Edited src/a.py: {places}\n" in text
 
 
-async def test_one_edit_that_does_not_match_refuses_all(root: Path) -> None:
-    edits = [edit("src/a.py", "one", "1"), edit("src/deep/b.ts", "absent", "x")]
-    for method in (make_tools(root).approval, make_tools(root).run):
-        with pytest.raises(
-            ToolError, match=r"No edit was made, .* 2 of 2 fails: old_text was not found in src/deep/b\.ts"
-        ):
-            await method(make_call("multi_edit", edits=edits))
-    assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
-
-
-async def test_an_edit_of_what_an_earlier_one_changed_is_told_so(root: Path) -> None:
-    edits = [edit("src/a.py", "one", "1"), edit("src/a.py", "one\ntwo", "2")]
-    with pytest.raises(
-        ToolError, match=r"2 of 2 fails: .* An earlier edit of this call has changed that text"
+async def test_one_edit_that_fails_refuses_all_and_says_why(root: Path) -> None:
+    for second, why in (
+        (edit("src/deep/b.ts", "absent", "x"), r"old_text was not found in src/deep/b\.ts"),
+        (edit("src/a.py", "one\ntwo", "2"), "An earlier edit of this call has changed that text"),
     ):
-        await make_tools(root).run(make_call("multi_edit", edits=edits))
+        for method in (make_tools(root).approval, make_tools(root).run):
+            with pytest.raises(ToolError, match=rf"No edit was made, .* 2 of 2 fails: .*{why}"):
+                await method(make_call("multi_edit", edits=[edit("src/a.py", "one", "1"), second]))
     assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
 
 
-async def test_the_line_that_differs_least_is_found_far_down_by_its_words(root: Path) -> None:
-    prose = "".join(f"Some words here, {n}, and there they go on.\n" for n in range(200))
-    (root / "src" / "a.py").write_text(prose + "The quick brown fox jumps over a lazy dog.\n")
-    old_text = "The quick brown fox jumps over the lazy dog."
-    with pytest.raises(ToolError, match=r"Line 201 is like its first line\."):
-        await make_tools(root).run(make_call("edit_file", path="src/a.py", old_text=old_text, new_text="x"))
-
-
-async def test_line_numbers_that_were_copied_are_named(root: Path) -> None:
-    call = make_call("edit_file", path="src/a.py", old_text="1:one\n2:two", new_text="x")
-    with pytest.raises(ToolError, match="It is there without the line numbers: leave them out"):
-        await make_tools(root).run(call)
-
-
-async def test_a_text_that_is_only_alike_is_answered_with_what_the_file_has(root: Path) -> None:
-    """So that the file need not be read again; a text that is nowhere sends back to the file."""
-    call = make_call("edit_file", path="src/a.py", old_text="\n  two\n\n", new_text="x")
-    with pytest.raises(ToolError, match=r"Line 2 is like its first line\. .* file has:\ntwo\nthree$"):
-        await make_tools(root).run(call)
-    call = make_call("edit_file", path="src/a.py", old_text="four", new_text="x")
-    with pytest.raises(ToolError, match=r"Read the file again\.$"):
-        await make_tools(root).run(call)
-    (root / ".env").write_text("# Keys\nKEY=two\n")  # its lines are read with approval only
-    call = make_call("edit_file", path=".env", old_text="# Keys\nKEY=one", new_text="x")
-    with pytest.raises(ToolError, match=r"\.env\. Read the file again\.$"):
-        await make_tools(root).run(call)
-    (root / "src" / "a.py").write_bytes(b"one\r\n\x0c\r\ntwo\r\n")
-    call = make_call("edit_file", path="src/a.py", old_text=" two", new_text="x")
-    with pytest.raises(ToolError, match=r"Line 3 is like .* file has:\ntwo$"):  # as read_file numbers it
-        await make_tools(root).run(call)
+PROSE = "".join(f"Some words here, {n}, and there they go on.\n" for n in range(200))
+BRANCHES = (
+    "head\n    if args.json:\n        begin()\n    if args.json:\n        done(3)\n"
+    "newest entries of each session (default: all)\n"
+)
 
 
 @pytest.mark.parametrize(
-    ("old_text", "hint"),
+    ("text", "old_text", "hint"),
     [
-        (
-            "    if args.json: # as JSON\n",
-            "Line 2 is like its first line. From there the file has:\n    if args.json:",
-        ),
-        (
-            "    if args.json:\n        done(3)\nold",
-            "Line 4 is like .*\n    if args.json:\n        done\\(3\\)",
-        ),
-        (
-            "newest N entries of each session (all)",
-            "Line 6 .*\nnewest entries of each session \\(default: all\\)$",
-        ),
-        ("}\n", "Read the file again.$"),
+        (f"{PROSE}The quick brown fox jumps over a dog.\n", "The quick brown fox jumps over the dog.",
+         r"Line 201 is like its first line\."),
+        ("one\ntwo\n", "1:one\n2:two", "It is there without the line numbers: leave them out"),
+        ("one\ntwo\nthree\n", "\n  two\n\n", r"Line 2 is like its first line\. .* file has:\ntwo\nthree$"),
+        ("one\ntwo\nthree\n", "four", r"Read the file again\.$"),
+        ("one\r\n\x0c\r\ntwo\r\n", " two", r"Line 3 is like .* file has:\ntwo$"),
+        (BRANCHES, "    if args.json: # as JSON\n",
+         "Line 2 is like its first line. From there the file has:\n    if args.json:"),
+        (BRANCHES, "    if args.json:\n        done(3)\nold",
+         "Line 4 is like .*\n    if args.json:\n        done\\(3\\)"),
+        (BRANCHES, "newest N entries of each session (all)",
+         "Line 6 .*\nnewest entries of each session \\(default: all\\)$"),
+        (BRANCHES, "}\n", "Read the file again.$"),
     ],
-)
-async def test_the_line_that_differs_least_is_shown(root: Path, old_text: str, hint: str) -> None:
-    """Of several, that where more of the lines behind it are the same; for a bracket none."""
-    text = (
-        "head\n    if args.json:\n        begin()\n    if args.json:\n        done(3)\n"
-        "newest entries of each session (default: all)\n"
-    )
-    (root / "src" / "a.py").write_text(text)
+)  # fmt: skip
+async def test_a_text_that_is_only_alike_is_answered_with_what_the_file_has(
+    root: Path, text: str, old_text: str, hint: str
+) -> None:
+    """So that the file need not be read again, unless the text is nowhere, or is a bracket.
+
+    Of several lines, that where more of the lines behind it are the same; numbered as read_file does.
+    """
+    (root / "src" / "a.py").write_bytes(text.encode())
     with pytest.raises(ToolError, match=hint):
-        await make_tools(root).run(make_call("edit_file", path="src/a.py", old_text=old_text, new_text="x"))
+        await make_tools(root).run(make_call("edit_file", **edit("src/a.py", old_text, "x")))
+
+
+async def test_lines_of_a_file_with_keys_are_in_no_answer(root: Path) -> None:
+    """They are read with approval only."""
+    (root / ".env").write_text("# Keys\nKEY=two\n")
+    with pytest.raises(ToolError, match=r"\.env\. Read the file again\.$"):
+        await make_tools(root).run(make_call("edit_file", **edit(".env", "# Keys\nKEY=one", "x")))
 
 
 async def test_a_failing_write_rolls_back_the_previous_ones(
@@ -234,14 +210,17 @@ async def test_rules_judge_every_file_of_a_change(root: Path) -> None:
     assert evaluate((ask.suggested_rules[0],), ask).effect == "allow"
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-8-sig", "utf-8"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be", "utf-8-sig", "utf-8"]
+)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 async def test_encoding_byte_order_mark_and_line_ends_are_preserved(
     root: Path, encoding: str, end: str
 ) -> None:
-    file, mark = root / "x.txt", "\ufeff" if encoding.startswith("utf-16") else ""
+    file, mark = root / "x.txt", "" if encoding.startswith("utf-8") else "\ufeff"
     file.write_bytes(f"{mark}größe{end}zwei{end}".encode(encoding))
     box = make_tools(root)
+    assert "größe" in (await box.run(make_call("read_file", path="x.txt"))).content.decode()
     await box.run(make_call("edit_file", path="x.txt", old_text="größe\nzwei", new_text="maß\n2"))
     assert file.read_bytes() == f"{mark}maß{end}2{end}".encode(encoding)
     await box.run(make_call("write_file", path="x.txt", content="neu\nganz\n"))

@@ -35,23 +35,18 @@ async def edit(root: Path, old: str, new: str, path: str = "f.txt") -> str:
 
 
 @pytest.mark.parametrize(
-    ("codec", "head"),
+    ("codec", "head", "word"),
     [
-        ("latin-1", "# -*- coding: latin-1 -*-\n"),
-        ("shift_jis", "# vim: set fileencoding=shift_jis :\n"),
-        ("cp1251", '<?xml version="1.0" encoding="windows-1251"?>\n'),
-        ("gb18030", '<html><meta charset="gb18030">\n'),
-        ("koi8-r", '@charset "koi8-r";\n'),
+        ("latin-1", "# -*- coding: latin-1 -*-\n", "café"),
+        ("shift_jis", "# vim: set fileencoding=shift_jis :\n", "表示"),
+        ("cp1251", '<?xml version="1.0" encoding="windows-1251"?>\n', "Привет"),
+        ("gb18030", '<html><meta charset="gb18030">\n', "中文"),
+        ("koi8-r", '@charset "koi8-r";\n', "Привет"),
     ],
 )
-async def test_a_declared_encoding_stays_through_every_edit(codec: str, head: str, tmp_path: Path) -> None:
-    word = {
-        "latin-1": "café",
-        "shift_jis": "表示",
-        "cp1251": "Привет",
-        "gb18030": "中文",
-        "koi8-r": "Привет",
-    }[codec]
+async def test_a_declared_encoding_stays_through_every_edit(
+    codec: str, head: str, word: str, tmp_path: Path
+) -> None:
     file = tmp_path / "f.txt"
     file.write_bytes(f"{head}{word}\nname=x\n".encode(codec))
     assert word in await text_of(tmp_path, "read_file", path="f.txt")
@@ -73,6 +68,9 @@ async def test_a_character_that_the_encoding_lacks_is_refused(tmp_path: Path) ->
 
 
 async def test_an_unknown_encoding_takes_ascii_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_bytes(b"a\0b\nname=x\n")
+    with pytest.raises(ToolError, match="it has NUL bytes, so its encoding isn't known"):
+        await edit(tmp_path, "=x", "=ë")
     content = "café\nname=x\n".encode("latin-1")
     (tmp_path / "f.txt").write_bytes(content)
     with pytest.raises(ToolError, match="isn't UTF-8"):
@@ -82,14 +80,6 @@ async def test_an_unknown_encoding_takes_ascii_and_nothing_else(tmp_path: Path) 
     assert (tmp_path / "f.txt").read_bytes() == content
     await edit(tmp_path, "name=x", "name=y")
     assert (tmp_path / "f.txt").read_bytes() == "café\nname=y\n".encode("latin-1")
-
-
-@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
-async def test_wide_encodings_with_a_mark_are_read_and_written(codec: str, tmp_path: Path) -> None:
-    (tmp_path / "f.txt").write_bytes("\ufeffcafé\r\nname=x\r\n".encode(codec))
-    assert "café" in await text_of(tmp_path, "read_file", path="f.txt")
-    await edit(tmp_path, "name=x", "name=Zoë")
-    assert (tmp_path / "f.txt").read_bytes().decode(codec) == "\ufeffcafé\r\nname=Zoë\r\n"
 
 
 @pytest.mark.parametrize(
@@ -227,32 +217,26 @@ async def test_an_edit_of_an_odd_name_is_the_call_s_change(tmp_path: Path) -> No
     assert (recorded.call_id, recorded.changed) == ("c1", 1)
 
 
-async def test_line_ends_that_differ_from_place_to_place_are_matched_and_kept(tmp_path: Path) -> None:
+async def test_line_ends_of_old_macs_and_those_that_differ_are_matched_and_kept(tmp_path: Path) -> None:
     file = tmp_path / "f.txt"
+    file.write_bytes(b"one\rtwo\rthree\r")
+    await edit(tmp_path, "one\ntwo", "eins\nzwei")
+    await edit(tmp_path, "three", "drei\nvier")
+    assert file.read_bytes() == b"eins\rzwei\rdrei\rvier\r"
     file.write_bytes(b"one\r\ntwo\nthree\r\none\r\nfour\n")
     assert "line 1" in await edit(tmp_path, "one\ntwo\nthree", "eins\nzwei\ndrei\nmehr")
     assert file.read_bytes() == b"eins\r\nzwei\ndrei\nmehr\r\none\r\nfour\n"
     file.write_bytes(b"b\na\nb\r\n\nb\r\na\r\nb\r\n")
-    with pytest.raises(ToolError) as refused:
-        await text_of(tmp_path, "edit_file", path="f.txt", old_text="b\na\nb\n", new_text="c\n")
-    assert "2 times in f.txt, with different line ends" in str(refused.value)
+    with pytest.raises(ToolError, match=r"2 times in f\.txt, with different line ends"):
+        await edit(tmp_path, "b\na\nb\n", "c\n")
     file.write_bytes(b"a\r\nb\r\na\nc\r\n\na\r\nb\r\n")
     await text_of(tmp_path, "edit_file", path="f.txt", old_text="a\nb\n", new_text="x\n", replace_all=True)
     assert file.read_bytes() == b"x\r\na\nc\r\n\nx\r\n"
 
 
 async def test_a_refused_path_is_spelled_as_everywhere(tmp_path: Path) -> None:
-    with pytest.raises(ToolError) as refused:
+    with pytest.raises(ToolError, match=r"^'\.\./new\\u000aline\.txt' was refused: "):
         await text_of(tmp_path, "read_file", path="../new\nline.txt")
-    assert str(refused.value).startswith("'../new\\u000aline.txt' was refused: ")
-
-
-async def test_line_ends_of_old_macs_are_matched_and_kept(tmp_path: Path) -> None:
-    file = tmp_path / "f.txt"
-    file.write_bytes(b"one\rtwo\rthree\r")
-    await edit(tmp_path, "one\ntwo", "eins\nzwei")
-    await edit(tmp_path, "three", "drei\nvier")
-    assert file.read_bytes() == b"eins\rzwei\rdrei\rvier\r"
 
 
 @pytest.mark.parametrize(
@@ -266,14 +250,5 @@ async def test_a_text_that_can_t_be_found_for_its_encoding_is_refused_with_that_
     data: bytes, old: str, reason: str, tmp_path: Path
 ) -> None:
     (tmp_path / "f.txt").write_bytes(data)
-    with pytest.raises(ToolError) as refused:
+    with pytest.raises(ToolError, match=rf"old_text was not found in f\.txt.*{reason}"):
         await edit(tmp_path, old, "new")
-    assert "old_text was not found in f.txt" in str(refused.value)
-    assert reason in str(refused.value)
-
-
-async def test_a_text_with_a_nul_takes_no_other_characters_than_ascii(tmp_path: Path) -> None:
-    (tmp_path / "f.txt").write_bytes(b"a\0b\nname=x\n")
-    with pytest.raises(ToolError) as refused:
-        await edit(tmp_path, "=x", "=\u00eb")
-    assert "it has NUL bytes, so its encoding isn't known" in str(refused.value)

@@ -17,6 +17,7 @@ from helix_desktop.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.permissions.rules import evaluate
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
 from helix_desktop.tools.tool import ToolGrants
+from tests.support.git_checkouts import git
 from tests.support.sandbox_rig import SandboxRig, write_file
 from tests.support.tool_rig import make_call, make_tools
 
@@ -67,16 +68,10 @@ def make_repository(root: Path) -> None:
     (root / "sub").mkdir(exist_ok=True)
     (root / "sub" / "b.txt").write_text("in sub/b.txt\n")
     git(root, "init", "-q")
-    git(root, "config", "user.email", "a@b.c")
-    git(root, "config", "user.name", "A")
     git(root, "add", "a.txt", "sub")
     git(root, "commit", "-qm", "first")
     git(root, "branch", "other")
     (root / "a.txt").write_text("in a.txt, changed\n")
-
-
-def git(root: Path, *words: str) -> None:
-    subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
 
 
 def plant_programs(root: Path, outside: Path) -> None:

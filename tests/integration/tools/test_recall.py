@@ -1,20 +1,34 @@
-"""Recall by hash: complete, lines, pattern, pages, and clear messages for unknown hashes."""
+"""Recall by hash: complete, lines by the numbers of their file or command, pattern, pages, clear messages."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from helix_desktop.agent.intake import Intake, PreviewInput
+from helix_desktop.context.policy_numbers import PROFILES
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.store import Commit
+from helix_desktop.domain.text_format import count_lines
 from helix_desktop.domain.tools import ToolResult
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.store.memory import MemoryStore
+from helix_desktop.tools.cache.lines import Paginator, decode_lines, release_lines
+from helix_desktop.ui.chat.rows.row_texts import excerpt_source
+from tests.support.cache_session import SessionRig
 from tests.support.image_bytes import png
+from tests.support.scripted_model import WordCounter
 from tests.support.store.builders import make_content
-from tests.support.tool_rig import MemoryCache, make_call, make_tools
+from tests.support.tool_rig import MemoryCache, estimate_tokens, make_call, make_tools
 
 LOG = "".join(
     f"{number:04} {'tide' if number % 100 else 'SURGE'} reading\n" for number in range(1, 3001)
@@ -50,21 +64,25 @@ async def test_an_image_is_returned_as_an_image(tmp_path: Path, cache: MemoryCac
     assert result.model_text.endswith(f"PNG image, 40 × 30 pixels, {len(data)} B.")
 
 
-async def test_pages_continue_to_the_end(tmp_path: Path, cache: MemoryCache) -> None:
-    digest = cache.put(LOG)
-    arguments: dict[str, object] = {}
-    got, pages = "", 0
+async def walk(root: Path, cache: MemoryCache, digest: str, **arguments: object) -> list[tuple[str, str]]:
+    """Return the first line and the rest of each page, following what the one before names."""
+    pages: list[tuple[str, str]] = []
     while True:
-        result = await recall(tmp_path, cache, digest, **arguments)
+        result = await recall(root, cache, digest, **arguments)
+        assert result.content == await cache.get(digest)
         head, _, body = result.model_text.partition("\n")
-        got, pages = got + re.sub(r"^\d+:", "", body, flags=re.MULTILINE), pages + 1
-        assert f"page {pages} of 6" in head
-        assert result.content == LOG
-        following = re.search(r"next: start_line=(\d+)", head)
+        pages.append((head, body))
+        following = re.search(r"[Nn]ext: start_line=(\d+)(?:, start_char=(\d+))?", head)
         if not following:
-            break
-        arguments = {"start_line": int(following[1])}
-    assert (got.encode(), pages) == (LOG, 6)
+            return pages
+        arguments |= {"start_line": int(following[1]), "start_char": int(following[2] or 0)}
+
+
+async def test_pages_continue_to_the_end(tmp_path: Path, cache: MemoryCache) -> None:
+    pages = await walk(tmp_path, cache, cache.put(LOG))
+    assert all(f"page {number} of 6" in head for number, (head, _) in enumerate(pages, 1))
+    assert "".join(re.sub(r"^\d+:", "", body, flags=re.MULTILINE) for _, body in pages).encode() == LOG
+    assert len(pages) == 6
 
 
 async def test_lines_and_page_size_are_respected(tmp_path: Path, cache: MemoryCache) -> None:
@@ -77,8 +95,6 @@ async def test_lines_and_page_size_are_respected(tmp_path: Path, cache: MemoryCa
     small = (await recall(tmp_path, cache, digest, max_tokens=100, start_line=5, end_line=60)).model_text
     assert "next: start_line=" in small
     assert ", end_line=60." in small
-    with pytest.raises(ToolError, match="has 3,000 lines"):
-        await recall(tmp_path, cache, digest, start_line=4000)
 
 
 @pytest.mark.parametrize(
@@ -110,17 +126,9 @@ async def test_blank_lines_are_said_to_be_blank(tmp_path: Path, cache: MemoryCac
 
 async def test_one_endless_line_is_paged_by_characters(tmp_path: Path, cache: MemoryCache) -> None:
     text = "".join(str(number) for number in range(20_000))
-    digest = cache.put(text.encode())
-    arguments: dict[str, object] = {}
-    got = ""
-    while True:
-        head, _, body = (await recall(tmp_path, cache, digest, **arguments)).model_text.partition("\n")
-        got += body
-        following = re.search(r"next: start_line=(\d+), start_char=(\d+)", head)
-        if not following:
-            break
-        arguments = {"start_line": int(following[1]), "start_char": int(following[2])}
-    assert got == text
+    pages = await walk(tmp_path, cache, cache.put(text.encode()))
+    assert "".join(body for _, body in pages) == text
+    assert len(pages) > 1
 
 
 async def test_a_pattern_returns_lines_with_context_and_their_numbers(
@@ -130,7 +138,6 @@ async def test_a_pattern_returns_lines_with_context_and_their_numbers(
     text = (await recall(tmp_path, cache, digest, pattern="SURGE", start_line=250, end_line=350)).model_text
     assert "1 matching line for 'SURGE' in lines 250-350.\n" in text
     assert "298-0298 tide reading\n299-0299 tide reading\n300:0300 SURGE reading\n301-0301" in text
-    assert "no line matches" in (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
     with pytest.raises(ToolError, match="regex parse error"):
         await recall(tmp_path, cache, digest, pattern="(")
 
@@ -153,39 +160,25 @@ async def test_a_pattern_without_upper_case_matches_any_case(
     assert re.findall(r"^(\d+):", text, re.MULTILINE) == numbers
 
 
-async def test_upper_case_in_a_pattern_matches_itself_and_the_answer_says_so(
-    tmp_path: Path, cache: MemoryCache
-) -> None:
-    digest = cache.put(b"warning 1\n")
-    text = (await recall(tmp_path, cache, digest, pattern="WARN")).model_text
-    assert "no line matches 'WARN' (this case only)" in text
+async def test_a_pattern_without_a_match_says_what_may_be_why(tmp_path: Path, cache: MemoryCache) -> None:
+    """Upper case in a pattern matches itself, and the numbers that answers print are no part of lines."""
+    digest = cache.put(b"warning = 1\n8:30 high tide\n")
+    for pattern, words in {
+        "WARN": "no line matches 'WARN' (this case only)",
+        "zebra": "no line matches 'zebra'.",
+        r"^\d+:(warning|token)": "(it is matched without the numbers before lines)",
+        r"^\d+:30": "8:30",
+    }.items():
+        assert words in (await recall(tmp_path, cache, digest, pattern=pattern)).model_text
     text = (await recall(tmp_path, cache, digest, pattern="Warn", start_line=1)).model_text
-    assert "no line matches 'Warn' (this case only) in lines 1-1." in text
-    assert "this case" not in (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
-
-
-async def test_a_pattern_with_the_numbers_that_answers_print_is_explained(
-    tmp_path: Path, cache: MemoryCache
-) -> None:
-    digest = cache.put(b"vchar = 1\n8:30 high tide\n")
-    text = (await recall(tmp_path, cache, digest, pattern=r"^\d+:(vchar|token)")).model_text
-    assert "(it is matched without the numbers before lines)" in text
-    assert "8:30" in (await recall(tmp_path, cache, digest, pattern=r"^\d+:30")).model_text
+    assert "no line matches 'Warn' (this case only) in lines 1-2." in text
 
 
 async def test_more_matches_than_fit_are_paged_to_the_end(tmp_path: Path, cache: MemoryCache) -> None:
-    digest = cache.put(LOG)
-    arguments: dict[str, object] = {"end_line": 1200, "max_tokens": 200}
-    matches: list[int] = []
-    while True:
-        text = (await recall(tmp_path, cache, digest, pattern="SURGE", **arguments)).model_text
-        head, _, body = text.partition("\n")
-        matches += [int(number) for number in re.findall(r"^(\d+):", body, re.MULTILINE)]
-        following = re.search(r" Next: start_line=(\d+), end_line=1200\.$", head)
-        if not following:
-            break
-        arguments["start_line"] = int(following[1])
-    assert matches == list(range(100, 1300, 100))
+    pages = await walk(tmp_path, cache, cache.put(LOG), pattern="SURGE", end_line=1200, max_tokens=200)
+    assert all(head.endswith(", end_line=1200.") for head, _ in pages[:-1])
+    numbers = [number for _, body in pages for number in re.findall(r"^(\d+):", body, re.MULTILINE)]
+    assert numbers == [f"{number}" for number in range(100, 1300, 100)]
 
 
 @pytest.mark.parametrize("pattern", ["hit", "hi[t]"], ids=["plain", "expression"])
@@ -298,3 +291,317 @@ async def test_forgotten_content_is_reported_with_its_time(tmp_path: Path) -> No
         await toolbox.run(make_call("recall_cached_content", hash=content.digest))
     with pytest.raises(ToolError, match="holds nothing under"):
         await toolbox.run(make_call("recall_cached_content", hash=content.digest[:12]))
+
+
+FILE = "".join(f"row {number}\n" for number in range(1, 2_001))
+
+
+async def read_part(root: Path, first: int, last: int) -> ToolResult:
+    """Read lines of a file of 2,000."""
+    (root / "a.txt").write_text(FILE)
+    return await make_tools(root).run(make_call("read_file", path="a.txt", start_line=first, end_line=last))
+
+
+async def recall_part(root: Path, part: ToolResult, **arguments: object) -> str:
+    """Recall from a part that was read; return the answer without what names it."""
+    cache = MemoryCache()
+    digest = cache.put(part.content, target=part.target)
+    head, _, body = (await recall(root, cache, digest, **arguments)).model_text.partition("\n")
+    return f"{head.rpartition(' · ')[2]}\n{body}"
+
+
+@pytest.mark.parametrize(
+    ("read", "asked", "given"),
+    [
+        ((960, 1040), (964, 965), (964, 965)), ((4, 90), (10, 11), (10, 11)), ((1, 90), (10, 10), (10, 10)),
+        ((960, 1040), (955, 960), (960, 960)),
+    ],
+)  # fmt: skip
+async def test_lines_are_those_of_the_file(
+    tmp_path: Path, read: tuple[int, int], asked: tuple[int, int], given: tuple[int, int]
+) -> None:
+    part = await read_part(tmp_path, *read)
+    rows = "".join(f"{number}:row {number}\n" for number in range(given[0], given[1] + 1))
+    stored, lines = (f"{first}-{last}" for first, last in (read, given))
+    assert await recall_part(tmp_path, part, start_line=asked[0], end_line=asked[1]) == (
+        f"lines {lines} of the stored {stored}, page 1 of 1.\n{rows}"
+    )
+
+
+async def test_a_line_that_was_not_read_is_refused_by_the_lines_that_were(tmp_path: Path) -> None:
+    part = await read_part(tmp_path, 960, 1040)
+    with pytest.raises(ToolError, match=r"no lines 10 to 12.* the lines of a.txt:960-1040"):
+        await recall_part(tmp_path, part, start_line=10, end_line=12)
+
+
+async def test_a_pattern_sees_the_lines_without_their_numbers_and_gives_each_once(tmp_path: Path) -> None:
+    part = await read_part(tmp_path, 960, 1040)
+    answer = await recall_part(tmp_path, part, pattern="^row 97[01]", context=0)
+    assert answer == "2 matching lines for '^row 97[01]' in lines 960-1040.\n970:row 970\n971:row 971\n"
+
+
+async def test_pages_go_on_by_the_file_s_numbers(tmp_path: Path) -> None:
+    part = await read_part(tmp_path, 960, 1040)
+    whole = await recall_part(tmp_path, part)
+    assert whole.endswith(part.content.decode()), "as it was read"
+    first = await recall_part(tmp_path, part, max_tokens=200)
+    assert first.startswith(
+        "lines 960-999 of the stored 960-1040, page 1 of 3; next: start_line=1000.\n960:row 960\n"
+    )
+    second = await recall_part(tmp_path, part, max_tokens=200, start_line=1000)
+    assert second.partition("\n")[2].startswith("1000:row 1000\n")
+
+
+async def test_what_only_looks_like_a_part_of_a_file_keeps_its_own_lines(tmp_path: Path) -> None:
+    """A head whose lines are not all there, or have no numbers."""
+    for text in ("Lines 5-6 of 9 of a.txt:\n5:x\ny\n", "Lines 5-6 of 9 of a.txt:\nx\ny\n"):
+        answer = await recall_part(tmp_path, ToolResult(text.encode(), target="b.txt"), start_line=2)
+        assert answer.startswith("lines 2-3 of 3, ")
+
+
+@pytest.mark.parametrize("tool", ["read_file", "run_command"])
+async def test_searches_and_excerpts_give_the_numbers_of_the_file_or_command(
+    tmp_path: Path, tool: str
+) -> None:
+    is_file, cache, rig = tool == "read_file", MemoryCache(), await SessionRig.create()
+    part = await read_part(tmp_path, 960, 1040) if is_file else await run_printing(tmp_path)
+    target = part.target if is_file else PRINTED
+    digest, tools = cache.put(part.content, tool, target), make_tools(tmp_path, cache)
+    found = await tools.run(make_call("search_cached_content", query='"row 971"'))
+    assert "\n  971: row 971\n" in found.content.decode()
+    index = await rig.make_index(1, await rig.use_tool(target, part.content, tool))
+    assert "\n971:row 971\n972-" in await rig.recall(index, pattern="^row 971$")
+    shown = await tools.run(make_call("show_output", hash=digest, start_line=964, end_line=966))
+    assert shown.content == f"Shown to the user: {tool} {target}, lines 964-966, 3 lines\n".encode()
+    assert shown.excerpt is not None
+    lines = part.content.decode().splitlines()[shown.excerpt.start_line - 1 : shown.excerpt.end_line]
+    assert lines == [f"{number}:row {number}" if is_file else f"row {number}" for number in (964, 965, 966)]
+    if is_file:
+        with pytest.raises(ToolError, match="lines 960-1040 of its file"):
+            await tools.run(make_call("show_output", hash=digest, start_line=10, end_line=12))
+    else:
+        assert excerpt_source(shown.excerpt).endswith(", lines 964–966")
+
+
+async def test_hits_of_a_search_have_no_second_number(tmp_path: Path) -> None:
+    """Of `9:  14:from …` the first number was that of the search's output, which leads nowhere."""
+    (tmp_path / "a.txt").write_text(FILE)
+    tools, cache = make_tools(tmp_path), MemoryCache()
+    found = await tools.run(make_call("search_text", pattern="row 97[0-9]$", path="a.txt", context=1))
+    digest = cache.put(found.content, "search_text", found.target)
+    recalled = await recall(tmp_path, cache, digest, pattern="row 97[12]", context=0)
+    assert recalled.model_text.splitlines()[1:] == ["a.txt", "  971:row 971", "  972:row 972"]
+    assert recalled.about == "2 lines for 'row 97[12]'"
+
+
+async def preview(tool: str, part: ToolResult) -> str:
+    intake = Intake(MessageTokenCounter.bundled())
+    result = await intake.from_tool_result(ToolCall("c", tool, "{}"), part)
+    return (await intake.as_preview(result, replace(PROFILES["balanced"], preview_tokens=300))).text
+
+
+async def test_a_preview_says_which_lines_of_the_file_are_left_out(tmp_path: Path) -> None:
+    text = await preview("read_file", await read_part(tmp_path, 960, 1900))
+    shown = [int(line.partition(":")[0]) for line in text.splitlines() if ":row" in line]
+    last_of_head = max(number for number in shown if number < 1_500)
+    first_of_tail = min(number for number in shown if number > 1_500)
+    first, last = last_of_head + 1, first_of_tail - 1
+    assert f"not shown ({first}-{last})" in text
+    assert text.startswith(f"Lines 960-1900 of 2000 of a.txt, without {first}-{last}:\n960:row 960\n")
+    assert text.endswith(f" the whole output; start_line={first}, end_line={last}: the lines not shown")
+
+
+PRINTED = "seq 1 3000 | sed 's/^/row /'"
+
+
+async def run_printing(root: Path, command: str = PRINTED) -> ToolResult:
+    return await make_tools(root).run(make_call("run_command", command=command))
+
+
+async def test_lines_of_a_command_are_numbered_as_it_printed_them(tmp_path: Path) -> None:
+    printed, cache = await run_printing(tmp_path), MemoryCache()
+    digest = cache.put(printed.content, "run_command", PRINTED)
+    tools = make_tools(tmp_path, cache)
+
+    async def recalled(**arguments: object) -> str:
+        result = await tools.run(make_call("recall_cached_content", hash=digest, **arguments))
+        assert result.content == printed.content, "recalled byte for byte, with its header"
+        head, _, body = result.model_text.partition("\n")
+        return f"{head.rpartition(' · ')[2]}\n{body}"
+
+    lines = await recalled(start_line=17, end_line=18)
+    assert lines == "lines 17-18 of 3,000, page 1 of 1.\n17:row 17\n18:row 18\n"
+    assert "\n2000:row 2000\n2001-row 2001" in await recalled(pattern="row 2000$")
+    first = await recalled(max_tokens=200)
+    assert first.startswith("lines 1-")
+    assert "\nexit code 0 (not sandboxed):\n1:row 1\n2:row 2\n" in first
+    following = int(first.partition("next: start_line=")[2].partition(".")[0])
+    assert f"\n{following}:row {following}\n" in await recalled(start_line=following, max_tokens=200)
+    assert "\n0:exit code 0 (not sandboxed):\n1-row 1\n" in await recalled(pattern="exit code")
+    with pytest.raises(ToolError, match="has 3,000 lines"):
+        await recalled(start_line=3001)
+
+
+async def test_lines_of_a_search_come_with_their_files_and_without_those_of_others(tmp_path: Path) -> None:
+    """Without its name a line stood below that of the file before, or below none."""
+    (tmp_path / "a.txt").write_text("one red\ntwo\nthree red\n")
+    (tmp_path / "b.txt").write_text("four blue\nfive red\nsix blue\n")
+    (tmp_path / "c.txt").write_text("seven red\n")
+    tools, cache = make_tools(tmp_path), MemoryCache()
+    found = await tools.run(make_call("search_text", pattern="red|blue"))
+    digest = cache.put(found.content, "search_text", found.target)
+    recalled = await recall(tmp_path, cache, digest, pattern="one|blue")
+    assert recalled.model_text.splitlines()[1:] == [
+        "a.txt", "  1:one red", "b.txt", "  1:four blue", "  3:six blue",
+    ]  # fmt: skip
+
+
+async def test_a_cut_header_does_not_shift_the_numbers_of_a_search(tmp_path: Path) -> None:
+    """What stands in lists has 60 characters of a header; the colon at its end is read from the content."""
+    command = f"sleep 300 & {PRINTED}"
+    printed, cache = await run_printing(tmp_path, command), MemoryCache()
+    assert b"; left in the background, and ended: " in printed.content.partition(b"\n")[0]
+    cache.put(printed.content, "run_command", command)
+    found = await make_tools(tmp_path, cache).run(make_call("search_cached_content", query='"row 971"'))
+    assert "\n  971: row 971\n" in found.content.decode()
+
+
+async def test_an_output_stored_before_headers_had_a_colon_keeps_its_numbers(tmp_path: Path) -> None:
+    """The previews and answers in its log name its lines by them."""
+    cache = MemoryCache()
+    digest = cache.put(b"exit code 0 (not sandboxed)\nrow 1\nrow 2\n", "run_command", PRINTED)
+    answer = (await recall(tmp_path, cache, digest, start_line=2, end_line=3)).model_text
+    assert answer.endswith("lines 2-3 of 3, page 1 of 1.\n2:row 1\n3:row 2\n")
+
+
+async def test_a_preview_names_the_lines_of_a_command_that_it_leaves_out(tmp_path: Path) -> None:
+    text = await preview("run_command", await run_printing(tmp_path))
+    gap = re.search(r"\[… [\d,]+ lines not shown \((\d+)-(\d+)\) …\]", text)
+    assert gap is not None
+    before, _, after = text.partition(gap[0])
+    assert before.rstrip().endswith(f"row {int(gap[1]) - 1}")
+    assert after.lstrip().startswith(f"row {int(gap[2]) + 1}\n")
+
+
+TEXTS = st.lists(st.text(st.sampled_from("ab é\r\u2028\x0c"), max_size=3000), max_size=12).map("\n".join)
+
+
+@given(TEXTS)
+def test_lines_join_to_the_text(text: str) -> None:
+    assert "".join(decode_lines(text.encode())) == text
+    assert count_lines(text) == len(decode_lines(text.encode()))
+
+
+BYTES = (
+    st.binary(max_size=60) | TEXTS.map(str.encode) | st.text(max_size=30).map(lambda text: text.encode()[1:])
+)
+
+
+@given(BYTES, st.integers(1, 40))
+def test_bytes_read_in_pieces_have_the_lines_of_their_text(data: bytes, piece: int) -> None:
+    lines = data.decode(errors="replace").split("\n")
+    assert decode_lines(data, piece) == decode_lines(data)
+    assert decode_lines(data) == [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def test_all_released_lines_are_gone() -> None:
+    lines = [str(number) for number in range(25_001)]
+    release_lines(lines)
+    assert lines == []
+
+
+@given(TEXTS, st.integers(100, 400))
+def test_consecutive_pages_have_every_character_once(text: str, max_chars: int) -> None:
+    async def walk() -> None:
+        lines = decode_lines(text.encode())
+        if not lines:
+            return
+        pages = Paginator(lines, max_chars, estimate_tokens)
+        page = await pages.page_at(1, 0)
+        text_so_far, number = page.text, 1
+        while page.next_line:
+            page = await pages.page_at(page.next_line, page.next_char)
+            number += 1
+            text_so_far += page.text
+            assert page.number == number
+            assert page.text
+        assert (text_so_far, number) == (text, page.count)
+
+    asyncio.run(walk())
+
+
+async def test_a_start_inside_a_page_is_numbered_from_there() -> None:
+    lines = [f"{number:03} {'x' * 36}\n" for number in range(1, 101)]
+    page = await Paginator(lines, 100, estimate_tokens).page_at(50, 0)
+    assert (page.first, page.last, page.number) == (50, 58, 1)
+    assert page.next_line == 59
+
+
+async def test_a_line_longer_than_a_page_is_cut_inside() -> None:
+    pages = Paginator(["x" * 10_000], 100, estimate_tokens)
+    page = await pages.page_at(1, 0)
+    assert page.count > 20
+    assert (page.next_line, page.next_char) == (1, len(page.text))
+
+
+def test_the_lines_of_a_long_text_join_to_it() -> None:
+    text = "".join(f"{number} \u2028 word\r\n" for number in range(60_000)) + "\n\n" + "x" * 600_000 + "\nend"
+    lines = decode_lines(text.encode())
+    assert "".join(lines) == text
+    assert [line.count("\n") for line in lines] == [1] * (len(lines) - 1) + [0]
+    assert decode_lines(f"{text}\n".encode())[-1] == "end\n"
+
+
+_PREVIEW = re.compile(
+    r"(?P<head>.*?)\n\[… \d+ lines not shown \((?P<gap>\d+-\d+)\); some of them:\]\n(?P<rest>.*)\n\n"
+    r'\[CACHED\] recall_cached_content\("(?P<handle>\w+)"\) the whole output; '
+    r"start_line=(?P<start>\d+), end_line=(?P<end>\d+): the lines not shown",
+    re.DOTALL,
+)
+_LAST = 600
+
+
+def _source() -> list[str]:
+    """Return the lines of a module with a function every twelve lines."""
+    lines = [
+        f"    total_{number} = read_part(total_{number - 1}, {number})" for number in range(1, _LAST + 1)
+    ]
+    lines[0::12] = [f"def sum_up_{number}(parts: list[int]) -> int:" for number in range(_LAST // 12)]
+    return lines
+
+
+@pytest.mark.parametrize("first", [1, 100], ids=["a file", "lines of it"])
+async def test_code_structure_and_the_lines_between_come_in_one_recall(first: int) -> None:
+    """It was an outline with a few lines of code, or none, and its marker named only the whole output."""
+    lines = _source()[first - 1 :]
+    if first > 1:
+        lines = [f"{number}:{line}" for number, line in enumerate(lines, first)]
+        lines.insert(0, f"Lines {first}-{_LAST} of 700 of src/sums.py:")
+    text = "\n".join([*lines, ""])
+    rig = await SessionRig.create()
+    await rig.use_tool("src/sums.py", text.encode())
+    content = PreviewInput("read_file", digest_of(text.encode()), 20, handle_digits=12)
+    preview, _ = await Intake(WordCounter()).preview_content(text, content, 600)
+
+    found = _PREVIEW.fullmatch(preview)
+    assert found is not None, preview
+    start, end = int(found["start"]), int(found["end"])
+    assert found["gap"] == f"{start}-{end}"
+    head, tail = found["head"].splitlines(), lines[end - _LAST :]
+    if first > 1:
+        lines[0] = f"Lines {first}-{_LAST} of 700 of src/sums.py, without most of {start}-{end}:"
+    assert head == lines[: len(head)]
+    assert min(len(head), len(tail)) >= 5
+    shown = found["rest"].splitlines()
+    assert shown[-len(tail) :] == tail
+    functions = [line.partition(":")[::2] for line in shown[: -len(tail)]]
+    assert len(functions) >= 10
+    assert [(number, code.strip()) for number, code in functions] == [
+        (f"{number}", line)
+        for number, line in enumerate(_source(), 1)
+        if start <= number <= end and line.startswith("def ")
+    ][: len(functions)]
+    recalled = await rig.recall(found["handle"], start_line=start, end_line=end, max_tokens=16_000)
+    assert [line.partition(":")[2].strip() for line in recalled.splitlines()[-(end - start + 1) :]] == [
+        line.strip() for line in _source()[start - 1 : end]
+    ]

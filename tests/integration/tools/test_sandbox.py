@@ -21,6 +21,7 @@ from helix_desktop.tools.shell.sandbox_landlock import abi_version, readable_pat
 from helix_desktop.tools.shell.sandbox_scope import SandboxScope, confines
 from helix_desktop.tools.shell.scratch import temporary_base
 from helix_desktop.tools.tool import ToolGrants, ToolRegistry
+from tests.support.git_checkouts import git
 from tests.support.output_recorder import OutputRecorder
 from tests.support.processes import UNIQUE_SLEEP_S, wait_for_exit
 from tests.support.sandbox_rig import SANDBOXES, SandboxRig, write_file
@@ -160,9 +161,9 @@ async def test_stopping_ends_even_those_that_changed_their_group(
 
 
 async def test_git_ignores_configuration_written_by_a_command(bubblewrap_rig: SandboxRig) -> None:
-    git = bubblewrap_rig.root / ".git"
-    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(bubblewrap_rig.root)], check=True)
-    config, hook = (git / "config").read_text(), git / "hooks" / "pre-commit"
+    await asyncio.to_thread(git, bubblewrap_rig.root, "init", "-q")
+    config, hook = (bubblewrap_rig.root / f".git/{name}" for name in ("config", "hooks/pre-commit"))
+    before = config.read_text()
     for command in (
         "echo evil > .git/hooks/pre-commit",
         "echo '[core] fsmonitor = evil' >> .git/config",
@@ -172,7 +173,7 @@ async def test_git_ignores_configuration_written_by_a_command(bubblewrap_rig: Sa
     ):
         await bubblewrap_rig.run(command)
         assert not hook.exists(), command
-        assert (git / "config").read_text() == config, command
+        assert config.read_text() == before, command
     assert (
         await bubblewrap_rig.run("git add a.txt && git -c user.name=a -c user.email=b@c commit -qm one")
     ).ok
@@ -186,18 +187,14 @@ async def test_a_command_changes_nothing_that_git_follows_from_its_configuration
     deep = root / "a/b/c/d/e/f"
 
     def prepare() -> None:
-        git = ("git", "-c", "user.name=a", "-c", "user.email=b@c")
-        for folder in (root, deep):
-            subprocess.run([*git, "init", "-q", str(folder)], check=True)
-        subprocess.run([*git, "-C", str(root), "commit", "-qm", "one", "--allow-empty"], check=True)
-        subprocess.run(
-            [*git, "init", "-q", "--separate-git-dir", str(root / "free"), str(root / "lib")], check=True
-        )
-        subprocess.run([*git, "-C", str(root), "worktree", "add", "-q", str(root / "tree")], check=True)
-        for name in ("shared.inc", "team/more.inc", "my hooks/pre-commit", "team/when.inc"):
-            (root / name).parent.mkdir(exist_ok=True)
-            (root / name).write_text("")
-        (root / "shared.inc").write_text("[include]path = team/more.inc\n")
+        git(root, "init", "-q")
+        git(root, "init", "-q", str(deep))
+        git(root, "commit", "-qm", "one", "--allow-empty")
+        git(root, "init", "-q", "--separate-git-dir", "free", "lib")
+        git(root, "worktree", "add", "-q", "tree")
+        for name in ("team/more.inc", "my hooks/pre-commit", "team/when.inc"):
+            write_file(root, name, "")
+        write_file(root, "shared.inc", "[include]path = team/more.inc\n")
         config = (
             '[include] path = ../shared.inc ; of all\n[core]\n\tHooksPath = "my\\\n hooks"\n'
             f'[includeIf "gitdir:{root}/"]\n\tpath = {root}/team/when.inc # here\n'
@@ -239,21 +236,19 @@ async def test_hooks_that_another_folder_of_git_names_are_read_only(bubblewrap_r
     home, root = bubblewrap_rig.home, bubblewrap_rig.root
 
     def prepare() -> None:
-        git = ("git", "-C", str(home / "main"), "-c", "user.name=a", "-c", "user.email=b@c")
-        subprocess.run(["git", "init", "-q", str(home / "main")], check=True)
-        subprocess.run([*git, "commit", "-qm", "one", "--allow-empty"], check=True)
-        subprocess.run([*git, "config", "core.hooksPath", ".hooks"], check=True)
-        subprocess.run([*git, "worktree", "add", "-q", str(root / "tree")], check=True)
-        subprocess.run(["git", "init", "-q", str(home)], check=True)
-        subprocess.run(["git", "-C", str(home), "config", "core.hooksPath", "work/team"], check=True)
+        git(home, "init", "-q", "main")
+        git(home / "main", "commit", "-qm", "one", "--allow-empty")
+        git(home / "main", "config", "core.hooksPath", ".hooks")
+        git(home / "main", "worktree", "add", "-q", str(root / "tree"))
+        git(home, "init", "-q")
+        git(home, "config", "core.hooksPath", "work/team")
         (root / "link").mkdir()
-        subprocess.run(["git", "init", "-q", str(root / "elsewhere")], check=True)
+        git(root, "init", "-q", "elsewhere")
         (root / "link/.git").symlink_to(root / "elsewhere/.git")
         for folder in ("tree/.hooks", "team", "flat"):
-            (root / folder).mkdir(exist_ok=True)
-            (root / folder / "pre-commit").write_text("")
-        subprocess.run(["git", "init", "-q", str(root / "flat")], check=True)
-        subprocess.run(["git", "-C", str(root / "flat"), "config", "core.hooksPath", "."], check=True)
+            write_file(root, f"{folder}/pre-commit", "")
+        git(root, "init", "-q", "flat")
+        git(root / "flat", "config", "core.hooksPath", ".")
 
     await asyncio.to_thread(prepare)
     for name in ("tree/.hooks/pre-commit", "team/pre-commit", "flat/pre-commit", "elsewhere/.git/config"):
@@ -276,8 +271,8 @@ async def test_no_scope_is_found_in_the_thread_of_the_window(bubblewrap_rig: San
     recorder = _ThreadRecorder(lambda: bubblewrap_rig.sandbox, bubblewrap_rig.home)
     bubblewrap_rig.sandboxes = recorder
     bubblewrap_rig.box = bubblewrap_rig.tools(bubblewrap_rig.root)
-    git = GitProgram(bubblewrap_rig.root, dict(os.environ), recorder, lambda: bubblewrap_rig.grants)
-    for find in (bubblewrap_rig.run("true"), git.run(["status"], 10)):
+    program = GitProgram(bubblewrap_rig.root, dict(os.environ), recorder, lambda: bubblewrap_rig.grants)
+    for find in (bubblewrap_rig.run("true"), program.run(["status"], 10)):
         recorder.threads = frozenset()
         await find
         assert recorder.threads

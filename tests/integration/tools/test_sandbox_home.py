@@ -1,4 +1,4 @@
-"""What commands see of the home folder, with each sandbox that works here."""
+"""What commands see of the home folder, with each sandbox that works here, and how files are looked at."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ import socket
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
+from random import Random
 
 import pytest
 
 from helix_desktop.permissions.home_folder import home_names
+from helix_desktop.tools.shell.file_lookups import FileLookups, read_text
+from helix_desktop.tools.shell.sandbox_bubblewrap import make_mount_point
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from tests.support.git_checkouts import git
 from tests.support.sandbox_rig import SandboxRig, write_file
 from tests.support.tool_rig import make_call, make_tools
 
@@ -79,7 +84,7 @@ async def test_hidden_files_of_a_home_are_not_moved_or_linked_into_sight(
         write_file(home, name, "key-4711\n")
     write_file(home, ".config/git/config", "[user]\n\tname = Ann\n[github]\n\ttoken = key-4711\n")
     if is_checkout:
-        await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(home)], check=True)
+        await asyncio.to_thread(git, home, "init", "-q")
     sandbox_rig.box = sandbox_rig.tools(home)
     moves = (
         "mv .ssh/id_rsa a", "mv .ssh b", "mv .netrc c", "ln .netrc d", "ln .ssh/id_rsa e", "mv .config/gh f",
@@ -99,7 +104,7 @@ async def test_a_checkout_that_is_the_home_stays_whole_but_for_known_keys(bubble
     home = bubblewrap_rig.home
     for name in (".vimrc", ".ssh/id_rsa", ".gemini/oauth_creds.json"):
         write_file(home, name, "mine-4711\n")
-    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(home)], check=True)
+    await asyncio.to_thread(git, home, "init", "-q")
     bubblewrap_rig.box = bubblewrap_rig.tools(home)
     assert "mine-4711" in await bubblewrap_rig.text("cat .vimrc")
     assert "mine-4711" not in await bubblewrap_rig.text("cat .ssh/id_rsa .gemini/oauth_creds.json")
@@ -321,15 +326,12 @@ async def test_a_part_of_a_checkout_and_a_worktree_know_their_repository(sandbox
     part = home / "mono/part"
 
     def prepare() -> None:
-        git = ("git", "-c", "user.name=a", "-c", "user.email=b@c", "-C", str(home / "mono"))
         part.mkdir(parents=True)
-        subprocess.run(["git", "init", "-q", str(home / "mono")], check=True)
-        subprocess.run([*git, "commit", "-qm", "one", "--allow-empty"], check=True)
-        subprocess.run([*git, "worktree", "add", "-q", str(root / "tree")], check=True)
+        git(home / "mono", "init", "-q")
+        git(home / "mono", "commit", "-qm", "one", "--allow-empty")
+        git(home / "mono", "worktree", "add", "-q", str(root / "tree"))
         shutil.move(root / "tree", home / "tree")
-        subprocess.run(
-            ["git", "-C", str(home / "mono"), "worktree", "repair", str(home / "tree")], check=True
-        )
+        git(home / "mono", "worktree", "repair", str(home / "tree"))
 
     await asyncio.to_thread(prepare)
     for folder in (part, home / "tree"):
@@ -347,3 +349,65 @@ async def test_the_users_list_decides_what_is_seen(sandbox_rig: SandboxRig) -> N
     box = make_tools(sandbox_rig.root, sandbox_provider=sandboxes)
     assert (await box.run(make_call("run_command", command=f"cat {home}/.tool/words"))).ok
     assert not (await box.run(make_call("run_command", command=f"cat {home}/.pyenv/version"))).ok
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_links_are_resolved_as_the_system_does(tmp_path: Path, seed: int) -> None:
+    random = Random(seed)
+    top = Path(os.path.realpath(tmp_path))
+    names = ["a", "b", "c", "d"]
+    for _ in range(12):
+        place = top.joinpath(*random.choices(names, k=random.randint(1, 3)))
+        if place.parent.is_dir() and not os.path.lexists(place):
+            target = "/".join(random.choices([*names, "..", "."], k=random.randint(1, 4)))
+            if random.random() < 0.5:
+                place.mkdir()
+            else:
+                place.symlink_to(target if random.random() < 0.7 else top / target)
+    lookups = FileLookups()
+    for _ in range(300):
+        path = f"{top}/{'/'.join(random.choices([*names, '..', '.', ''], k=random.randint(1, 5)))}"
+        if os.path.exists(path):
+            assert lookups.mode(path) == os.stat(path).st_mode, path
+            assert lookups.real_path(path) == os.path.realpath(path), path
+        elif lookups.mode(path):  # by leaving out `nothing/..`, as in `os.path.realpath`
+            assert lookups.real_path(path) == os.path.realpath(path), path
+
+
+def test_odd_files_are_read_as_nothing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    lookups = FileLookups()
+    odd = ("pipe", "loop", "nothing", "a\0b", "\udcff\ud800", "/".join("a" * 4_000), "x" * 5_000)
+    for name in odd:
+        path = f"{tmp_path}/{name}"
+        assert (read_text(path), lookups.entries(path)) == ("", ())
+        assert not lookups.is_file(path)
+        assert lookups.real_path(path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap runs on Linux alone")
+@pytest.mark.parametrize("is_folder", [True, False], ids=["folder", "file"])
+@pytest.mark.parametrize("place", ["a/b", "a/b/point"])
+@pytest.mark.parametrize("planted", ["nothing", "link", "link to nothing", "file", "folder"])
+def test_what_stands_in_the_place_of_a_mount_is_replaced(
+    tmp_path: Path, planted: str, place: str, is_folder: bool
+) -> None:
+    home, outside = tmp_path / "home", tmp_path / "outside"
+    outside.mkdir()
+    (home / place).parent.mkdir(parents=True)
+    match planted:
+        case "link":
+            (home / place).symlink_to(outside)
+        case "link to nothing":
+            (home / place).symlink_to(outside / "nothing")
+        case "file":
+            (home / place).write_text("planted")
+        case "folder":
+            (home / place / "inner").mkdir(parents=True)
+    make_mount_point(home, ("a", "b", "point"), is_folder)
+    point = home / "a/b/point"
+    assert not (home / "a/b").is_symlink()
+    assert not point.is_symlink()
+    assert point.is_dir() if is_folder else point.is_file()
+    assert list(outside.iterdir()) == []

@@ -1,8 +1,9 @@
-"""Commands run to a stated end, and nothing they started outlives them."""
+"""Commands run to a stated end with a folder for temporary files, and nothing they started outlives them."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import sys
 from pathlib import Path
@@ -14,8 +15,10 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.tools import STOPPED, TURN_ENDED, ApprovalRequest, PermissionRule
 from helix_desktop.permissions.rules import evaluate, rule_applies
-from helix_desktop.tools.process import CappedOutput, ProcessSpec, run_process
+from helix_desktop.tools.process import ProcessResult, ProcessSpec, run_process
 from helix_desktop.tools.shell.run_command import describe_result
+from helix_desktop.tools.shell.scratch import ScratchDir, temporary_base
+from helix_desktop.tools.tool import clean_environment
 from tests.support.output_recorder import OutputRecorder
 from tests.support.tool_rig import make_call, make_tools
 
@@ -39,11 +42,8 @@ async def test_silence_is_stated_and_stdin_is_closed(tmp_path: Path) -> None:
 async def test_approval_is_for_exactly_this_command(tmp_path: Path) -> None:
     ask = await make_tools(tmp_path).approval(make_call("run_command", command="make  test"))
     assert isinstance(ask, ApprovalRequest)
-    assert (ask.subject, ask.detail, ask.rule) == (
-        "make  test",
-        "make  test",
-        PermissionRule("run_command", "make  test"),
-    )
+    assert (ask.subject, ask.detail) == ("make  test", "make  test")
+    assert ask.rule == PermissionRule("run_command", "make  test")
     other = await make_tools(tmp_path).approval(make_call("run_command", command="make test"))
     assert isinstance(other, ApprovalRequest)
     assert not rule_applies(ask.rule, other)
@@ -151,20 +151,22 @@ async def test_a_cancel_during_startup_leaves_nothing_running(tmp_path: Path, tu
     assert not pid or await gone(int(pid))
 
 
-async def test_background_processes_are_killed_and_reported(tmp_path: Path) -> None:
-    command = "sleep 300 & echo $!"
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sleep 300 & echo $! > pid",
+        "sleep 300 >/dev/null 2>&1 & echo $! > pid; sleep 0.2",  # until then it is named after the shell
+        "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & "
+        "until grep -q sleep /proc/$(cat pid)/comm; do :; done 2>/dev/null",
+    ],
+    ids=["with its output", "without output", "out of the group"],
+)
+async def test_background_processes_are_killed_and_reported(tmp_path: Path, command: str) -> None:
     result = await make_tools(tmp_path).run(make_call("run_command", command=command))
-    lines = result.content.decode().splitlines()
-    assert lines[0] == "exit code 0 (not sandboxed; left in the background, and ended: sleep 300):"
-    assert await gone(int(lines[1]))
-
-
-async def test_background_processes_without_output_are_killed(tmp_path: Path) -> None:
-    command = "sleep 300 >/dev/null 2>&1 & echo $!; sleep 0.2"  # until then it is named after the shell
-    result = await make_tools(tmp_path).run(make_call("run_command", command=command))
-    lines = result.content.decode().splitlines()
-    assert lines[0] == "exit code 0 (not sandboxed; left in the background, and ended: sleep 300):"
-    assert await gone(int(lines[1]))
+    assert result.content.startswith(
+        b"exit code 0 (not sandboxed; left in the background, and ended: sleep 300)"
+    )
+    assert await gone(int((tmp_path / "pid").read_text()))
 
 
 async def test_nothing_runs_where_a_link_replaced_the_folder(tmp_path: Path) -> None:
@@ -178,21 +180,9 @@ async def test_nothing_runs_where_a_link_replaced_the_folder(tmp_path: Path) -> 
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
-async def test_a_flood_is_capped_in_the_middle_and_the_loop_lives(tmp_path: Path) -> None:
-    command = ["/bin/sh", "-c", "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last"]
-    ran = await run_process(ProcessSpec(command, str(tmp_path), os.environ), 60, cap=2 * 1024 * 1024)
-    assert ran.exit_code == 0
-    assert ran.output.startswith(b"first\nxxx")
-    assert ran.output.endswith(b"xxx\nlast\n")
-    assert ran.dropped_bytes == 9_000_012 - 2 * 1024 * 1024
-    assert f"{ran.dropped_bytes:,} bytes of output dropped".encode() in ran.output
-
-
 async def test_many_commands_run_concurrently(tmp_path: Path) -> None:
     box = make_tools(tmp_path)
-    calls = [
-        box.run(make_call("run_command", command=f"echo {number}; exit {number}")) for number in range(8)
-    ]
+    calls = [box.run(make_call("run_command", command=f"exit {number}")) for number in range(8)]
     assert [result.exit_code for result in await asyncio.gather(*calls)] == list(range(8))
 
 
@@ -206,16 +196,6 @@ async def test_the_same_under_the_qt_loop(tmp_path: Path) -> None:
     assert late.exit_code is None
     assert b"a.txt" in (await box.run(make_call("search_text", pattern="needle"))).content
     assert (await box.run(make_call("read_file", path="a.txt"))).content == b"needle\n"
-
-
-def test_capped_output_keeps_head_and_tail() -> None:
-    output = CappedOutput(cap=2 * 1024 * 1024)
-    for number in range(5_000):
-        output.add(f"{number:04}".encode() * 250)
-    content = output.joined()
-    assert content.startswith(b"0000")
-    assert content.endswith(b"4999")
-    assert output.dropped == 5_000_000 - 2 * 1024 * 1024
 
 
 async def gone(pid: int) -> bool:
@@ -290,48 +270,40 @@ async def test_a_program_stopped_while_it_starts_was_stopped(tmp_path: Path, tur
     assert (ran.ending, ran.exit_code) == ("cut off", None)
 
 
-async def test_oversized_output_is_complete_in_a_file(tmp_path: Path) -> None:
-    full_output = tmp_path / "aside.txt"
-    command = ["/bin/sh", "-c", "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last"]
-    ran = await run_process(
-        ProcessSpec(command, str(tmp_path), os.environ), 60, 2 * 1024 * 1024, spill_path=full_output
-    )
+async def run_capped(folder: Path, script: str, spill_path: Path) -> ProcessResult:
+    spec = ProcessSpec(["/bin/sh", "-c", script], str(folder), os.environ)
+    return await run_process(spec, 60, 2 * 1024 * 1024, spill_path=spill_path)
+
+
+async def test_a_flood_is_capped_in_the_middle_and_complete_in_a_file(tmp_path: Path) -> None:
+    script = "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last"
+    ran = await run_capped(tmp_path, script, tmp_path / "aside.txt")
+    assert ran.exit_code == 0
+    assert ran.output.startswith(b"first\nxxx")
+    assert ran.output.endswith(b"xxx\nlast\n")
     assert ran.dropped_bytes == 9_000_012 - 2 * 1024 * 1024
+    assert f"{ran.dropped_bytes:,} bytes of output dropped".encode() in ran.output
     assert (ran.spilled_bytes, ran.is_spill_complete) == (9_000_012, True)
-    assert full_output.read_bytes() == b"first\n" + b"x" * 9_000_000 + b"\nlast\n"
+    assert (tmp_path / "aside.txt").read_bytes() == b"first\n" + b"x" * 9_000_000 + b"\nlast\n"
 
 
-async def test_small_output_leaves_no_file(tmp_path: Path) -> None:
-    full_output = tmp_path / "aside.txt"
-    command = ["/bin/sh", "-c", "head -c 1500000 /dev/zero"]
-    ran = await run_process(
-        ProcessSpec(command, str(tmp_path), os.environ), 60, 2 * 1024 * 1024, spill_path=full_output
-    )
-    assert (len(ran.output), ran.spilled_bytes, full_output.exists()) == (1_500_000, 0, False)
-
-
-async def test_a_full_disk_is_reported(tmp_path: Path) -> None:
-    command = ["/bin/sh", "-c", "head -c 9000000 /dev/zero"]
-    launch = ProcessSpec(command, str(tmp_path), os.environ)
-    ran = await run_process(launch, 60, 2 * 1024 * 1024, spill_path=tmp_path / "missing" / "aside.txt")
+async def test_small_output_leaves_no_file_and_a_full_disk_is_reported(tmp_path: Path) -> None:
+    small = await run_capped(tmp_path, "head -c 1500000 /dev/zero", tmp_path / "aside.txt")
+    assert (len(small.output), small.spilled_bytes) == (1_500_000, 0)
+    assert not (tmp_path / "aside.txt").exists()
+    ran = await run_capped(tmp_path, "head -c 9000000 /dev/zero", tmp_path / "missing" / "aside.txt")
     assert (ran.exit_code, ran.spilled_bytes, ran.is_spill_complete) == (0, 0, False)
     assert "could not be kept" in describe_result(ran, 60, "not sandboxed", "aside.txt")
 
 
-@pytest.mark.parametrize(
-    ("command", "end"),
-    [
-        ("kill -SEGV $$", "exit code -11, ended by SIGSEGV (not sandboxed)"),
-        (
-            "sh -c 'kill -TERM $$'; exit $?",
-            "exit code 143, as after SIGTERM (not sandboxed):",
-        ),  # the shell says "Terminated"
-        ("exit 200", "exit code 200 (not sandboxed)"),
-    ],
-)
-async def test_signals_are_named(tmp_path: Path, command: str, end: str) -> None:
-    result = await make_tools(tmp_path).run(make_call("run_command", command=command))
-    assert result.content.decode().splitlines()[0] == end
+async def test_signals_are_named(tmp_path: Path) -> None:
+    for command, end in {
+        "kill -SEGV $$": "exit code -11, ended by SIGSEGV (not sandboxed)",
+        "sh -c 'kill -TERM $$'; exit $?": "exit code 143, as after SIGTERM (not sandboxed):",  # printed
+        "exit 200": "exit code 200 (not sandboxed)",
+    }.items():
+        result = await make_tools(tmp_path).run(make_call("run_command", command=command))
+        assert result.content.decode().splitlines()[0] == end
 
 
 async def test_it_runs_in_the_requested_folder_and_never_outside(tmp_path: Path) -> None:
@@ -347,9 +319,65 @@ async def test_it_runs_in_the_requested_folder_and_never_outside(tmp_path: Path)
     assert sorted(os.listdir(tmp_path / "work")) == ["out", "sub"]
 
 
-async def test_processes_that_left_the_group_are_killed_too(tmp_path: Path) -> None:
-    begin = "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 &"
-    wait = "until grep -q sleep /proc/$(cat pid)/comm; do :; done 2>/dev/null"
-    result = await make_tools(tmp_path).run(make_call("run_command", command=f"{begin} {wait}"))
-    assert b"; left in the background, and ended: sleep 300)" in result.content
-    assert await gone(int((tmp_path / "pid").read_text()))
+def is_private(folder: Path) -> bool:
+    """Whether only its owner gets into a folder."""
+    return folder.stat().st_mode & 0o077 == 0
+
+
+async def test_commands_without_a_sandbox_share_it_too(tmp_path: Path) -> None:
+    """It is private, and the workspace's own."""
+    box = make_tools(tmp_path)
+    assert (await box.run(make_call("run_command", command='echo kept > "$TMPDIR/passed"'))).ok
+    result = await box.run(make_call("run_command", command='cat "$TMPDIR/passed" && echo "$TMPDIR"'))
+    _, name, folder = result.content.decode().splitlines()
+    assert (name, Path(folder).parent) == ("kept", temporary_base())
+    assert is_private(Path(folder))
+
+
+def test_it_is_removed_with_its_workspace(tmp_path: Path) -> None:
+    scratch = ScratchDir(tmp_path / "base")
+    folder = scratch.folder()
+    (folder / "file").write_text("words")
+    assert scratch.folder() == folder
+    del scratch
+    gc.collect()
+    assert list((tmp_path / "base").iterdir()) == []
+
+
+def test_folders_of_killed_processes_are_removed_and_those_in_use_kept(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    scratch = ScratchDir(base)
+    used = scratch.folder()
+    for name in ("left", "older"):
+        (base / name).mkdir()
+        (base / name / "file").write_text("words")
+    (base / "left.lock").touch()
+    new = ScratchDir(base).folder()
+    assert {path for path in base.iterdir() if path.is_dir()} <= {used, new}
+    assert scratch.folder() == used
+
+
+def test_a_folder_that_another_user_could_have_created_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "base").mkdir(mode=0o777)
+    (tmp_path / "base").chmod(0o777)
+    folder = ScratchDir(tmp_path / "base").folder()
+    assert not folder.is_relative_to(tmp_path)
+    assert is_private(folder.parent)
+
+
+def test_secrets_and_our_own_additions_are_removed() -> None:
+    expected = ("PATH", "HOME", "LANG", "SSH_AUTH_SOCK", "MONKEY", "KUBECONFIG")
+    removed = (
+        *("OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "my_api_key", "FOO_KEY"),
+        *("QT_PLUGIN_PATH", "QT_QPA_PLATFORM", "QML2_IMPORT_PATH", "HELIX_DATA_DIR", "LD_LIBRARY_PATH"),
+        "DATABASE_URL",
+    )
+    environment = clean_environment(dict.fromkeys((*expected, *removed), "x"))
+    assert set(environment) & {*expected, *removed} == set(expected)
+    assert environment["TERM"] == "dumb"
+
+
+def test_the_user_s_values_from_before_the_frozen_program_are_restored() -> None:
+    environment = clean_environment({"LD_LIBRARY_PATH": "/frozen", "LD_LIBRARY_PATH_ORIG": "/mine"})
+    assert environment["LD_LIBRARY_PATH"] == "/mine"
+    assert "LD_LIBRARY_PATH_ORIG" not in environment

@@ -1,7 +1,8 @@
 """An MCP server that answers with given lines, whatever the protocol says of them.
 
 `python lines_server.py FILE`, where FILE is JSON: a line for a method, as text in Latin-1 that is written
-byte by byte; `$ID` in it stands for the request's id. A method without a line is answered as it should be.
+byte by byte; `$ID` in it stands for the request's id. A tool may have a line of its own. A method without a
+line is answered as it should be.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ def main() -> None:
     for line in sys.stdin:
         message = json.loads(line)
         method, number = message.get("method"), json.dumps(message.get("id"))
+        if message.get("params", {}).get("name") in LINES:
+            method = message["params"]["name"]
         if "id" not in message:
             continue
         if method in LINES:

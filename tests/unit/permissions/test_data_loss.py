@@ -1,6 +1,12 @@
-"""Which commands mode auto asks about: those that destroy what nothing can bring back, and no others."""
+"""Which commands mode auto asks about: those that destroy what nothing can bring back, and no others.
+
+What runs without a question stands in `everyday_commands.txt`, what asks in `hostile_commands.txt`: one a
+line, where `⏎` stands for a line break.
+"""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -10,7 +16,7 @@ from hypothesis import strategies as st
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
 from helix_desktop.permissions.data_loss import find_effects
-from helix_desktop.permissions.rules import evaluate
+from helix_desktop.permissions.rules import PermissionDecision, evaluate
 from tests.support.tables import for_each
 
 COVERAGE = FileCoverage(
@@ -22,11 +28,23 @@ COVERAGE = FileCoverage(
         UncoveredPlace(".env", "secret"),
         UncoveredPlace("big.bin", "too_large"),
         UncoveredPlace("logs/app.log", "ignored"),
+        UncoveredPlace("logs/settings.db", "ignored"),
     ),
-    uncovered=6,
+    uncovered=7,
     is_complete=True,
 )
 PARTS = ["rm", "git", "-rf", "$X", ";", "|", "(", ">", "*", "xargs", "sh", "-c", "for", "in", "X=1", "`", "'"]
+
+
+def _read(name: str) -> str:
+    return (Path(__file__).parent / f"{name}_commands.txt").read_text(encoding="utf-8")
+
+
+def commands(text: str) -> list[str]:
+    return [line.replace("⏎", "\n") for line in text.strip().splitlines()]
+
+
+LOSING, HOSTILE = map(commands, _read("hostile").removeprefix("## .env is lost\n").split("## others\n"))
 
 
 def loss(command: str, folder: str = "") -> str:
@@ -34,19 +52,56 @@ def loss(command: str, folder: str = "") -> str:
     return ",".join(place.path for place in find_effects(command, COVERAGE, folder, "/w/p").lost)
 
 
+def decide(
+    command: str, *rules: PermissionRule, scripts: tuple[tuple[str, str], ...] = ()
+) -> PermissionDecision:
+    """Return what mode auto decides about a command in the workspace /w/p."""
+    request = ApprovalRequest(
+        *("c", "run_command", command, "", command, PermissionRule("run_command", command), "command"),
+        confined=True,
+        coverage=COVERAGE,
+        root="/w/p",
+        scripts=scripts,
+    )
+    return evaluate(rules, request, "auto")
+
+
+def test_mode_auto_asks_about_no_everyday_command() -> None:
+    assert [line for line in commands(_read("everyday")) if decide(line).effect != "allow"] == []
+
+
+def test_mode_auto_asks_about_every_hostile_command() -> None:
+    assert [line for line in LOSING + HOSTILE if decide(line).effect != "ask"] == []
+
+
+@for_each(
+    "command",
+    [
+        *LOSING,
+        "find . -exec " * 40 + "rm .env",
+        "nice " * 2_000 + "rm .env",
+        "cat <<E\nE\n" * 100 + "rm .env",
+    ],
+)
+def test_no_wrapping_hides_what_is_destroyed(command: str) -> None:
+    assert ".env" in loss(command).split(",")
+
+
 @for_each(
     ("command", "places"),
     [
         ("rm logs/app.log", "logs/app.log"), ("rm -f logs/*.log", "logs/app.log"),
-        ("rm -rf logs", "logs/app.log"),
+        ("rm -rf logs", "logs/app.log,logs/settings.db"),
         ("rm data/x.csv", "data/x.csv"), ("cd logs && rm app.log", "logs/app.log"), ("rm -rf .git", ".git"),
-        ("rm -rf *", "big.bin,data,logs/app.log"), ("rm -rf /w/p/.git", ".git"), ("rm -rf /w/p/data", "data"),
+        ("rm -rf *", "big.bin,data,logs/app.log,logs/settings.db"),
+        ("rm -rf /w/p/.git", ".git"), ("rm -rf /w/p/data", "data"),
         ("git reset --hard 7f139f5", ".git"), ("git -C . gc --prune=now", ".git"), ("git stash drop", ".git"),
         ("git reflog expire --expire=now --all", ".git"), ("git push --force", ".git"),
         ("git push o +m", ".git"),
-        ("git branch -D x", ".git"), ("git clean -fdx", ".env,big.bin,data,logs/app.log"),
+        ("git branch -D x", ".git"), ("git clean -fdx", ".env,big.bin,data,logs/app.log,logs/settings.db"),
         ("git checkout -- .", "big.bin"), ("git restore .", "big.bin"), ("git checkout -- .env", ".env"),
-        ("find . -name '*.log' -delete", "logs/app.log"), ("find logs -exec rm {} \\;", "logs/app.log"),
+        ("find . -name '*.log' -delete", "logs/app.log"),
+        ("find logs -exec rm {} \\;", "logs/app.log,logs/settings.db"),
         ("find . -name '*.log' | xargs rm -f", "logs/app.log"), ("dd if=/dev/zero of=big.bin", "big.bin"),
         ("truncate -s 0 logs/app.log", "logs/app.log"), ("shred .env", ".env"),
         (": > logs/app.log", "logs/app.log"),
@@ -54,7 +109,8 @@ def loss(command: str, folder: str = "") -> str:
         ('bash -lc "rm -rf .git"', ".git"), ("eval 'rm -rf .git'", ".git"), ("env X=1 rm -rf .git", ".git"),
         ("timeout -s KILL 5 rm -rf .git", ".git"), ('echo "$(rm -rf .git)"', ".git"),
         ("true; rm -rf .git", ".git"),
-        ('for f in logs/*.log; do rm "$f"; done', "logs/app.log"), ('D=logs; rm -rf "$D"', "logs/app.log"),
+        ('for f in logs/*.log; do rm "$f"; done', "logs/app.log"),
+        ('D=logs; rm -rf "$D"', "logs/app.log,logs/settings.db"),
         ("python -c \"import shutil; shutil.rmtree('.git')\"", ".git"),
         ("python - <<'E'\nimport os\nos.remove('.env')\nE", ".env"), ("sh <<E\nrm -rf .git\nE", ".git"),
     ],
@@ -63,66 +119,8 @@ def test_what_a_command_destroys_for_good(command: str, places: str) -> None:
     assert loss(command) == places
 
 
-@for_each(
-    "command",
-    [
-        "git status", "git commit -m 'rm -rf .git; git reset --hard'", "git checkout main", "git push",
-        "git stash",
-        "git restore --staged .", "git clean -nfdx", "git reset HEAD~1", "pytest -q > logs/app.log 2>&1",
-        "rm src/a.py", "rm -rf src build dist __pycache__ .pytest_cache node_modules", "rm *.py",
-        "rm -rf /tmp/x",
-        "find . -name '*.pyc' -delete", "find . -name '*.py' | xargs wc -l", "rm .git/index.lock", "cat .env",
-        "sed -n 1,9p .env", "make clean", "cat > x.sh <<'E'\nrm -rf .git\nE", "echo 'rm .env'", "", "'",
-    ],
-)  # fmt: skip
-def test_what_can_be_undone_or_made_again_is_no_loss(command: str) -> None:
-    assert loss(command) == ""
-
-
-@for_each(
-    "command",
-    [
-        "rm .e''nv", "rm `echo .env`", "$(echo rm) .env", "rm {.env,x}", "coproc rm .env", "exec 3>.env",
-        "echo x >&.env", "exec > .env", "echo $(< x) 1<> .env", "cat <(rm .env)",
-        "function f { rm .env; }; f",
-        "trap 'rm .env' EXIT", "watch rm .env", "strace rm .env", "parallel rm ::: .env",
-        "find . -type f -exec sed -i s/a/b/ {} +", "find . -name '.env' -exec cp /dev/null {} \\;",
-        "find . -exec sh -c 'rm \"$1\"' _ {} +", "grep -rl x . | xargs sed -i s/a/b/",
-        "sed -Ei s/a/b/ .env", "mv .env /tmp", "mv .env ../x", "cp x/.env .", "cp -t . x/.env",
-        "mv x/.env ./",
-        "sort -o .env x", "curl -o .env file:///x", "ed .env < x", "vim -es -c '%d|x' .env",
-        "awk '{print > \".env\"}' x", "awk 'BEGIN{system(\"rm .env\")}'", "tool --out=.env",
-        "echo 'rm .env' | sh", "bash <<< 'rm .env'", "cat <<E | sh\nrm .env\nE", "source <(echo rm .env)",
-        "cat > a.py <<'E'\nopen('.env', 'w')\nE\npython a.py",
-        "cat > s.sh <<E\nrm .env\nE\nsh s.sh", "printf 'rm .env' > s.sh && chmod +x s.sh && ./s.sh",
-        "python3 -c \"open('.env', 'w').write('')\"", "python -c \"import os; os.replace('x', '.env')\"",
-        "node -e \"require('fs').writeFileSync('.env', '')\"", "ruby -e 'File.delete(\".env\")'",
-        "node -e 'fs.writeFileSync(\".env\", `a`)'", "python -c \"d={'a':open('.env','w'),'b':2}\"",
-        "f=.env; python -c \"open('$f','w')\"", "bash -c 'rm -f {a,.env}'", "sh -c 'rm .env $(ls src)'",
-        "eval \"rm .env $(ls src)\"", f"rm {{{'x,' * 70}.env}}", "find . -exec " * 40 + "rm .env",
-        "nice " * 2_000 + "rm .env", "cat <<E\nE\n" * 100 + "rm .env",
-    ],
-)  # fmt: skip
-def test_no_wrapping_hides_what_is_destroyed(command: str) -> None:
-    assert ".env" in loss(command)
-
-
-@for_each(
-    "command",
-    [
-        "ls -la", "source .env && make", "set -a; . ./.env; set +a", "export $(grep -v '^#' .env | xargs)",
-        "[ -f .env ] && cat .env", "echo A=1 >> .env", "git add . && git commit -m 'fix: .env; rm -rf data'",
-        "python -c \"print(open('.env').read())\"", "python - <<E\nprint(open('.env').read())\nE",
-        "git ls-files | xargs sed -i s/a/b/", "grep -rl --include=*.py x . | xargs sed -i s/a/b/",
-        "find src -name '*.py' | xargs sed -i s/a/b/", "find . -name __pycache__ -exec rm -rf {} +",
-        "mv src/a.py /tmp", "mv src/* lib/", "mv .env .env.old", "cp -r src /tmp/x", "rm -f src/{a,b}.py",
-        "make -j$(nproc) && npm test", "bash build.sh && echo 'removed build'", "pytest 2>&1 | tail -5",
-        "cat > run.sh <<'E'\nset -e\npytest -q\nrm -rf build\nE\nchmod +x run.sh && ./run.sh",
-        "echo '" + '{"a":1,"b":2}' * 40 + "' > x.json", "node -e '" + "let {a,b} = c; " * 40 + "'",
-        "tar czf /tmp/x.tgz src", "watch -n1 ls",
-    ],
-)  # fmt: skip
-def test_everyday_commands_are_no_loss(command: str) -> None:
+@for_each("command", ["", "'", "cat .env", "sed -n 1,9p .env", "[ -f .env ] && cat .env"])
+def test_what_only_reads_is_no_loss(command: str) -> None:
     assert loss(command) == ""
 
 
@@ -150,6 +148,21 @@ def test_what_takes_too_long_to_read_is_asked_about(command: str) -> None:
     places = (UncoveredPlace(f"data/d{number // 100}/sub/{number}.bin", "quota") for number in range(20_000))
     coverage = FileCoverage(places=tuple(places), is_complete=True)
     assert not find_effects(command, coverage).is_whole
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "".join(f"x{n}=$x{n + 1}$x{n + 1} | " for n in range(5_000)) + "rm $x0",
+        "for x in " + "aaaaaaaaaaaaaaaaaaaa " * 60 + "; do " + "rm ${x##*a*a*a*a*b}; " * 4_000 + "done",
+        "a=xx; " + "a=$a$a; " * 40 + "rm $a",
+        "a=x; " + "a+=$a; " * 40 + "rm $a",
+        f"a={'x' * 4000}; rm {'$a' * 1000}",
+        f"for a in {' '.join(f'f{n}' for n in range(64))}; do bash -c '{'rm $a ' * 5000}'; done",
+    ],
+)
+def test_a_command_whose_variables_grow_is_asked_about_before_they_fill_the_memory(command: str) -> None:
+    assert decide(command).effect == "ask"
 
 
 @pytest.mark.parametrize(
@@ -194,23 +207,42 @@ def test_a_last_command_is_found_behind_whatever_stands_before(command: str) -> 
         assert ".git" in loss(f"{command}\nrm -rf /w/p/.git")
 
 
-def test_mode_auto_asks_before_what_cannot_be_undone() -> None:
-    def decide(text: str, *rules: PermissionRule) -> tuple[str, tuple[str, ...]]:
-        rule = PermissionRule("run_command", text)
-        request = ApprovalRequest(
-            *("c", "run_command", text, "", text, rule), kind="command", confined=True, coverage=COVERAGE
-        )
-        decision = evaluate(rules, request, "auto")
-        return decision.effect, tuple(place.path for place in decision.data_loss)
+@for_each(
+    ("command", "path", "text", "effect"),
+    [
+        ("bash run.sh", "run.sh", "set -e\nrm -rf data\n", "ask"),
+        ("./tool/run", "tool/run", "rm .env", "ask"),
+        ("cd tool && sh run.sh", "tool/run.sh", "rm ../.env", "ask"),
+        (". ./env.sh", "env.sh", "rm .env", "ask"),
+        ("python a.py", "a.py", "import os\nos.remove('.env')", "ask"),
+        ("make", "Makefile", "a:\n\trm .env", "ask"),
+        ("npm test", "package.json", '{"scripts": {"test": "rm .env"}}', "ask"),
+        ("bash run.sh", "run.sh", "set -e\npytest -q\nrm -rf build\n", "allow"),
+        ("bash other.sh", "run.sh", "rm .env", "allow"), ("cat run.sh", "run.sh", "rm .env", "allow"),
+        ("python a.py", "a.py", "print(open('.env').read())", "allow"),
+        ("npm test", "package.json", '{"scripts": {"clean": "rm -rf dist", "test": "jest"}}', "allow"),
+    ],
+)  # fmt: skip
+def test_a_script_that_the_session_wrote_is_read_as_a_command(
+    command: str, path: str, text: str, effect: str
+) -> None:
+    assert decide(command, scripts=((path, text),)).effect == effect
 
-    assert decide("rm logs/app.log; git gc --prune=now") == ("ask", (".git", "logs/app.log"))
-    assert decide("rm src/a.py") == ("allow", ())
+
+def test_mode_auto_says_all_that_it_asks_because_of() -> None:
+    def reasons(text: str, *rules: PermissionRule) -> tuple[str, tuple[str, ...], list[str]]:
+        decision = decide(text, *rules)
+        return decision.effect, decision.auto_executed, [place.path for place in decision.data_loss]
+
+    assert reasons("rm logs/app.log; git gc --prune=now") == ("ask", (), [".git", "logs/app.log"])
+    assert reasons("cp a .vscode/t.json; echo x > .env") == ("ask", (".vscode/t.json",), [".env"])
+    assert reasons("rm src/a.py") == ("allow", (), [])
     allowed = PermissionRule("run_command", "rm *", kind="pattern", confined=True)
-    assert decide("rm logs/app.log", allowed) == ("allow", ())
+    assert reasons("rm logs/app.log", allowed) == ("allow", (), [])
 
 
 def test_mode_auto_asks_before_edits_of_files_that_cannot_be_brought_back() -> None:
-    def decide(coverage: FileCoverage | None, *rules: PermissionRule) -> tuple[str, tuple[str, ...]]:
+    def reasons(coverage: FileCoverage | None, *rules: PermissionRule) -> tuple[str, tuple[str, ...]]:
         rule = PermissionRule("*", "a.py", kind="path")
         request = ApprovalRequest(
             *("c", "multi_edit", "a.py", "", "", rule), kind="edit", other_paths=(".env",), coverage=coverage
@@ -219,10 +251,10 @@ def test_mode_auto_asks_before_edits_of_files_that_cannot_be_brought_back() -> N
         return decision.effect, tuple(place.path for place in decision.data_loss)
 
     secret = FileCoverage(places=(UncoveredPlace(".env", "secret"),), is_complete=True)
-    assert decide(secret) == ("ask", (".env",))
-    assert decide(secret, PermissionRule("*", ".env", kind="path")) == ("allow", ())
-    assert decide(FileCoverage(is_complete=True)) == ("allow", ())
-    assert decide(FileCoverage()) == ("ask", ("a.py", ".env"))
+    assert reasons(secret) == ("ask", (".env",))
+    assert reasons(secret, PermissionRule("*", ".env", kind="path")) == ("allow", ())
+    assert reasons(FileCoverage(is_complete=True)) == ("allow", ())
+    assert reasons(FileCoverage()) == ("ask", ("a.py", ".env"))
 
 
 @for_each(
@@ -235,20 +267,5 @@ def test_mode_auto_asks_before_edits_of_files_that_cannot_be_brought_back() -> N
     ],
 )  # fmt: skip
 def test_mode_auto_asks_before_a_command_writes_what_other_programs_run(command: str, effect: str) -> None:
-    rule = PermissionRule("run_command", command)
-    request = ApprovalRequest(
-        *("c", "run_command", command, "", command, rule), kind="command", confined=True, coverage=COVERAGE
-    )
-    decision = evaluate((), request, "auto")
+    decision = decide(command)
     assert (decision.effect, bool(decision.auto_executed)) == (effect, effect == "ask")
-
-
-def test_mode_auto_says_all_that_it_asks_because_of() -> None:
-    command = "cp a .vscode/t.json; echo x > .env"
-    rule = PermissionRule("run_command", command)
-    request = ApprovalRequest(
-        *("c", "run_command", command, "", command, rule), kind="command", confined=True, coverage=COVERAGE
-    )
-    decision = evaluate((), request, "auto")
-    assert decision.auto_executed == (".vscode/t.json",)
-    assert [place.path for place in decision.data_loss] == [".env"]

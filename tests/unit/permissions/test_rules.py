@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
@@ -39,6 +40,7 @@ from helix_desktop.permissions.rules import (
     rule_names,
     suggest_edit_rules,
     suggest_fetch_rules,
+    suggest_server_rules,
 )
 from tests.support.tables import for_each
 
@@ -71,24 +73,13 @@ STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 
 
 def command(text: str, confined: bool = True) -> ApprovalRequest:
-    """Return a call of run_command."""
-    return ApprovalRequest(
-        "c",
-        "run_command",
-        text,
-        "",
-        text,
-        PermissionRule("run_command", text),
-        kind="command",
-        confined=confined,
-    )
+    rule = PermissionRule("run_command", text)
+    return ApprovalRequest("c", "run_command", text, "", text, rule, kind="command", confined=confined)
 
 
 def edit(path: str) -> ApprovalRequest:
-    """Return a file change."""
-    return ApprovalRequest(
-        "c", "edit_file", path, "", "", PermissionRule(ANY, path, kind="path"), kind="edit"
-    )
+    rule = PermissionRule(ANY, path, kind="path")
+    return ApprovalRequest("c", "edit_file", path, "", "", rule, kind="edit")
 
 
 @given(st.lists(RULES, max_size=5), RULES, ASKS, st.sampled_from(MODES))
@@ -490,15 +481,12 @@ def test_auto_mode_asks_before_changing_what_other_programs_obey() -> None:
 
 def test_a_host_rule_is_for_that_host() -> None:
     def request_for(host: str) -> ApprovalRequest:
-        return ApprovalRequest(
-            "c", "fetch_url", f"https://{host}/x", "", "", address, kind="fetch", host=host
-        )
+        url = f"https://{host}/x"
+        return ApprovalRequest("c", "fetch_url", url, "", "", address, kind="fetch", host=host)
 
     address, at_host = suggest_fetch_rules("fetch_url", "https://Docs.org/x", "Docs.org")
     assert rule_applies(at_host, request_for("docs.org"))
-    assert rule_applies(
-        address, ApprovalRequest("c", "fetch_url", "https://Docs.org/x", "", "", address, kind="fetch")
-    )
+    assert rule_applies(address, request_for("Docs.org"))
     for host in ("evil-docs.org", "a.docs.org", "docs.org.evil.org", ""):
         assert not rule_applies(at_host, request_for(host))
     assert rule_applies(msgspec.structs.replace(at_host, effect="deny"), request_for("a.docs.org"))
@@ -520,25 +508,6 @@ def test_rules_of_earlier_versions_mean_what_they_meant() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("effect", "kind", "text", "sentence"),
-    [
-        ("deny", "pattern", "  git   push * ", "Never: run commands like: git push *"),
-        ("allow", "pattern", "make *", "Run commands like: make *, in the sandbox"),
-        ("ask", "folder", "./src/app/", "Always ask before: change any file in src/app"),
-        ("allow", "path", "./sub/.git/config ", "Change the file sub/.git/config"),
-        ("deny", "folder", "", "Never: change any file"),
-        ("allow", "host", "Docs.Python.org.", "Fetch from docs.python.org"),
-    ],
-)
-def test_a_parsed_rule_is_described_in_a_sentence(
-    effect: RuleEffect, kind: RuleKind, text: str, sentence: str
-) -> None:
-    rule = parse_rule(effect, kind, text)
-    assert rule.text == sentence
-    assert sentence in rule_names(rule)
-
-
 @for_each(
     ("kind", "text"),
     [("pattern", ""), ("pattern", "* push"), ("path", ""), ("path", "../x"), ("folder", "../x"),
@@ -549,29 +518,34 @@ def test_empty_rules_are_refused(kind: RuleKind, text: str) -> None:
         parse_rule("deny", kind, text)
 
 
-def test_uses_under_old_names_count() -> None:
-    assert rule_names(PermissionRule("run_command", "make")) == {"Run: make", "run_command: make"}
-    assert rule_names(PermissionRule("write_file", ANY)) == {"Write any file", "write_file: any"}
-    assert rule_names(PermissionRule(ANY, "src", kind="folder")) == {"Change any file in src"}
-
-
-def test_rules_are_described_as_sentences() -> None:
-    sentences = [
-        (PermissionRule("run_command", "make test"), "Run: make test"),
-        (PermissionRule("run_command", "make test", confined=True), "Run: make test, in the sandbox"),
-        (
-            PermissionRule("run_command", "git log *", kind="pattern", confined=True),
-            "Run commands like: git log *, in the sandbox",
-        ),
-        (PermissionRule("write_file", ANY), "Write any file"),
-        (PermissionRule(ANY, "src", kind="folder"), "Change any file in src"),
-        (PermissionRule(ANY, "", kind="folder", effect="ask"), "Always ask before: change any file"),
-        (PermissionRule(ANY, ".env", kind="path", effect="deny"), "Never: change the file .env"),
-        (PermissionRule(ANY, "files", kind="server", definition="d"), "Use any tool of the MCP server files"),
-        (PermissionRule("fetch_url", "docs.org", kind="host"), "Fetch from docs.org"),
-    ]  # fmt: skip
-    for rule, sentence in sentences:
-        assert rule.text == sentence
+@for_each(
+    ("rule", "sentence", "older"),
+    [
+        (PermissionRule("run_command", "make"), "Run: make", "run_command: make"),
+        (PermissionRule("run_command", "make", confined=True), "Run: make, in the sandbox",
+         "run_command: make"),
+        (PermissionRule("write_file", ANY), "Write any file", "write_file: any"),
+        (PermissionRule(ANY, "src", kind="folder"), "Change any file in src", ""),
+        (PermissionRule(ANY, ".env", kind="path", effect="deny"), "Never: change the file .env", ""),
+        (PermissionRule(ANY, "files", kind="server", definition="d"), "Use any tool of the MCP server files",
+         ""),
+        (PermissionRule("mcp__files__read", "files", kind="server"), "Use read of the MCP server files",
+         "Use mcp__files__read of the MCP server files"),
+        (PermissionRule("mcp__files__read", "files", kind="server", effect="deny"),
+         "Never: use read of the MCP server files", "Never: use mcp__files__read of the MCP server files"),
+        (parse_rule("deny", "pattern", "  git   push * "), "Never: run commands like: git push *", ""),
+        (parse_rule("allow", "pattern", "make *"), "Run commands like: make *, in the sandbox", ""),
+        (parse_rule("ask", "folder", "./src/app/"), "Always ask before: change any file in src/app", ""),
+        (parse_rule("ask", "folder", ""), "Always ask before: change any file", ""),
+        (parse_rule("allow", "path", "./sub/.git/config "), "Change the file sub/.git/config", ""),
+        (parse_rule("allow", "host", "Docs.Python.org."), "Fetch from docs.python.org", ""),
+    ],
+)  # fmt: skip
+def test_a_rule_is_described_in_a_sentence_and_known_by_what_it_was_called(
+    rule: PermissionRule, sentence: str, older: str
+) -> None:
+    assert rule.text == sentence
+    assert rule_names(rule) == {sentence, older or sentence}
 
 
 @pytest.mark.parametrize(
@@ -592,11 +566,8 @@ def test_what_takes_too_long_to_read_is_asked_about(pattern: str, text: str, mat
 def test_a_rule_for_a_command_holds_in_its_folder_only_and_a_refusal_everywhere() -> None:
     def decide(rule: PermissionRule, folder: str) -> str:
         own = f"cd {folder} && rm *" if folder else "rm *"
-        request = ApprovalRequest(
-            *("c", "run_command", "rm *", "", "rm *", PermissionRule("run_command", own, confined=True)),
-            "command",
-            confined=True,
-            folder=folder,
+        request = msgspec.structs.replace(
+            command("rm *"), rule=PermissionRule("run_command", own, confined=True), folder=folder
         )
         return evaluate([rule], request).effect
 
@@ -620,3 +591,57 @@ def test_a_rule_for_a_command_holds_in_its_folder_only_and_a_refusal_everywhere(
 )  # fmt: skip
 def test_what_runs_code_of_the_project(text: str, is_code: bool) -> None:
     assert runs_project_code(text, "/w") == is_code
+
+
+def mcp_call(tool: str = "mcp__files__read", digest: str = "a", **fields: Any) -> ApprovalRequest:
+    rule = PermissionRule(tool, "files", kind="server")
+    server_fields = {
+        "kind": "mcp",
+        "server": "files",
+        "definition": "d1",
+        "description_digest": digest,
+        **fields,
+    }
+    return ApprovalRequest("c", tool, "files: x", "", "", rule, **server_fields)
+
+
+def test_a_changed_server_or_tool_asks_again() -> None:
+    """The approval is for its definition, not its name (CVE-2025-54136), and for the tool as described."""
+    digests = {"mcp__files__read": "a", "mcp__files__write": "b"}
+    tool, anything = suggest_server_rules("mcp__files__read", "files", "d1", digests)
+    assert (tool.described_tools, anything.described_tools) == (
+        (("mcp__files__read", "a"),),
+        (("mcp__files__read", "a"), ("mcp__files__write", "b")),
+    )
+    for rule in (tool, anything):
+        assert evaluate([rule], mcp_call()).effect == "allow"
+        changed = evaluate([rule], mcp_call(digest="other"))
+        assert (changed.effect, changed.rule, changed.mcp_change) == ("ask", None, "tool")
+        denied = msgspec.structs.replace(rule, effect="deny")
+        assert evaluate([denied], mcp_call(digest="other")).effect == "deny", "a Never holds all the same"
+        for definition in ("d2", ""):
+            assert not rule_applies(rule, mcp_call(definition=definition))
+            assert evaluate([rule], mcp_call(definition=definition)).mcp_change == "server"
+            assert rule_applies(denied, mcp_call(definition=definition))
+        assert not rule_applies(rule, mcp_call(server="other"))
+    assert not rule_applies(PermissionRule("mcp__files__read", ANY), mcp_call())
+    assert evaluate([anything], mcp_call("mcp__files__write", "b")).effect == "allow"
+    assert evaluate([tool], mcp_call("mcp__files__write", "b")).mcp_change == "", "nobody allowed that one"
+    later = evaluate([anything], mcp_call("mcp__files__later", "c"))
+    assert (later.effect, later.mcp_change) == ("ask", "new")
+
+
+def test_a_rule_of_an_earlier_version_allows_whatever_a_server_says() -> None:
+    """It was saved without the descriptions."""
+    earlier = PermissionRule("mcp__files__read", "files", kind="server", definition="d1")
+    assert evaluate([earlier], mcp_call(digest="any")).effect == "allow"
+    assert evaluate([earlier], mcp_call(definition="d2")).mcp_change == "server"
+
+
+def test_plan_mode_lets_a_server_be_asked_that_says_it_only_reads() -> None:
+    """Only after approval; its word does not lift a rule, and the others are refused."""
+    reader = mcp_call(claims_read_only=True)
+    assert evaluate([], reader, "plan").effect == "ask"
+    assert evaluate([], mcp_call(), "plan").mode == "plan"
+    assert evaluate([msgspec.structs.replace(reader.rule, effect="deny")], reader, "plan").effect == "deny"
+    assert reader.may_change_files, "a claim is no proof: what it changes is recorded"

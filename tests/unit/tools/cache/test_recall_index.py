@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -34,6 +35,16 @@ FILE = b"import os\n\ndef read_gauge(name):\n    return name\n"
 NEWER = FILE + b"\n# read_gauge is tested\nprint(read_gauge('x'))\n"
 
 
+def tokens_of(text: str) -> int:
+    """As `estimate_tokens` counts them."""
+    return -(-len(text) // 4)
+
+
+async def search(rig: SessionRig, query: str) -> str:
+    result = await rig.tools().run(make_call("search_cached_content", query=query))
+    return result.content.decode()
+
+
 async def test_a_pattern_on_an_index_finds_what_older_indexes_cover_in_one_call() -> None:
     rig = await SessionRig.create()
     read = await rig.use_tool("src/gauge.py", FILE)
@@ -41,13 +52,11 @@ async def test_a_pattern_on_an_index_finds_what_older_indexes_cover_in_one_call(
     await rig.say("Rename read_gauge, please.\nread_gauge is a bad name.")
     middle = await rig.make_index(read + 1, rig.transcript.last_seq, oldest)
     newest = await rig.use_tool("src/gauge.py", NEWER, words="I look at it.")
-    recall = ToolAnswered(
-        "r", "recall_cached_content", "", digest_of(NEWER), 1, 1, 1, recalled=digest_of(NEWER)
-    )
-    await rig.add(AssistantSpoke("", "m", 1, (ToolCall("r", recall.name, "{}"),)), recall)
-    question = "index, 'read_gauge'"
-    recall = ToolAnswered("q", recall.name, "", middle, 1, 1, 1, question, recalled=middle)
-    last = await rig.add(AssistantSpoke("", "m", 1, (ToolCall("q", recall.name, "{}"),)), recall)
+    last = 0
+    for recalled, target in ((digest_of(NEWER), ""), (middle, "index, 'read_gauge'")):
+        call = ToolCall("r", "recall_cached_content", "{}")
+        recall = ToolAnswered("r", call.name, "", recalled, 1, 1, 1, target, recalled=recalled)
+        last = await rig.add(AssistantSpoke("", "m", 1, (call,)), recall)
     index = await rig.make_index(newest - 1, last, middle)
     assert await rig.recall(index[:12], pattern="read_gauge") == (
         f"Recalled {index[:12]} · index of e2-e10 · 6 lines for 'read_gauge' in 3 places, "
@@ -99,8 +108,7 @@ async def test_a_search_of_an_index_has_at_most_a_thousand_tokens_and_names_the_
         last = await rig.use_tool(f"log_{number}.txt", lines.encode())
     index = await rig.make_index(1, last)
     text = await rig.recall(index, pattern="needle")
-    (tokens,) = await estimate_tokens([text])
-    assert 500 < tokens <= 1_000
+    assert 500 < tokens_of(text) <= 1_000
     assert " 1,200 lines for 'needle' in 60 places" in text
     assert "\n1:needle 59 0 " in text, "the newest content first"
     rest = re.search(
@@ -113,8 +121,7 @@ async def test_a_search_of_an_index_has_at_most_a_thousand_tokens_and_names_the_
     index = await rig.make_index(1, last)
     for limit in (100, 150, 200, 300, 500, 999):
         answer = await rig.recall(index, pattern="needle", max_tokens=limit)
-        (few,) = await estimate_tokens([answer])
-        assert few <= limit
+        assert tokens_of(answer) <= limit
         assert re.search(r"Also in .*\d+ more\.", answer)
         assert f"e{last} agent concluded" in answer, "the best place at least"
 
@@ -132,8 +139,7 @@ async def test_the_agents_conclusion_comes_whole_and_before_outputs() -> None:
         last = await rig.use_tool(f"log_{number}.txt", text.encode(), words="Let me look at read_gauge.")
     index = await rig.make_index(1, last)
     answer = await rig.recall(index, pattern="read_gauge")
-    (tokens,) = await estimate_tokens([answer])
-    assert tokens <= 1_000
+    assert tokens_of(answer) <= 1_000
     head, first, *lines = answer.splitlines()
     assert head.endswith("in 62 places, the agent's conclusions first, then the newest")
     assert first.startswith(f"e{older} agent concluded, ")
@@ -144,16 +150,14 @@ async def test_the_agents_conclusion_comes_whole_and_before_outputs() -> None:
     newest = await rig.add(AssistantSpoke(long, "m", 5))
     index = await rig.make_index(1, newest)
     answer = await rig.recall(index, pattern="read_gauge")
-    (tokens,) = await estimate_tokens([answer])
-    assert tokens <= 1_000
+    assert tokens_of(answer) <= 1_000
     assert f"\n31:{cause}\n" in answer, "of one that is too long what stands around the match"
     assert "\n30-All of this" in answer
     assert "\n32-And so is this" in answer
     others = re.findall(r"^[0-9a-f]{12} e\d+ read_file log_\d+\.txt.*\n1:read_gauge", answer, re.MULTILINE)
     assert len(others) >= 5, "it leaves half of the answer to lines from other places"
     narrow = await rig.recall(index, pattern="read_gauge", max_tokens=250)
-    (tokens,) = await estimate_tokens([narrow])
-    assert tokens <= 250
+    assert tokens_of(narrow) <= 250
     assert f"e{newest} agent concluded, " in narrow
 
 
@@ -166,8 +170,7 @@ async def test_a_conclusion_behind_an_output_that_takes_all_room_is_named_only()
     output = await rig.use_tool("log.txt", "\n".join([*lines[:30], "needle", *lines[30:]]).encode())
     index = await rig.make_index(1, output)
     answer = await rig.recall(index, pattern="needle", context=20)
-    (tokens,) = await estimate_tokens([answer])
-    assert tokens <= 1_050
+    assert tokens_of(answer) <= 1_050
     assert f"e{output} read_file log.txt" in answer
     assert f"Also in e{conclusion}" in answer
 
@@ -175,23 +178,21 @@ async def test_a_conclusion_behind_an_output_that_takes_all_room_is_named_only()
 async def test_a_match_in_what_a_call_wrote_says_in_which_argument() -> None:
     rig = await SessionRig.create()
     first = await rig.say("Write it.")
-    body = "x = 1\n" * 200
-    call = ToolCall("w", "write_file", json.dumps({"path": "a.py", "content": body}))
-    masked = mask_arguments(call)
-    assert masked is not None
-    bodies = [text.encode() for text in masked.texts]
-    contents = tuple(Content(digest_of(data), data, "write_file", "a.py") for data in bodies)
-    response = await rig.add(AssistantSpoke("", "m", 5, (call,), short=(masked.call,)), contents=contents)
-    await rig.add(ToolAnswered("w", "write_file", "Written.", "", 8, 2, 2, "a.py"))
-    whole = mask_arguments(ToolCall("p", "patch", f"+{body}"))
-    assert whole is not None
-    bodies = [text.encode() for text in whole.texts]
-    contents = tuple(Content(digest_of(data), data, "patch", "") for data in bodies)
-    calls = (ToolCall("p", "patch", f"+{body}"),)
-    last = await rig.add(AssistantSpoke("", "m", 5, calls, short=(whole.call,)), contents=contents)
-    found = await rig.recall(await rig.make_index(first, last), pattern="x = 1")
-    assert f"e{response} argument content of write_file a.py, 1 KB" in found
-    assert f"e{last} argument of patch, 1 KB" in found, "what is no JSON has no argument with a name"
+    body, seqs = "x = 1\n" * 200, list[int]()
+    written = json.dumps({"path": "a.py", "content": body})
+    for name, arguments, target in (("write_file", written, "a.py"), ("patch", f"+{body}", "")):
+        call = ToolCall(name, name, arguments)
+        masked = mask_arguments(call)
+        assert masked is not None
+        bodies = [text.encode() for text in masked.texts]
+        contents = tuple(Content(digest_of(data), data, name, target) for data in bodies)
+        seqs.append(
+            await rig.add(AssistantSpoke("", "m", 5, (call,), short=(masked.call,)), contents=contents)
+        )
+        await rig.add(ToolAnswered(name, name, "Written.", "", 8, 2, 2, target))
+    found = await rig.recall(await rig.make_index(first, seqs[-1] + 1), pattern="x = 1")
+    assert f"e{seqs[0]} argument content of write_file a.py, 1 KB" in found
+    assert f"e{seqs[1]} argument of patch, 1 KB" in found, "what is no JSON has no argument with a name"
 
 
 async def test_a_search_says_which_content_has_more_lines_than_the_best_ones() -> None:
@@ -320,11 +321,10 @@ async def test_a_list_names_contents_by_what_tells_them_apart_and_says_what_is_o
     seq = await rig.use_tool("gauge.py", FILE)
     edit = await rig.use_tool("gauge.py", b"Edited.", tool="edit_file")
     listed = (await rig.tools().run(make_call("list_cached_content", path="gauge"))).content.decode()
-    (line,) = [line for line in listed.splitlines() if "read_file" in line]
-    expected = (
-        f"{digest_of(FILE)[:12]} read_file gauge.py, 49 B, 4 tokens, e{seq}, 21 Nov 14:35, this session"
-    )
-    assert line == f"{expected}, changed since (e{edit})"
+    assert (
+        f"\n{digest_of(FILE)[:12]} read_file gauge.py, 49 B, 4 tokens, e{seq}, 21 Nov 14:35, this session, "
+        f"changed since (e{edit})\n"
+    ) in listed
     other = (await rig.tools(is_caller=False).run(make_call("list_cached_content"))).content.decode()
     assert f"\n{digest_of(FILE)} read_file gauge.py, 49 B, 4 tokens, 2025-11-21 14:35 UTC\n" in other
 
@@ -377,17 +377,13 @@ async def test_a_branch_recalls_and_searches_its_parents_part_as_its_own() -> No
         assert await branch.recall(handle, pattern=pattern) == of_parent[0]
         assert of_parent[2] == (", in e6." if pattern else ""), "the branch does not have what came later"
 
-    async def search(query: str, of: SessionRig) -> str:
-        result = await of.tools().run(make_call("search_cached_content", query=query))
-        return result.content.decode()
-
-    assert (await search("harbour", branch)).startswith("1 hit for")
+    assert (await search(branch, "harbour")).startswith("1 hit for")
     later = await rig.make_index(2, rig.transcript.last_seq)
-    found = await search("harbour", branch)
+    found = await search(branch, "harbour")
     assert found.startswith("2 hits for"), "each message once, whichever index holds it too"
     assert f"{later[:12]} e{rig.transcript.last_seq} user" in found
     await branch.make_index(2, branch.transcript.last_seq)
-    assert (await search("harbour", rig)).startswith("2 hits for")
+    assert (await search(rig, "harbour")).startswith("2 hits for")
 
 
 async def test_search_finds_words_that_are_in_the_log_alone_and_counts_equal_lines_once() -> None:
@@ -398,16 +394,12 @@ async def test_search_finds_words_that_are_in_the_log_alone_and_counts_equal_lin
     search_call = ToolCall("s", "search_cached_content", "{}")
     await rig.add(AssistantSpoke("I search for harbour.", "m", 5, (search_call,)))
 
-    async def search(query: str, of: SessionRig = rig) -> str:
-        result = await of.tools().run(make_call("search_cached_content", query=query))
-        return result.content.decode()
-
     index = await rig.make_index(2, 6)
     other = SessionRig(rig.store, Transcript(), "6" * 32)
-    elsewhere = await search("harbour nine", other)
+    elsewhere = await search(other, "harbour nine")
     assert f"\n{index[:12]} e2 user, 21 Nov 2025 14:39: 1 matching line\n" in elsewhere
     assert "The harbour closes at nine." in await other.recall(f"{index[:12]} e2")
-    text = await search("harbour")
+    text = await search(rig, "harbour")
     assert text.startswith(
         "2 hits for 'harbour':\n"
         "e5 agent, turn 1, 21 Nov 14:37, this session: 1 matching line\n"
@@ -415,7 +407,7 @@ async def test_search_finds_words_that_are_in_the_log_alone_and_counts_equal_lin
         "e2 user, turn 1, 21 Nov 14:34, this session: 1 matching line\n"
     )
     edit = await rig.use_tool("b.txt", b"Edited.", tool="edit_file")
-    text = await search("tide table")
+    text = await search(rig, "tide table")
     a, b = (digest_of(data)[:12] for data in (b"one\nthe tide table\n", b"the tide table\nfour\n"))
     assert (
         f"\n{b} read_file b.txt, 20 B, e{second}, turn 1, 21 Nov 14:38, this session, changed since (e{edit})"
@@ -427,7 +419,7 @@ async def test_search_finds_words_that_are_in_the_log_alone_and_counts_equal_lin
     await rig.use_tool("c.txt", b"the tide table\nfour\nfive\n" + b"six\n" * 60)
     await rig.use_tool("d.txt", b"the tide table\nfour\nfive\n" + b"six\n" * 61)
     d, c = (digest_of(b"the tide table\nfour\nfive\n" + b"six\n" * count)[:12] for count in (61, 60))
-    text = await search("tide table")
+    text = await search(rig, "tide table")
     assert re.search(
         rf"\n{d} read_file d.txt.* \(these lines also in {c}\)\n  1: the tide table\n  2- four\n", text
     )
@@ -475,7 +467,7 @@ async def test_few_lines_of_a_pattern_name_where_else_it_is_and_the_definition_s
     """Behind tests and commits that mention it, the one that defines it would not be read."""
     rig = await SessionRig.create()
     await rig.say("Add read_gauge.")
-    read = await rig.use_tool("src/gauge.py", b"import os\n\ndef read_gauge(name):\n    return name\n")
+    read = await rig.use_tool("src/gauge.py", FILE)
     tested = await rig.use_tool("tests/test_gauge.py", b"def test_it():\n    assert read_gauge('x')\n")
     index = await rig.make_index(read, tested)
     await rig.say("Is read_gauge used?")
@@ -490,8 +482,10 @@ async def test_few_lines_of_a_pattern_name_where_else_it_is_and_the_definition_s
 async def test_the_edit_that_defines_a_name_stands_before_tests_and_commits_that_show_it() -> None:
     """Also one so small that its text stands in the call; an edit of a test does not define it."""
     rig = await SessionRig.create()
-    new_text = "import os\n\ndef read_gauge(name):\n    return name\n"
-    edits = (("src/gauge.py", new_text), ("tests/test_gauge.py", "def test_it():\n    read_gauge('x')\n"))
+    edits = (
+        ("src/gauge.py", FILE.decode()),
+        ("tests/test_gauge.py", "def test_it():\n    read_gauge('x')\n"),
+    )
     seqs = []
     for target, text in edits:
         call = ToolCall("c", "edit_file", json.dumps({"path": target, "old_string": "", "new_string": text}))
@@ -638,3 +632,97 @@ async def test_places_that_have_no_room_are_named_files_before_commands() -> Non
     assert f"\n41 more elsewhere in this session, in {places}" in answer
     assert re.search(r" run_command cat \d+, e\d+, (?:e\d+, )*e\d+ and \d+ more\.$", answer)
     assert len(answer.splitlines()[-1]) < 320
+
+
+OLD = b'switch (level) {\ncase "medium":\n  return chalk.cyan\n}\n'
+NEW = b'switch (level) {\ncase "medium":\n  return theme.medium\n}\n'
+BLOCK = re.compile(r"^([0-9a-f]{12} e\d+ read_file .*)\n((?:\d+[:-].*(?:\n|$))*)", re.MULTILINE)
+LINES = st.sampled_from(("needle", "a needle", "one", "two", "", "x" * 300, "needle " + "y" * 400))
+
+
+async def test_equal_lines_with_other_neighbors_are_two_hits_and_the_answer_stands_below_each() -> None:
+    rig = await SessionRig.create()
+    await rig.use_tool("old.ts", OLD)
+    await rig.use_tool("same.ts", b"// copy\n" * 50 + OLD + b"// copy\n" * 50)
+    last = await rig.use_tool("new.ts", NEW)
+    index = await rig.make_index(1, last)
+    alone = await rig.recall(index, pattern='case "medium"', context=0)
+    assert alone.count("case ") == 2, "the question, and one line for three contents"
+    for context in (None, 1):
+        text = await rig.recall(index, pattern='case "medium"', context=context)
+        assert "return chalk.cyan" in text
+        assert "return theme.medium" in text
+    large = await rig.use_tool("large.txt", b"filler line\n" * 400 + OLD)
+    one = await rig.recall(f"e{large}", pattern="medium")
+    assert '402:case "medium":\n403-  return chalk.cyan\n404-}\n' in one
+    assert "\n390-filler line\n" in one, "a few matches in one content have more around them"
+
+
+async def test_a_content_that_is_found_by_its_name_and_says_one_number_says_it() -> None:
+    rig = await SessionRig.create()
+    last = await rig.use_tool("grep chalk | wc -l", b"77\n", tool="run_command")
+    long = b"exit code 0\n" * 300
+    last = await rig.use_tool("cat chalk.log", long, tool="run_command")
+    index = await rig.make_index(1, last)
+    text = await rig.recall(index, pattern="chalk")
+    assert re.search(r"chalk \| wc -l, 3 B, .*:\n1-77\n", text)
+    assert "exit code" not in text
+    found = await search(rig, "chalk")
+    assert re.search(r"chalk \| wc -l, 3 B, .*: found in its name only\n  1- 77\n", found)
+
+
+async def test_a_small_content_is_whole_with_its_long_line() -> None:
+    """An object in JSON is one line: what stands beside the match would take another call."""
+    rig = await SessionRig.create()
+    line = f'{{"id": "needle", "list": [{", ".join(map(str, range(200)))}]}}'
+    index = await rig.make_index(1, await rig.use_tool("a.json", line.encode()))
+    assert f"\n1:{line}" in await rig.recall(index, pattern="needle")
+
+
+async def test_a_long_line_says_where_its_excerpt_begins() -> None:
+    rig = await SessionRig.create()
+    line = "é" * 1_000 + "needle" + "y" * 1_000
+    index = await rig.make_index(1, await rig.use_tool("a.json", line.encode()))
+    match = re.search(r"^1:\[start_char=(\d+)\] …(.*)…$", await rig.recall(index, pattern="needle"), re.M)
+    assert match is not None
+    assert line[int(match[1]) :].startswith(match[2])
+
+
+@given(
+    st.lists(st.lists(LINES, min_size=1, max_size=40), min_size=1, max_size=5), st.sampled_from((None, 1, 3))
+)
+async def test_each_line_stands_in_its_content_and_in_those_that_are_the_same(
+    texts: list[list[str]], context: int | None
+) -> None:
+    rig = await SessionRig.create()
+    contents, last = {}, 0
+    for number, lines in enumerate(texts):
+        data = "\n".join(lines).encode()
+        contents[digest_of(data)[:12]] = lines
+        last = await rig.use_tool(f"{number}.txt", data)
+    index = await rig.make_index(1, last)
+    text = await rig.recall(index, pattern="needle", context=context)
+    assert tokens_of(text) <= 1_000
+    for name, body in BLOCK.findall(text):
+        rows = [
+            re.fullmatch(r"(\d+)([:-])(?:\[start_char=\d+\] …)?(.*?)…?", row) for row in body.splitlines()
+        ]
+        displayed = {int(row[1]): (row[2], row[3]) for row in rows if row is not None}
+        own = contents[name[:12]]
+        for number, (sign, part) in displayed.items():
+            assert part in own[number - 1]
+            assert ("needle" in own[number - 1]) == (sign == ":")
+        blocks = [
+            (part, displayed[number + 1][1])
+            for number, (_, part) in displayed.items()
+            if number + 1 in displayed
+        ]
+        others = name.partition("the same in")[2].partition(";")[0]
+        for other in re.findall(r"[0-9a-f]{12}", others):
+            assert _matching(contents[other]) == _matching(own), "not only some of its lines"
+            pairs = list(pairwise(contents[other]))
+            assert all(any(a in one and b in two for one, two in pairs) for a, b in blocks)
+
+
+def _matching(lines: list[str]) -> set[str]:
+    return {line for line in lines if "needle" in line}

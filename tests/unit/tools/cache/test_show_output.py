@@ -79,6 +79,7 @@ async def test_a_hash_names_its_content_also_after_a_recall_of_it_that_failed() 
 async def test_the_user_gets_the_lines_and_the_model_one_line(spelling: str) -> None:
     """By hash, prefix, entry number, path, or tool and path: the same bytes, pinned by their digest."""
     rig, digest = CallingRig(), digest_of(FILE)
+    rig.use_tool(b"older\n", "src/app.py")
     seq = rig.use_tool(FILE, "src/app.py")
     rig.use_tool(b"other\n", "src/other.py")
     handles = {"digest": digest, "prefix": digest[:8], "entry": f"e{seq}", "path": "src/app.py"}
@@ -106,13 +107,6 @@ async def test_all_of_a_content_and_an_image_are_named_as_what_they_are() -> Non
     )
     assert excerpt_of(shot).image is not None
     assert not shot.image  # the model is not sent its pixels again
-
-
-async def test_the_newest_output_of_a_path_is_shown() -> None:
-    rig = CallingRig()
-    rig.use_tool(FILE, "src/app.py")
-    rig.use_tool(b"newer\n", "src/app.py")
-    assert excerpt_of(await rig.show("src/app.py")).digest == digest_of(b"newer\n")
 
 
 @pytest.mark.parametrize("spelling", ["docs/a.md", "write_file docs/a.md"])
